@@ -1,6 +1,7 @@
 """Build the one compiled module: broker_lite/record/scan.py, typed for C by the .pxd beside it.
 
-BROKER_LITE_NATIVE=require fails the build when it cannot be compiled (wheels, CI), off skips it, anything else tries.
+BROKER_LITE_NATIVE=require fails the build when it cannot be compiled (wheels, CI), off skips it,
+anything else tries.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 BrokerError                       any error that has a code of the protocol
 ├── one subclass a code that the rooms below the handlers raise, see the end of this module
-SettingsError                     a bad flag, file, variable or setting: one line for the person who wrote it
+SettingsError                     a bad flag, file, variable or setting: one line for a person
 
 Leaf rooms raise; a handler catches once per partition and answers that partition with the code.
 Source: spec E-01 (Errors).
@@ -162,7 +162,7 @@ class SettingsError(Exception):
 class BrokerError(Exception):
     """An error that has a code of the protocol.
 
-    The text, where there is one, is what Kafka sends as error_message; without one it is null on the wire.
+    The text, where there is one, is what Kafka sends as error_message; else it is null there.
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
