@@ -1,0 +1,133 @@
+"""What a handler is given and what it gives back.
+
+A handler is `async def handle(context, request) -> Parts | None`: the response body as parts, or
+None for no answer (acks=0). It raises CloseConnection when closing is the answer. `request.body` is
+a view into the connection's receive buffer: it is valid, and nobody else writes to it, until the
+handler has returned. What is kept for longer is copied.
+
+A handler that is suspended when its client goes away is cancelled. Work that must be finished then
+too is shielded (anyio.CancelScope(shield=True)).
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+from broker_lite.protocol.connection import Request
+
+if TYPE_CHECKING:
+    from broker_lite.control.clock import Clock
+    from broker_lite.control.cluster import Cluster
+    from broker_lite.handler.fetch_session import FetchSessionCache
+    from broker_lite.log.files import FileSlice
+    from broker_lite.settings import Settings
+
+__all__ = [
+    "Api",
+    "CloseConnection",
+    "Handler",
+    "HandlerContext",
+    "Hook",
+    "ListenerInfo",
+    "Parts",
+    "Request",
+]
+
+Parts: TypeAlias = "list[bytes | FileSlice]"
+"""A response body: bytes and ranges of files, in the order in which they leave."""
+
+Handler: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[Parts | None]]"
+
+
+class CloseConnection(Exception):
+    """The answer is to close the connection without a response; the text says why, for the log.
+
+    Rule: P-07, P-08, P-10.
+    """
+
+
+class Api(NamedTuple):
+    """One row of the API table: the versions that are served, both inclusive, and by what.
+
+    `flexible_from` is the first flexible version, NEVER_FLEXIBLE if there is none (P-44).
+    """
+
+    name: str
+    min_version: int
+    max_version: int
+    flexible_from: int
+    handle: Handler
+
+
+class Hook(Protocol):
+    """Something around every handler call: faults, the request journal.
+
+    It awaits `handle(context, request)`, or does not, and returns the parts that leave.
+    """
+
+    def __call__(
+        self, context: "HandlerContext", request: Request, handle: Handler, /
+    ) -> Awaitable[Parts | None]:
+        """Answer the request in the handler's stead or around it."""
+
+
+class ListenerInfo(NamedTuple):
+    """The listener on which a connection came in.
+
+    Without an advertised address, the one at which the client's connection arrived is given to it.
+    """
+
+    name: str
+    security_protocol: str = "PLAINTEXT"
+    advertised_host: str | None = None
+    advertised_port: int | None = None
+
+
+class HandlerContext:
+    """What the handlers of one connection know; one per connection, it lives as long.
+
+    `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node: it
+    may be changed while connections are open, and is empty when nobody watches.
+    """
+
+    __slots__ = (
+        "apis",
+        "client_address",
+        "clock",
+        "cluster",
+        "fetch_sessions",
+        "hooks",
+        "listener",
+        "local_address",
+        "settings",
+    )
+
+    def __init__(
+        self,
+        *,
+        cluster: "Cluster",
+        clock: "Clock",
+        settings: "Settings",
+        apis: Mapping[int, Api],
+        listener: ListenerInfo,
+        local_address: tuple[str, int],
+        client_address: tuple[str, int],
+        fetch_sessions: "FetchSessionCache",
+        hooks: Sequence[Hook] = (),
+    ) -> None:
+        self.cluster = cluster
+        self.clock = clock
+        self.settings = settings
+        self.apis = apis
+        self.listener = listener
+        self.local_address = local_address
+        self.client_address = client_address
+        self.fetch_sessions = fetch_sessions
+        self.hooks = hooks
+
+    def advertised_address(self) -> tuple[str, int]:
+        """Host and port under which this connection's client reaches this node."""
+        host, port = self.local_address
+        return (
+            self.listener.advertised_host or host,
+            self.listener.advertised_port or port,
+        )

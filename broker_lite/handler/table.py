@@ -1,0 +1,37 @@
+"""The one table of APIs: key, name, versions, first flexible version, handler.
+
+ApiVersions answers from it, the dispatcher indexes it, the README's table is made from it. A
+handler gets the table as offered on its listener in `context.apis`, it never imports this module.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from broker_lite.handler.context import Api
+
+__all__ = ["APIS", "NEVER_FLEXIBLE", "Api", "offered"]
+
+NEVER_FLEXIBLE: Final = 32767
+"""`flexible_from` of an API without flexible versions (P-44)."""
+
+APIS: Final[Mapping[int, Api]] = {}
+
+
+def offered(apis: Mapping[int, Api], max_versions: Mapping[int, int]) -> Mapping[int, Api]:
+    """The table as an older broker would offer it.
+
+    Args:
+        apis: the whole table.
+        max_versions: API key to the highest version to offer; a key that is missing is not offered.
+
+    Returns:
+        A new table with the lower maximum of both; an API whose minimum is above it is left out.
+
+    Rule: P-56.
+    """
+    capped = {
+        key: api._replace(max_version=min(api.max_version, max_versions[key]))
+        for key, api in apis.items()
+        if key in max_versions
+    }
+    return {key: api for key, api in capped.items() if api.min_version <= api.max_version}
