@@ -5,8 +5,7 @@ how long something took or may take. Both can be stepped forward, by a test or b
 """
 
 import time
-
-from typing_extensions import override
+from collections.abc import Callable
 
 _NS_PER_MS = 1_000_000
 
@@ -14,18 +13,30 @@ _NS_PER_MS = 1_000_000
 class Clock:
     """The machine's time plus what it has been stepped by."""
 
-    __slots__ = ("_stepped_ms",)
+    __slots__ = ("_monotonic_ns", "_stepped_ms", "_wall_ns")
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        wall_ns: Callable[[], int] = time.time_ns,
+        monotonic_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._wall_ns = wall_ns
+        self._monotonic_ns = monotonic_ns
         self._stepped_ms = 0
+
+    @classmethod
+    def standing_still(cls, now_ms: int = 1_700_000_000_000) -> "Clock":
+        """A clock that moves only when it is stepped; monotonic time starts at 0."""
+        return cls(wall_ns=lambda: now_ms * _NS_PER_MS, monotonic_ns=lambda: 0)
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch; follows the machine's clock, so it may go backwards."""
-        return time.time_ns() // _NS_PER_MS + self._stepped_ms
+        return self._wall_ns() // _NS_PER_MS + self._stepped_ms
 
     def monotonic_ms(self) -> int:
         """Milliseconds since an arbitrary moment; never goes backwards."""
-        return time.monotonic_ns() // _NS_PER_MS + self._stepped_ms
+        return self._monotonic_ns() // _NS_PER_MS + self._stepped_ms
 
     def step(self, step_ms: int) -> None:
         """Move both readings forward.
@@ -39,21 +50,3 @@ class Clock:
         if step_ms < 0:
             raise ValueError(f"a clock cannot be stepped back, by {step_ms} ms")
         self._stepped_ms += step_ms
-
-
-class ManualClock(Clock):
-    """A clock that stands still until it is stepped."""
-
-    __slots__ = ("_start_ms",)
-
-    def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
-        super().__init__()
-        self._start_ms = now_ms
-
-    @override
-    def now_ms(self) -> int:
-        return self._start_ms + self._stepped_ms
-
-    @override
-    def monotonic_ms(self) -> int:
-        return self._stepped_ms

@@ -32,7 +32,7 @@ __all__ = [
     "Request",
 ]
 
-Parts: TypeAlias = "list[bytes | FileSlice]"
+Parts: TypeAlias = list["bytes | FileSlice"]
 """A response body: bytes and ranges of files, in the order in which they leave."""
 
 Handler: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[Parts | None]]"
@@ -85,8 +85,8 @@ class ListenerInfo(NamedTuple):
 class HandlerContext:
     """What the handlers of one connection know; one per connection, it lives as long.
 
-    `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node: it
-    may be changed while connections are open, and is empty when nobody watches.
+    `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node:
+    it may be changed while connections are open, and is empty when nobody watches.
     """
 
     __slots__ = (
