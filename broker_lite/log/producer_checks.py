@@ -1,0 +1,134 @@
+"""The rules by which a producer's batch or marker is taken, in Kafka's order; nothing is changed.
+
+Every function gets what is known of the producer on this partition: its entry and its verification
+entry, None where there is none. The errors carry no text, for Kafka sends none (V-14).
+"""
+
+from broker_lite.errors import (
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    OutOfOrderSequenceNumber,
+    TransactionCoordinatorFenced,
+)
+from broker_lite.log.producer_entry import (
+    NO_PRODUCER_EPOCH,
+    DuplicateBatch,
+    ProducerEntry,
+    VerificationEntry,
+    follows_in_sequence,
+)
+from broker_lite.record.batch import RecordBatch
+
+PRODUCER_EPOCH_MAX = 32767
+
+
+def find_duplicate(batch: RecordBatch, entry: ProducerEntry | None) -> DuplicateBatch | None:
+    """Find a batch of the same epoch with exactly the same first and last sequence.
+
+    Rule: V-54 (ProducerStateEntry.findDuplicateBatch).
+    """
+    if entry is None:
+        return None
+    return entry.find_duplicate(batch.producer_epoch, batch.base_sequence, batch.last_sequence)
+
+
+def check_guard(
+    batch: RecordBatch,
+    entry: ProducerEntry | None,
+    verification: VerificationEntry | None,
+    verification_guard: object | None,
+) -> None:
+    """Demand that the first transactional batch of a transaction was verified by this request.
+
+    Raises:
+        InvalidTxnState: it was not.
+
+    Rule: V-55 (UnifiedLog.batchMissingRequiredVerification).
+    """
+    if not batch.is_transactional or batch.is_control:
+        return
+    if entry is not None and entry.is_in_transaction and entry.epoch == batch.producer_epoch:
+        return
+    if verification is None or verification.guard is not verification_guard:
+        raise InvalidTxnState
+
+
+def check_epoch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
+    """Refuse a batch of an older epoch.
+
+    Raises:
+        InvalidProducerEpoch: the epoch is below the known one.
+
+    Rule: V-56 (ProducerAppendInfo.checkProducerEpoch).
+    """
+    if entry is not None and batch.producer_epoch < entry.epoch:
+        raise InvalidProducerEpoch
+
+
+def check_sequence(
+    batch: RecordBatch, entry: ProducerEntry | None, verification: VerificationEntry | None
+) -> None:
+    """Demand that a client's batch goes on where the last one ended.
+
+    Raises:
+        OutOfOrderSequenceNumber: a gap, or a new epoch that does not start with 0.
+
+    Rule: V-57 (ProducerAppendInfo.checkSequence).
+    """
+    first_sequence = batch.base_sequence
+    if verification is not None:
+        is_new = entry is None or not entry.batches
+        if is_new and first_sequence != 0 and verification.supports_epoch_bump:
+            raise OutOfOrderSequenceNumber
+        if first_sequence > verification.lowest_sequence:
+            raise OutOfOrderSequenceNumber
+    if entry is None or entry.epoch == NO_PRODUCER_EPOCH:
+        return
+    if batch.producer_epoch != entry.epoch:
+        if first_sequence != 0:
+            raise OutOfOrderSequenceNumber
+    elif not follows_in_sequence(entry.last_sequence, first_sequence):
+        raise OutOfOrderSequenceNumber
+
+
+def check_plain_batch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
+    """Refuse a plain batch of a producer that has a transaction open here.
+
+    Raises:
+        InvalidTxnState: it has.
+
+    Rule: V-58 (ProducerAppendInfo.appendDataBatch).
+    """
+    if entry is not None and entry.is_in_transaction and not batch.is_transactional:
+        raise InvalidTxnState
+
+
+def check_marker(
+    entry: ProducerEntry | None,
+    producer_epoch: int,
+    coordinator_epoch: int,
+    transaction_version: int,
+) -> None:
+    """Decide whether an end marker may be written.
+
+    With transaction version 2 every marker has a new epoch, and the known one is refused unless the
+    marker only comes again after its transaction was completed.
+
+    Raises:
+        InvalidProducerEpoch: the epoch is too low.
+        TransactionCoordinatorFenced: the coordinator epoch is below the known one.
+
+    Rule: V-62 (ProducerAppendInfo.checkProducerEpoch, checkCoordinatorEpoch).
+    """
+    if entry is None:
+        return
+    if producer_epoch < entry.epoch:
+        raise InvalidProducerEpoch
+    if (
+        transaction_version >= 2
+        and producer_epoch == entry.epoch != PRODUCER_EPOCH_MAX
+        and entry.is_in_transaction
+    ):
+        raise InvalidProducerEpoch
+    if coordinator_epoch < entry.coordinator_epoch:
+        raise TransactionCoordinatorFenced

@@ -1,0 +1,205 @@
+"""What a partition remembers of one producer: plain values and the arithmetic of sequences.
+
+A sequence counts a producer's records on one partition from 0 to 2147483647 and goes on with 0.
+Of each producer the newest five batches are kept, so that a retried one is known again.
+"""
+
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+SEQUENCE_MAX: Final = 2147483647
+CACHED_BATCHES_MAX: Final = 5
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_OFFSET: Final = -1
+NO_COORDINATOR_EPOCH: Final = -1
+
+
+class AppendOrigin(IntEnum):
+    """Who wrote the records of an append, which decides what is checked.
+
+    Rule: V-80 (AppendOrigin).
+    """
+
+    CLIENT = 0
+    COORDINATOR = 1
+    REPLICATION = 2
+
+
+class BatchMetadata(NamedTuple):
+    """One of a producer's newest batches."""
+
+    first_sequence: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_offset(self) -> int:
+        """The base offset of the batch."""
+        return self.last_offset - self.offset_delta
+
+
+class DuplicateBatch(NamedTuple):
+    """Where a batch that came again is already; timestamp_ms is its max timestamp.
+
+    Rule: V-54 (ProducerStateEntry.findDuplicateBatch).
+    """
+
+    base_offset: int
+    last_offset: int
+    timestamp_ms: int
+
+
+class CompletedTransaction(NamedTuple):
+    """A transaction whose end marker was written at last_offset.
+
+    Rule: V-62 (CompletedTxn).
+    """
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    is_aborted: bool
+
+
+class ActiveProducer(NamedTuple):
+    """A producer as DescribeProducers shows it; -1 stands for none.
+
+    Rule: P-143 (DescribeProducers).
+    """
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp_ms: int
+    coordinator_epoch: int
+    current_transaction_first_offset: int
+
+
+class VerificationEntry:
+    """A producer whose transaction the coordinator is asked about before its first batch here.
+
+    Rule: V-61 (VerificationStateEntry).
+    """
+
+    __slots__ = ("epoch", "guard", "lowest_sequence", "supports_epoch_bump", "timestamp_ms")
+
+    def __init__(
+        self, *, timestamp_ms: int, sequence: int, epoch: int, supports_epoch_bump: bool
+    ) -> None:
+        self.guard = object()
+        self.timestamp_ms = timestamp_ms
+        self.lowest_sequence = sequence
+        self.epoch = epoch
+        self.supports_epoch_bump = supports_epoch_bump
+
+    def note(self, sequence: int, epoch: int) -> None:
+        """Keep the lowest sequence of an epoch, or start again with a higher epoch."""
+        if epoch > self.epoch:
+            self.epoch = epoch
+            self.lowest_sequence = sequence
+        elif epoch == self.epoch and sequence < self.lowest_sequence:
+            self.lowest_sequence = sequence
+
+
+class ProducerEntry:
+    """The state of one producer on one partition; mutable, owned by its ProducerStateManager."""
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "epoch",
+        "last_sequence",
+        "last_timestamp_ms",
+        "producer_id",
+        "transaction_first_offset",
+    )
+
+    def __init__(
+        self,
+        producer_id: int,
+        *,
+        epoch: int = NO_PRODUCER_EPOCH,
+        coordinator_epoch: int = NO_COORDINATOR_EPOCH,
+        last_timestamp_ms: int = -1,
+        transaction_first_offset: int = NO_OFFSET,
+    ) -> None:
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.coordinator_epoch = coordinator_epoch
+        self.last_timestamp_ms = last_timestamp_ms
+        self.transaction_first_offset = transaction_first_offset
+        self.batches: list[BatchMetadata] = []
+        # A copy of batches[-1].last_sequence, so that the usual check is one comparison.
+        self.last_sequence = NO_SEQUENCE
+
+    @property
+    def is_in_transaction(self) -> bool:
+        """True while a transaction of the producer is open on this partition."""
+        return self.transaction_first_offset >= 0
+
+    def move_to_epoch(self, epoch: int) -> None:
+        """Take the epoch of a batch or marker; the batches of another epoch are forgotten."""
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self.batches.clear()
+            self.last_sequence = NO_SEQUENCE
+
+    def add_batch(self, batch: BatchMetadata) -> None:
+        """Remember a batch as the newest; the oldest of six goes.
+
+        Rule: V-59 (ProducerStateEntry.addBatch).
+        """
+        batches = self.batches
+        batches.append(batch)
+        if len(batches) > CACHED_BATCHES_MAX:
+            del batches[0]
+        self.last_sequence = batch.last_sequence
+        self.last_timestamp_ms = batch.timestamp
+
+    def find_duplicate(
+        self, epoch: int, first_sequence: int, last_sequence: int
+    ) -> DuplicateBatch | None:
+        """Find a cached batch of this epoch with exactly these first and last sequences.
+
+        Rule: V-54 (ProducerStateEntry.findDuplicateBatch).
+        """
+        if epoch != self.epoch:
+            return None
+        for batch in self.batches:
+            if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:
+                return DuplicateBatch(batch.first_offset, batch.last_offset, batch.timestamp)
+        return None
+
+    def describe(self) -> ActiveProducer:
+        """Show the entry as DescribeProducers does."""
+        return ActiveProducer(
+            self.producer_id,
+            self.epoch,
+            self.last_sequence,
+            self.last_timestamp_ms,
+            self.coordinator_epoch,
+            self.transaction_first_offset,
+        )
+
+
+def decrement_sequence(sequence: int, count: int) -> int:
+    """Go back by count (0 to 2147483647), from 0 on to 2147483647.
+
+    Rule: R-14 (DefaultRecordBatch.decrementSequence).
+    """
+    if sequence < count:
+        return SEQUENCE_MAX - (count - sequence) + 1
+    return sequence - count
+
+
+def follows_in_sequence(last_sequence: int, next_sequence: int) -> bool:
+    """Tell whether a batch may start with next_sequence after last_sequence.
+
+    Rule: V-57 row 4 (ProducerAppendInfo.inSequence).
+    """
+    return next_sequence == last_sequence + 1 or (
+        next_sequence == 0 and last_sequence == SEQUENCE_MAX
+    )
