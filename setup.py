@@ -9,7 +9,12 @@ import os
 from setuptools import Extension, setup
 
 MODE = os.environ.get("BROKER_LITE_NATIVE", "try")
-DIRECTIVES = {"language_level": 3, "annotation_typing": False, "boundscheck": True}
+DIRECTIVES = {
+    "language_level": 3,
+    "annotation_typing": False,
+    "boundscheck": True,
+    "wraparound": False,
+}
 
 
 def extensions() -> list[Extension]:

@@ -1,1 +1,7 @@
-"""The record room."""
+"""Record batches: bytes in, views, checks and bytes out.
+
+Comes in: a buffer that holds batches, or records to write. Goes out: header views, the result of a
+scan over the records of a batch, single records for slow paths, decompressed and compressed bytes,
+new batches. Never: a file, a clock, a decision whether a sound batch may be appended. Magic 0 and 1
+are found and left to others.
+"""

@@ -1,0 +1,398 @@
+"""The 61-byte header of a v2 record batch as a view, and the walk over a buffer of entries.
+
+Nothing here looks at single records. A RecordBatch reads its header once; it keeps the buffer it
+was made from and copies no bytes. Setters work in place on a writable buffer: base offset and
+leader epoch lie outside the checksum, so stamping them costs nothing more.
+
+Entries of magic 0 and 1 are found by the walk, but have no view.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from broker_lite.errors import CorruptMessage, UnknownServerError
+from broker_lite.record.crc import crc32c
+
+LOG_OVERHEAD: Final = 12
+MAGIC_OFFSET: Final = 16
+HEADER_SIZE_UP_TO_MAGIC: Final = 17
+RECORD_OVERHEAD_V0: Final = 14
+ATTRIBUTES_OFFSET: Final = 21
+RECORD_BATCH_OVERHEAD: Final = 61
+MAX_RECORD_OVERHEAD: Final = 21
+CURRENT_MAGIC: Final = 2
+
+NO_TIMESTAMP: Final = -1
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_PARTITION_LEADER_EPOCH: Final = -1
+
+CODEC_MASK: Final = 0x07
+LOG_APPEND_TIME_FLAG: Final = 0x08
+TRANSACTIONAL_FLAG: Final = 0x10
+CONTROL_FLAG: Final = 0x20
+DELETE_HORIZON_FLAG: Final = 0x40
+_FLAGS: Final = 0x7F
+
+SEQUENCE_MAX: Final = 2**31 - 1
+
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")
+_UINT32: Final = struct.Struct(">I")
+_INT64: Final = struct.Struct(">q")
+_PREFIX: Final = struct.Struct(">qiib")
+
+_CRC_OFFSET: Final = 17
+_LEADER_EPOCH_OFFSET: Final = 12
+_MAX_TIMESTAMP_OFFSET: Final = 35
+
+
+class Header(NamedTuple):
+    """The fields of the 61 bytes in their order.
+
+    Rule: R-10 (DefaultRecordBatch).
+    """
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+
+class Entry(NamedTuple):
+    """Where one complete entry of any magic lies in its buffer or file."""
+
+    position: int
+    size_bytes: int
+    magic: int
+
+
+def parse_header(buffer: bytes | bytearray | memoryview, position: int = 0) -> Header:
+    """Read the 61 bytes of a v2 header, whatever they hold.
+
+    Raises:
+        CorruptMessage: fewer than 61 bytes are there.
+    """
+    if len(buffer) - position < RECORD_BATCH_OVERHEAD:
+        raise _too_small(len(buffer) - position)
+    return Header._make(HEADER.unpack_from(buffer, position))
+
+
+def increment_sequence(sequence: int, increment: int) -> int:
+    """Add to a sequence number; 0 comes after 2147483647.
+
+    Rule: R-14 (DefaultRecordBatch.incrementSequence).
+    """
+    if sequence > SEQUENCE_MAX - increment:
+        return increment - (SEQUENCE_MAX - sequence) - 1
+    return sequence + increment
+
+
+def decrement_sequence(sequence: int, decrement: int) -> int:
+    """Subtract from a sequence number; 2147483647 comes before 0.
+
+    Rule: R-14 (DefaultRecordBatch.decrementSequence).
+    """
+    if sequence < decrement:
+        return SEQUENCE_MAX - (decrement - sequence) + 1
+    return sequence - decrement
+
+
+def walk(buffer: bytes | bytearray | memoryview, position: int = 0) -> Iterator[Entry]:
+    """Yield the complete entries of a buffer; a partial one at the end is dropped silently.
+
+    Raises:
+        CorruptMessage: a length below 14, or a magic that does not exist; checked even when the
+            entry is not complete.
+        UnknownServerError: a length so near to 2**31 that Java's sum with 12 overflows.
+
+    Rule: R-01, R-02, R-03 (ByteBufferLogInputStream.nextBatch).
+    """
+    end = len(buffer)
+    while end - position >= HEADER_SIZE_UP_TO_MAGIC:
+        _, length, _, magic = _PREFIX.unpack_from(buffer, position)
+        if length < RECORD_OVERHEAD_V0:
+            raise _below_minimum(length)
+        if not 0 <= magic <= CURRENT_MAGIC:
+            raise CorruptMessage(f"Invalid magic found in record: {magic}")
+        size_bytes = LOG_OVERHEAD + length
+        if size_bytes > SEQUENCE_MAX:
+            raise UnknownServerError("newLimit < 0")
+        if size_bytes > end - position:
+            return
+        yield Entry(position, size_bytes, magic)
+        position += size_bytes
+    if end - position >= LOG_OVERHEAD:
+        # The length is looked at before it is known whether the magic is there.
+        length = _INT32.unpack_from(buffer, position + 8)[0]
+        if length < RECORD_OVERHEAD_V0:
+            raise _below_minimum(length)
+
+
+def valid_bytes(buffer: bytes | bytearray | memoryview) -> int:
+    """Sum of the sizes of the complete entries.
+
+    Raises:
+        CorruptMessage: as walk.
+
+    Rule: R-05 (MemoryRecords.validBytes).
+    """
+    return sum(entry.size_bytes for entry in walk(buffer))
+
+
+def file_entry(prefix: bytes | memoryview, position: int, end: int, file_name: str) -> Entry | None:
+    """Read where the entry at a position of a log file ends.
+
+    Args:
+        prefix: the 17 bytes at the position; may be shorter only when position > end - 17.
+        position: of the entry in the file.
+        end: of the file, or of the part of it that is read.
+        file_name: for the text of an error.
+
+    Returns:
+        None at the end, also where a partial entry is left there. A magic above 2 is not an error:
+        the entry fails later on its checksum.
+
+    Raises:
+        CorruptMessage: a length below 14.
+
+    Rule: R-04 (FileLogInputStream.nextBatch).
+    """
+    # An entry of exactly 17 bytes at the end is not seen; no valid one is that small.
+    if position >= end - HEADER_SIZE_UP_TO_MAGIC:
+        return None
+    _, length, _, magic = _PREFIX.unpack_from(prefix)
+    if length < RECORD_OVERHEAD_V0:
+        raise CorruptMessage(
+            f"Found record size {length} smaller than minimum record overhead "
+            f"({RECORD_OVERHEAD_V0}) at position {position} in file {file_name}."
+        )
+    if position > end - LOG_OVERHEAD - length:
+        return None
+    return Entry(position, LOG_OVERHEAD + length, magic)
+
+
+def _below_minimum(length: int) -> CorruptMessage:
+    return CorruptMessage(
+        f"Record size {length} is less than the minimum record overhead ({RECORD_OVERHEAD_V0})"
+    )
+
+
+def _too_small(size_bytes: int) -> CorruptMessage:
+    return CorruptMessage(
+        f"Record batch is corrupt (the size {size_bytes} is smaller than the minimum allowed "
+        f"overhead {RECORD_BATCH_OVERHEAD})"
+    )
+
+
+class RecordBatch:
+    """View of one v2 batch inside a buffer; the header is read once, here.
+
+    The attributes are those of Header. They follow the setters, not other writes to the buffer.
+
+    Args:
+        buffer: holds the whole batch; kept, not copied.
+        position: of the batch's first byte.
+        size_bytes: of the whole batch, 12 + length.
+
+    Raises:
+        CorruptMessage: size_bytes < 61.
+
+    Rule: R-06, R-10, R-12, R-14 (DefaultRecordBatch).
+    """
+
+    __slots__ = (
+        "attributes",
+        "base_offset",
+        "base_sequence",
+        "base_timestamp",
+        "buffer",
+        "crc",
+        "last_offset_delta",
+        "leader_epoch",
+        "length",
+        "magic",
+        "max_timestamp",
+        "position",
+        "producer_epoch",
+        "producer_id",
+        "record_count",
+        "size_bytes",
+    )
+
+    def __init__(self, buffer: memoryview, position: int, size_bytes: int) -> None:
+        if size_bytes < RECORD_BATCH_OVERHEAD:
+            raise _too_small(size_bytes)
+        self.buffer = buffer
+        self.position = position
+        self.size_bytes = size_bytes
+        (
+            self.base_offset,
+            self.length,
+            self.leader_epoch,
+            self.magic,
+            self.crc,
+            self.attributes,
+            self.last_offset_delta,
+            self.base_timestamp,
+            self.max_timestamp,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self.record_count,
+        ) = HEADER.unpack_from(buffer, position)
+
+    @property
+    def end(self) -> int:
+        """Position after the last byte."""
+        return self.position + self.size_bytes
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes of the batch, a view."""
+        return self.buffer[self.position : self.position + self.size_bytes]
+
+    @property
+    def records_position(self) -> int:
+        """Position of the records, or of the compressed stream."""
+        return self.position + RECORD_BATCH_OVERHEAD
+
+    @property
+    def records_data(self) -> memoryview:
+        """The records, or the compressed stream, a view.
+
+        Rule: R-19 (DefaultRecordBatch).
+        """
+        return self.buffer[self.position + RECORD_BATCH_OVERHEAD : self.position + self.size_bytes]
+
+    @property
+    def codec(self) -> int:
+        """Bits 0 to 2 of the attributes; 5, 6 and 7 name no codec."""
+        return self.attributes & CODEC_MASK
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the records are one codec stream."""
+        return self.attributes & CODEC_MASK != 0
+
+    @property
+    def is_log_append_time(self) -> bool:
+        """Whether the timestamp of every record is max_timestamp."""
+        return self.attributes & LOG_APPEND_TIME_FLAG != 0
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch is part of a transaction."""
+        return self.attributes & TRANSACTIONAL_FLAG != 0
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the records are control records."""
+        return self.attributes & CONTROL_FLAG != 0
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Whether base_timestamp is a delete horizon."""
+        return self.attributes & DELETE_HORIZON_FLAG != 0
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """When tombstones and markers of the batch may go.
+
+        Rule: R-17 (DefaultRecordBatch.deleteHorizonMs).
+        """
+        return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last record, also of one that was cleaned away."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """Offset after the batch."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence of the last record, -1 without sequences."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return increment_sequence(self.base_sequence, self.last_offset_delta)
+
+    @property
+    def has_producer_id(self) -> bool:
+        """Whether there is a producer id; every negative one counts as none."""
+        return self.producer_id > NO_PRODUCER_ID
+
+    def computed_crc(self) -> int:
+        """Checksum of the bytes from the attributes to the end.
+
+        Rule: R-11 (DefaultRecordBatch.computeChecksum).
+        """
+        return crc32c(
+            self.buffer[self.position + ATTRIBUTES_OFFSET : self.position + self.size_bytes]
+        )
+
+    def crc_is_valid(self) -> bool:
+        """Whether the stored checksum is that of the bytes."""
+        return self.crc == self.computed_crc()
+
+    def ensure_valid(self) -> None:
+        """Check the checksum.
+
+        Raises:
+            CorruptMessage: it differs.
+
+        Rule: R-06 (DefaultRecordBatch.ensureValid).
+        """
+        computed = self.computed_crc()
+        if self.crc != computed:
+            raise CorruptMessage(
+                f"Record is corrupt (stored crc = {self.crc}, computed crc = {computed})"
+            )
+
+    def set_last_offset(self, offset: int) -> None:
+        """Move the batch so that its last record has this offset; the checksum stays.
+
+        Rule: R-20 (DefaultRecordBatch.setLastOffset).
+        """
+        self.base_offset = offset - self.last_offset_delta
+        _INT64.pack_into(self.buffer, self.position, self.base_offset)
+
+    def set_leader_epoch(self, leader_epoch: int) -> None:
+        """Write the leader epoch; the checksum stays.
+
+        Rule: R-20 (DefaultRecordBatch.setPartitionLeaderEpoch).
+        """
+        self.leader_epoch = leader_epoch
+        _INT32.pack_into(self.buffer, self.position + _LEADER_EPOCH_OFFSET, leader_epoch)
+
+    def set_max_timestamp(self, append_time: bool, max_timestamp: int) -> None:
+        """Write timestamp type and max_timestamp, and a new checksum if one of them changed.
+
+        A change clears the unused attribute bits; without one nothing is written.
+
+        Rule: R-13, R-20 (DefaultRecordBatch.setMaxTimestamp).
+        """
+        if self.is_log_append_time == append_time and self.max_timestamp == max_timestamp:
+            return
+        flag = LOG_APPEND_TIME_FLAG if append_time else 0
+        self.attributes = self.attributes & (_FLAGS & ~LOG_APPEND_TIME_FLAG) | flag
+        self.max_timestamp = max_timestamp
+        _INT16.pack_into(self.buffer, self.position + ATTRIBUTES_OFFSET, self.attributes)
+        _INT64.pack_into(self.buffer, self.position + _MAX_TIMESTAMP_OFFSET, max_timestamp)
+        self.crc = self.computed_crc()
+        _UINT32.pack_into(self.buffer, self.position + _CRC_OFFSET, self.crc)

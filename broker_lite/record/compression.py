@@ -1,0 +1,126 @@
+"""The codecs of record batches: bytes in, bytes out, with a bound on what comes out.
+
+Each codec has a module of its own for its framing. A reader of theirs never raises for bad input:
+it returns what Kafka's stream would have given before its error, and says that it failed, because a
+structure error in those first records is reported before the error of the codec.
+
+The libraries behind snappy, lz4 and zstd are imported when they are first needed.
+
+Rule: R-75, R-82, R-84 (CompressionType, Compression).
+"""
+
+import importlib
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final, NamedTuple, Protocol, cast
+
+from broker_lite.errors import UnknownServerError
+from broker_lite.record.decompressed import Decompressed
+
+__all__ = ["LEVELS", "Codec", "Decompressed", "LevelRange", "codec_of", "compress", "decompress"]
+
+
+class Codec(IntEnum):
+    """Codec ids of the attribute bits 0 to 2; the names in lower case are those of Kafka's settings.
+
+    Rule: R-75 (CompressionType).
+    """
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+class LevelRange(NamedTuple):
+    """Levels a codec takes, both ends included."""
+
+    min: int
+    max: int
+    default: int
+
+
+LEVELS: Final[Mapping[Codec, LevelRange]] = {
+    Codec.GZIP: LevelRange(-1, 9, -1),
+    Codec.LZ4: LevelRange(1, 17, 9),
+    Codec.ZSTD: LevelRange(-131072, 22, 3),
+}
+"""Level 0 is outside for gzip, though it lies between the ends."""
+
+
+class _Framing(Protocol):
+    """What each codec's module offers."""
+
+    def compress(self, data: bytes | memoryview, level: int) -> bytes: ...
+
+    def decompress(self, data: memoryview, output_bytes_max: int) -> Decompressed: ...
+
+
+def codec_of(codec: int) -> Codec:
+    """Give the codec of an id.
+
+    Raises:
+        UnknownServerError: 5, 6 and 7 name no codec.
+    """
+    try:
+        return Codec(codec)
+    except ValueError:
+        raise UnknownServerError(f"Unknown compression type id: {codec}") from None
+
+
+def decompress(
+    codec: int, data: bytes | bytearray | memoryview, *, output_bytes_max: int
+) -> Decompressed:
+    """Decompress one stream, as far as it can be read.
+
+    Args:
+        codec: an id of Codec; 0 gives the data back.
+        data: the whole stream; never written to.
+        output_bytes_max: where to stop; the result is never longer.
+
+    Raises:
+        UnknownServerError: there is no such codec.
+
+    Rule: R-76 to R-82.
+    """
+    view = memoryview(data)
+    known = codec_of(codec)
+    if known is Codec.NONE:
+        return Decompressed(view[:output_bytes_max], False, len(view) > output_bytes_max)
+    return _framing(known).decompress(view, output_bytes_max)
+
+
+def compress(codec: int, data: bytes | bytearray | memoryview, level: int | None = None) -> bytes:
+    """Compress into one stream of the form Kafka's writer has.
+
+    Args:
+        codec: an id of Codec; 0 copies.
+        data: what to compress.
+        level: of LEVELS; None is the codec's default, snappy has none.
+
+    Raises:
+        UnknownServerError: there is no such codec, or the level is outside its range.
+    """
+    known = codec_of(codec)
+    if known is Codec.NONE:
+        return bytes(data)
+    return _framing(known).compress(memoryview(data), _checked_level(known, level))
+
+
+def _checked_level(codec: Codec, level: int | None) -> int:
+    levels = LEVELS.get(codec)
+    if levels is None:
+        return 0
+    if level is None:
+        return levels.default
+    if not levels.min <= level <= levels.max or (codec is Codec.GZIP and level == 0):
+        raise UnknownServerError(f"{codec.name.lower()} has no compression level {level}")
+    return level
+
+
+def _framing(codec: Codec) -> _Framing:
+    # Imported late: the three libraries take longer to import than the broker to start.
+    return cast(
+        _Framing, importlib.import_module(f"broker_lite.record.{codec.name.lower()}_stream")
+    )

@@ -1,0 +1,133 @@
+"""gzip: concatenated members, read the way java.util.zip.GZIPInputStream does.
+
+The headers are parsed here and the deflate streams by zlib, since Java is more lenient than zlib
+about what follows a member: anything that is not a further member is ignored.
+
+Rule: R-76 (GzipCompression).
+"""
+
+import struct
+import zlib
+from typing import Final
+
+from broker_lite.record.decompressed import Decompressed
+
+# What Java's writer puts: no flags, no time, no extra flags, an unknown operating system.
+_HEADER: Final = bytes.fromhex("1f8b08000000000000ff")
+_MAGIC: Final = b"\x1f\x8b\x08"
+_FIXED_HEADER_BYTES: Final = 10
+_TRAILER: Final = struct.Struct("<II")
+_FLAG_HEADER_CRC, _FLAG_EXTRA, _FLAG_NAME, _FLAG_COMMENT = 0x02, 0x04, 0x08, 0x10
+
+# Java's buffers. An error loses what the same step gave before it, so the sizes can be seen.
+_INPUT_STEP_BYTES: Final = 8 * 1024
+_OUTPUT_STEP_BYTES: Final = 16 * 1024
+
+# Java looks for another member only when one could fit: 8 + 10 bytes.
+_MEMBER_BYTES_MIN: Final = 18
+
+
+def compress(data: bytes | memoryview, level: int) -> bytes:
+    """Write one member with the header Java writes."""
+    deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
+    trailer = _TRAILER.pack(zlib.crc32(data), len(data) & 0xFFFFFFFF)
+    return b"".join((_HEADER, deflate.compress(data), deflate.flush(), trailer))
+
+
+def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
+    """Read all members; see compression.decompress."""
+    output: list[bytes] = []
+    room_bytes = output_bytes_max
+    position = _deflate_position(data, 0)
+    if position is None:
+        return Decompressed(b"", True, False)
+    while position is not None:
+        member = _Member(data, position, room_bytes)
+        member.read()
+        output += member.output
+        room_bytes -= member.size_bytes
+        if member.failed or member.limit_exceeded:
+            return Decompressed(b"".join(output), member.failed, member.limit_exceeded)
+        rest_bytes = len(data) - member.position
+        position = (
+            _deflate_position(data, member.position) if rest_bytes > _MEMBER_BYTES_MIN else None
+        )
+    return Decompressed(b"".join(output), False, False)
+
+
+class _Member:
+    """One deflate stream with its trailer; read() sets the rest."""
+
+    def __init__(self, data: memoryview, position: int, room_bytes: int) -> None:
+        self.data = data
+        self.position = position
+        self.room_bytes = room_bytes
+        self.output: list[bytes] = []
+        self.size_bytes = 0
+        self.crc = 0
+        self.failed = False
+        self.limit_exceeded = False
+
+    def read(self) -> None:
+        """Inflate to the end, then check the trailer."""
+        inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        while not inflate.eof:
+            step = inflate.unconsumed_tail
+            if not step:
+                step = bytes(self.data[self.position : self.position + _INPUT_STEP_BYTES])
+                self.position += len(step)
+            try:
+                output = inflate.decompress(step, _OUTPUT_STEP_BYTES)
+            except zlib.error:
+                self.failed = True
+                return
+            if not step and not output and not inflate.eof:
+                self.failed = True  # the stream is truncated
+                return
+            if not self._take(output):
+                return
+        self.position -= len(inflate.unused_data)
+        self._check_trailer()
+
+    def _take(self, output: bytes) -> bool:
+        room_bytes = self.room_bytes - self.size_bytes
+        if len(output) > room_bytes:
+            output = output[:room_bytes]
+            self.limit_exceeded = True
+        self.output.append(output)
+        self.size_bytes += len(output)
+        self.crc = zlib.crc32(output, self.crc)
+        return not self.limit_exceeded
+
+    def _check_trailer(self) -> None:
+        end = self.position + _TRAILER.size
+        expected = _TRAILER.pack(self.crc, self.size_bytes & 0xFFFFFFFF)
+        self.failed = self.data[self.position : end] != expected
+        self.position = end
+
+
+def _deflate_position(data: memoryview, position: int) -> int | None:
+    """Position after a member's header, None where there is no complete header."""
+    start = position
+    if data[position : position + 3] != _MAGIC or len(data) - position < _FIXED_HEADER_BYTES:
+        return None
+    flags = data[position + 3]
+    position += _FIXED_HEADER_BYTES
+    if flags & _FLAG_EXTRA:
+        position += 2 + int.from_bytes(data[position : position + 2], "little")
+    for flag in (_FLAG_NAME, _FLAG_COMMENT):
+        if flags & flag:
+            position = _after_zero(data, position)
+    if flags & _FLAG_HEADER_CRC:
+        crc = zlib.crc32(data[start:position]) & 0xFFFF
+        if data[position : position + 2] != crc.to_bytes(2, "little"):
+            return None
+        position += 2
+    return position if position <= len(data) else None
+
+
+def _after_zero(data: memoryview, position: int) -> int:
+    """Position after the next zero byte, after the end of the data when there is none."""
+    while position < len(data) and data[position]:
+        position += 1
+    return position + 1

@@ -1,0 +1,165 @@
+"""lz4 frames, read by the rules of Kafka's own reader, which are not those of the lz4 library.
+
+The frame is parsed here, the blocks are decoded by the library. Kafka's reader wants independent
+blocks, checks header and block checksums, ignores content size and content checksum, and stops at
+the first end mark. The library has no function for its checksum (xxh32), so it checks them itself:
+a header is shown to get_frame_info, a block with checksum is put into a frame of one block.
+
+Rule: R-78, R-80 (Lz4BlockInputStream, Lz4BlockOutputStream).
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import lz4.block
+import lz4.frame
+
+from broker_lite.record.decompressed import Decompressed
+
+_MAGIC: Final = bytes.fromhex("04224d18")
+_KAFKA_HEADER: Final = bytes.fromhex("04224d18604082")
+_END_MARK: Final = bytes(4)
+_UINT32: Final = struct.Struct("<I")
+_STORED_FLAG: Final = 0x80000000
+_BLOCK_INPUT_BYTES: Final = 64 * 1024
+
+# FLG
+_VERSION_MASK, _VERSION = 0xC0, 0x40
+_INDEPENDENT, _BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM = 0x20, 0x10, 0x08, 0x04
+_RESERVED = 0x03
+
+# One-block frames for checking: FLG 0x70, the BD of the key, the header checksum of these two.
+_CHECKED_HEADERS: Final = {
+    block_bytes_max: _MAGIC + bytes((0x70, descriptor, checksum))
+    for block_bytes_max, descriptor, checksum in (
+        (1 << 16, 0x40, 0xAD),
+        (1 << 18, 0x50, 0x72),
+        (1 << 20, 0x60, 0x32),
+        (1 << 22, 0x70, 0x2C),
+    )
+}
+
+# What one byte of a compressed block can become; with it a tiny block allocates little.
+_RATIO_MAX: Final = 255
+
+_LEVEL_FAST: Final = 9
+_LEVEL_LIBRARY_MAX: Final = 12
+
+
+class _Header(NamedTuple):
+    """What matters of a frame descriptor."""
+
+    size_bytes: int
+    block_bytes_max: int
+    block_checksum: bool
+    content_checksum: bool
+
+
+class _FrameError(Exception):
+    """The frame breaks a rule."""
+
+
+def compress(data: bytes | memoryview, level: int) -> bytes:
+    """Write one frame of independent 64 KiB blocks; level 9 is the fast compressor."""
+    parts = [_KAFKA_HEADER]
+    for position in range(0, len(data), _BLOCK_INPUT_BYTES):
+        block = data[position : position + _BLOCK_INPUT_BYTES]
+        if level == _LEVEL_FAST:
+            packed = lz4.block.compress(block, store_size=False)
+        else:
+            packed = lz4.block.compress(
+                block,
+                mode="high_compression",
+                compression=min(level, _LEVEL_LIBRARY_MAX),
+                store_size=False,
+            )
+        if len(packed) < len(block):
+            parts += (_UINT32.pack(len(packed)), packed)
+        else:
+            parts += (_UINT32.pack(len(block) | _STORED_FLAG), bytes(block))
+    parts.append(_END_MARK)
+    return b"".join(parts)
+
+
+def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
+    """Read one frame; see compression.decompress."""
+    output: list[bytes | memoryview] = []
+    room_bytes = output_bytes_max
+    try:
+        for block in _blocks(data, _read_header(data)):
+            if len(block) > room_bytes:
+                output.append(block[:room_bytes])
+                return Decompressed(b"".join(output), False, True)
+            output.append(block)
+            room_bytes -= len(block)
+    except _FrameError:
+        return Decompressed(b"".join(output), True, False)
+    return Decompressed(b"".join(output), False, False)
+
+
+def _read_header(data: memoryview) -> _Header:
+    if data[: len(_KAFKA_HEADER)] == _KAFKA_HEADER:
+        return _Header(len(_KAFKA_HEADER), _BLOCK_INPUT_BYTES, False, False)
+    if len(data) < len(_KAFKA_HEADER) or data[:4] != _MAGIC:
+        raise _FrameError("no frame")
+    flags, descriptor = data[4], data[5]
+    if flags & _VERSION_MASK != _VERSION or flags & _RESERVED or not flags & _INDEPENDENT:
+        raise _FrameError("flags")
+    if descriptor not in (0x40, 0x50, 0x60, 0x70):
+        raise _FrameError("block size")
+    size_bytes = 7 + (8 if flags & _CONTENT_SIZE else 0)
+    try:
+        lz4.frame.get_frame_info(data[:size_bytes])
+    except RuntimeError as error:
+        raise _FrameError("header checksum") from error
+    return _Header(
+        size_bytes,
+        1 << (2 * (descriptor >> 4) + 8),
+        bool(flags & _BLOCK_CHECKSUM),
+        bool(flags & _CONTENT_CHECKSUM),
+    )
+
+
+def _blocks(data: memoryview, header: _Header) -> Iterator[bytes | memoryview]:
+    position = header.size_bytes
+    while True:
+        if len(data) - position < _UINT32.size:
+            raise _FrameError("no end mark")
+        word = _UINT32.unpack_from(data, position)[0]
+        position += _UINT32.size
+        size_bytes = word & ~_STORED_FLAG
+        if size_bytes == 0:
+            break
+        end = position + size_bytes
+        checked_end = end + (_UINT32.size if header.block_checksum else 0)
+        if size_bytes > header.block_bytes_max or checked_end > len(data):
+            raise _FrameError("block size")
+        if header.block_checksum:
+            yield _checked_block(data[position - _UINT32.size : checked_end], header)
+        elif word & _STORED_FLAG:
+            yield data[position:end]
+        else:
+            yield _block(data[position:end], header)
+        position = checked_end
+    if header.content_checksum and len(data) - position < _UINT32.size:
+        raise _FrameError("no content checksum")
+
+
+def _block(data: memoryview, header: _Header) -> bytes:
+    room_bytes = min(header.block_bytes_max, _RATIO_MAX * len(data))
+    try:
+        block: bytes = lz4.block.decompress(data, uncompressed_size=room_bytes)
+    except lz4.block.LZ4BlockError as error:
+        raise _FrameError("block") from error
+    return block
+
+
+def _checked_block(data: memoryview, header: _Header) -> bytes:
+    """Decode a block with its size word before and its checksum after it."""
+    frame = b"".join((_CHECKED_HEADERS[header.block_bytes_max], data, _END_MARK))
+    try:
+        block: bytes = lz4.frame.decompress(frame)
+    except RuntimeError as error:
+        raise _FrameError("block or its checksum") from error
+    return block

@@ -1,0 +1,198 @@
+"""Single records as Python values: for slow paths, tools and tests, never for the hot path.
+
+Whether the records of a batch are sound, and what validation wants to know of them, is one call:
+check_records. Only who needs the content of each record iterates.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from broker_lite.errors import InvalidRecord
+from broker_lite.record.batch import RecordBatch, increment_sequence
+from broker_lite.record.compression import decompress
+from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.scan import read_record, scan_records
+from broker_lite.record.scan_status import ScanStatus, scan_error
+from broker_lite.record.varint import decode_varint, varint_size_bytes
+
+_MASK_64 = 0xFFFFFFFFFFFFFFFF
+_SIGN_64 = 0x8000000000000000
+
+Headers = tuple[tuple[bytes, bytes | None], ...]
+
+
+class Record(NamedTuple):
+    """One record of a v2 batch; key, value and headers are copies.
+
+    Attributes:
+        offset: base offset + offset_delta.
+        timestamp: max_timestamp of the batch if it is LogAppendTime.
+        sequence: -1 without sequences.
+        size_bytes: as it would be written; an over-long length varint is not counted.
+        attributes: of the record, 0 to 255, without meaning.
+
+    Rule: R-30, R-31, R-32, R-33 (DefaultRecord).
+    """
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    sequence: int
+    size_bytes: int
+    attributes: int
+    offset_delta: int
+    timestamp_delta: int
+
+
+class Scan(NamedTuple):
+    """What scan_records returns, with names."""
+
+    status: int
+    end_position: int
+    records_read: int
+    max_timestamp: int
+    min_timestamp: int
+    null_keys: int
+    offsets_sequential: bool
+
+
+def check_records(batch: RecordBatch, content: Decompressed, *, full_reader: bool) -> Scan:
+    """Check the structure of all records of a batch and sum up what validation asks.
+
+    Args:
+        batch: gives count and base timestamp.
+        content: of read_content.
+        full_reader: R-34, else R-36.
+
+    Raises:
+        InvalidRecord: the structure is wrong.
+        UnknownServerError: a record length is too long (uncompressed), or the codec failed.
+
+    Rule: R-37 (DefaultRecordBatch.iterator).
+    """
+    scan = Scan._make(
+        scan_records(
+            memoryview(content.data),
+            0,
+            len(content.data),
+            batch.record_count,
+            batch.base_timestamp,
+            full_reader,
+        )
+    )
+    # With a count of 0 Kafka does not open the stream.
+    error = scan_error(
+        scan.status,
+        compressed=batch.is_compressed,
+        codec_failed=content.failed and batch.record_count != 0,
+    )
+    if error is not None:
+        raise error
+    return scan
+
+
+def read_content(batch: RecordBatch, *, output_bytes_max: int = sys.maxsize) -> Decompressed:
+    """Give the plain records of a batch: a view when it is not compressed.
+
+    Raises:
+        UnknownServerError: the codec does not exist.
+    """
+    if not batch.is_compressed:
+        return Decompressed(batch.records_data, False, False)
+    return decompress(batch.codec, batch.records_data, output_bytes_max=output_bytes_max)
+
+
+def iterate_records(
+    batch: RecordBatch, *, full_reader: bool = True, content: Decompressed | None = None
+) -> Iterator[Record]:
+    """Yield the records of a batch.
+
+    Args:
+        batch: any v2 batch; its checksum is not looked at.
+        full_reader: R-34; else R-36, for streams that were accepted by that reader.
+        content: of read_content when it is there already.
+
+    Raises:
+        InvalidRecord: as check_records, when the iteration gets there.
+        UnknownServerError: as check_records.
+
+    Rule: R-37 (DefaultRecordBatch.iterator).
+    """
+    if batch.record_count < 0:
+        raise InvalidRecord(f"Found invalid record count {batch.record_count}")
+    if batch.record_count == 0:
+        return
+    if content is None:
+        content = read_content(batch)
+    buffer = memoryview(content.data)
+    position = 0
+    end = len(buffer)
+    status = int(ScanStatus.OK)
+    for _ in range(batch.record_count):
+        fields = read_record(buffer, position, end, full_reader)
+        status, position = fields[:2]
+        if status != ScanStatus.OK:
+            break
+        yield _record(batch, buffer, fields)
+    if status == ScanStatus.OK and position < end:
+        status = ScanStatus.REMAINING
+    error = scan_error(status, compressed=batch.is_compressed, codec_failed=content.failed)
+    if error is not None:
+        raise error
+
+
+def _record(batch: RecordBatch, buffer: memoryview, fields: tuple[int, ...]) -> Record:
+    (
+        _status,
+        end,
+        length,
+        attributes,
+        timestamp_delta,
+        offset_delta,
+        key_position,
+        key_length,
+        value_position,
+        value_length,
+        headers_position,
+        header_count,
+    ) = fields
+    return Record(
+        offset=batch.base_offset + offset_delta,
+        timestamp=_timestamp(batch, timestamp_delta),
+        key=_bytes_or_null(buffer, key_position, key_length),
+        value=_bytes_or_null(buffer, value_position, value_length),
+        headers=_headers(buffer, headers_position, end, header_count),
+        sequence=(
+            increment_sequence(batch.base_sequence, offset_delta)
+            if batch.base_sequence >= 0
+            else -1
+        ),
+        size_bytes=varint_size_bytes(length) + length,
+        attributes=attributes,
+        offset_delta=offset_delta,
+        timestamp_delta=timestamp_delta,
+    )
+
+
+def _timestamp(batch: RecordBatch, delta: int) -> int:
+    if batch.is_log_append_time:
+        return batch.max_timestamp
+    return (((batch.base_timestamp + delta) & _MASK_64) ^ _SIGN_64) - _SIGN_64
+
+
+def _bytes_or_null(buffer: memoryview, position: int, length: int) -> bytes | None:
+    return None if length < 0 else bytes(buffer[position : position + length])
+
+
+def _headers(buffer: memoryview, position: int, end: int, count: int) -> Headers:
+    headers = []
+    for _ in range(count):
+        length, position = decode_varint(buffer, position, end)
+        key = bytes(buffer[position : position + length])
+        length, position = decode_varint(buffer, position + length, end)
+        headers.append((key, _bytes_or_null(buffer, position, length)))
+        position += max(length, 0)
+    return tuple(headers)

@@ -1,0 +1,99 @@
+"""snappy in the xerial framing of snappy-java, and as one raw block.
+
+A stream is a 16-byte header, then blocks: int32 size, raw snappy block. What does not start with the
+magic is taken for one raw block, as very old producers sent it.
+
+Rule: R-77 (SnappyCompression, org.xerial.snappy.SnappyInputStream).
+"""
+
+import struct
+from typing import Final, NamedTuple
+
+import snappy
+
+from broker_lite.record.decompressed import Decompressed
+
+_MAGIC: Final = b"\x82SNAPPY\x00"
+_HEADER: Final = _MAGIC + bytes.fromhex("0000000100000001")
+_INT32: Final = struct.Struct(">i")
+_BLOCK_INPUT_BYTES: Final = 32 * 1024
+
+# The best a raw block can do is 64 bytes from a copy of 3.
+_RATIO_MAX: Final = 22
+
+
+class _Block(NamedTuple):
+    """A raw block: its output, or why there is none."""
+
+    data: bytes
+    failed: bool
+    limit_exceeded: bool
+
+
+def compress(data: bytes | memoryview, level: int) -> bytes:
+    """Write a stream with a block for each 32 KiB; there are no levels."""
+    parts = [_HEADER]
+    for position in range(0, len(data), _BLOCK_INPUT_BYTES):
+        block = snappy.compress(data[position : position + _BLOCK_INPUT_BYTES])
+        parts += (_INT32.pack(len(block)), block)
+    return b"".join(parts)
+
+
+def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
+    """Read a stream or a raw block; see compression.decompress.
+
+    A block is all or nothing: with limit_exceeded the data ends before the block that was too big.
+    """
+    if len(data) < len(_HEADER) or data[: len(_MAGIC)] != _MAGIC:
+        return Decompressed(*_raw_block(data, output_bytes_max))
+    output: list[bytes] = []
+    position = len(_HEADER)
+    while len(data) - position >= _INT32.size:
+        if data[position : position + 4] == _MAGIC[:4]:
+            # A further stream; its version is looked at, that of the first one is not.
+            header = data[position : position + len(_HEADER)]
+            if len(header) < len(_HEADER) or (header[:8] == _MAGIC and _version(header) < 1):
+                return Decompressed(b"".join(output), True, False)
+            if header[:8] != _MAGIC:
+                break
+            position += len(_HEADER)
+            continue
+        size_bytes = _INT32.unpack_from(data, position)[0]
+        position += _INT32.size
+        if not 0 < size_bytes <= len(data) - position:
+            return Decompressed(b"".join(output), True, False)
+        block = _raw_block(data[position : position + size_bytes], output_bytes_max)
+        if block.failed or block.limit_exceeded:
+            return Decompressed(b"".join(output), block.failed, block.limit_exceeded)
+        output.append(block.data)
+        output_bytes_max -= len(block.data)
+        position += size_bytes
+    return Decompressed(b"".join(output), False, False)
+
+
+def _version(header: memoryview) -> int:
+    version: int = _INT32.unpack_from(header, 12)[0]
+    return version
+
+
+def _raw_block(data: memoryview, room_bytes: int) -> _Block:
+    declared_bytes = _declared_bytes(data)
+    # The decoder allocates what the block declares, so that is bounded first.
+    if declared_bytes is None or declared_bytes > _RATIO_MAX * len(data):
+        return _Block(b"", True, False)
+    if declared_bytes > room_bytes:
+        return _Block(b"", False, True)
+    try:
+        return _Block(snappy.uncompress(data), False, False)
+    except snappy.UncompressError:
+        return _Block(b"", True, False)
+
+
+def _declared_bytes(data: memoryview) -> int | None:
+    """The length a raw block starts with, None when it is not readable."""
+    value = 0
+    for index, byte in enumerate(data[:5]):
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return value
+    return None

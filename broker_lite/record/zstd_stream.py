@@ -1,0 +1,84 @@
+"""zstd: frames in a row, skippable ones among them, until the end of the data.
+
+The library decodes; it does not say whether the last frame was complete, so the frames are walked
+here from block header to block header.
+
+Rule: R-81 (ZstdCompression, com.github.luben.zstd.ZstdInputStream).
+"""
+
+from typing import Final
+
+import zstandard
+
+from broker_lite.record.decompressed import Decompressed
+
+_MAGIC: Final = 0xFD2FB528
+_SKIPPABLE_MAGIC: Final = 0x184D2A50
+_SKIPPABLE_MASK: Final = 0xFFFFFFF0
+
+# Java's buffer. An error loses what the same step gave before it, so the size can be seen.
+_STEP_BYTES: Final = 16 * 1024
+
+# Sizes by the bits of the frame header descriptor (RFC 8878, 3.1.1.1.1).
+_DICTIONARY_ID_BYTES: Final = (0, 1, 2, 4)
+_CONTENT_SIZE_BYTES: Final = (0, 2, 4, 8)
+_BLOCK_RLE: Final = 1
+
+
+def compress(data: bytes | memoryview, level: int) -> bytes:
+    """Write one frame as a stream: without content size and checksum."""
+    stream = zstandard.ZstdCompressor(level=level, write_content_size=False).compressobj()
+    return stream.compress(data) + stream.flush()
+
+
+def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
+    """Read all frames; see compression.decompress."""
+    output: list[bytes] = []
+    room_bytes = output_bytes_max
+    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    while True:
+        try:
+            step = reader.read(_STEP_BYTES)
+        except zstandard.ZstdError:
+            return Decompressed(b"".join(output), True, False)
+        if not step:
+            return Decompressed(b"".join(output), not _frames_are_complete(data), False)
+        if len(step) > room_bytes:
+            output.append(step[:room_bytes])
+            return Decompressed(b"".join(output), False, True)
+        output.append(step)
+        room_bytes -= len(step)
+
+
+def _frames_are_complete(data: memoryview) -> bool:
+    """Whether the data is one frame at least and ends with the end of a frame."""
+    position = 0
+    while position < len(data):
+        position = _frame_end(data, position)
+    return position == len(data) > 0
+
+
+def _frame_end(data: memoryview, position: int) -> int:
+    """Position after a frame; after the end of the data for what is none, or not complete."""
+    end = len(data)
+    magic = _little(data, position, 4)
+    if magic & _SKIPPABLE_MASK == _SKIPPABLE_MAGIC:
+        return position + 8 + _little(data, position + 4, 4) if end - position >= 8 else end + 1
+    if magic != _MAGIC or end - position < 6:
+        return end + 1
+    descriptor = data[position + 4]
+    single_segment = descriptor >> 5 & 1
+    content_size_bytes = _CONTENT_SIZE_BYTES[descriptor >> 6] or single_segment
+    position += 5 + (1 - single_segment) + _DICTIONARY_ID_BYTES[descriptor & 3] + content_size_bytes
+    last = 0
+    while not last:
+        if end - position < 3:
+            return end + 1
+        block = _little(data, position, 3)
+        last = block & 1
+        position += 3 + (1 if block >> 1 & 3 == _BLOCK_RLE else block >> 3)
+    return position + (4 if descriptor >> 2 & 1 else 0)
+
+
+def _little(data: memoryview, position: int, size_bytes: int) -> int:
+    return int.from_bytes(data[position : position + size_bytes], "little")
