@@ -1,1 +1,10 @@
-"""The protocol room."""
+"""Sans-IO framing of one connection.
+
+In come bytes as they were received, out go requests with their headers decoded; in come response
+bodies as parts, out go whole frames. No socket, no loop, no clock, and no request body is decoded.
+"""
+
+from broker_lite.protocol.connection import Connection, ProtocolError, Request
+from broker_lite.protocol.response import frame, has_flexible_header
+
+__all__ = ["Connection", "ProtocolError", "Request", "frame", "has_flexible_header"]

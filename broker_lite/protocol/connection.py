@@ -1,12 +1,36 @@
-"""Sans-IO framing of one connection: bytes in, requests out."""
+"""Sans-IO framing of one connection: bytes in, requests out, limits kept.
 
-from typing import NamedTuple
+Bytes are received straight into one buffer and a request is a view into it, so a produced batch is
+checked, stamped and written to its file where it arrived. The buffer of an idle connection is
+small. It grows as bytes really arrive, whatever size a client announces: never more than to four
+times what was received. Growing makes a new buffer, so views into the old one stay as they are.
+
+Reading ahead keeps small requests cheap (one receive call, many requests) and would make large ones
+dear (the head of the next one has to be moved to the front). So the space offered ends with the
+frame when much of that is missing, and is as large as the last frame when nothing is known yet.
+"""
+
+import struct
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from broker_lite.wire.headers import decode_request_header
+
+IDLE_BUFFER_BYTES: Final = 4096
+READ_AHEAD_BYTES: Final = 128 * 1024
+RETAINED_BUFFER_BYTES: Final = 16 * 1024 * 1024
+_EXACT_READ_BYTES: Final = 32 * 1024
+_SIZE_BYTES: Final = 4
+_SHORTEST_HEADER_BYTES: Final = 10
+_NEVER_FLEXIBLE: Final = 32767
+
+_SIZE = struct.Struct(">i")
 
 
 class ProtocolError(Exception):
     """The peer broke the framing; the only answer is to close the connection.
 
-    Rule: P-02, P-03, P-08.
+    Rule: P-02, P-03.
     """
 
 
@@ -25,3 +49,120 @@ class Request(NamedTuple):
     body: memoryview
     position: int
     flexible: bool
+
+
+class Connection:
+    """The receiving half of one connection, without its socket."""
+
+    __slots__ = (
+        "_buffer",
+        "_end",
+        "_flexible_from",
+        "_frame_bytes",
+        "_last_frame_bytes",
+        "_request_bytes_max",
+        "_start",
+        "_view",
+    )
+
+    def __init__(self, request_bytes_max: int, flexible_from: Mapping[int, int]) -> None:
+        """Start with an empty buffer.
+
+        Args:
+            request_bytes_max: the largest size a frame may announce, its prefix not counted.
+            flexible_from: API key to its first flexible version; a key that is missing has none.
+        """
+        self._request_bytes_max = request_bytes_max
+        self._flexible_from = flexible_from
+        self._use(bytearray(IDLE_BUFFER_BYTES))
+        # What was received and not yet handed out is buffer[start:end].
+        self._start = 0
+        self._end = 0
+        # Prefix included; 0 while the size of the frame at start is not known.
+        self._frame_bytes = 0
+        self._last_frame_bytes = 0
+
+    @property
+    def buffer_bytes(self) -> int:
+        """What this connection's buffer holds in memory."""
+        return len(self._buffer)
+
+    @property
+    def pending_bytes(self) -> int:
+        """What was received and not yet handed out."""
+        return self._end - self._start
+
+    def get_buffer(self) -> memoryview:
+        """Space to receive into, never empty; views of earlier requests end their life here."""
+        if self._start == self._end:
+            self._start = self._end = 0
+            if len(self._buffer) > RETAINED_BUFFER_BYTES:
+                self._use(bytearray(READ_AHEAD_BYTES))
+        if self._end == len(self._buffer) or self._start + self._frame_bytes > len(self._buffer):
+            self._make_room()
+        end = self._end
+        missing_bytes = self._start + self._frame_bytes - end
+        if missing_bytes < _EXACT_READ_BYTES:
+            missing_bytes = max(self._last_frame_bytes, READ_AHEAD_BYTES)
+        return self._view[end : end + missing_bytes]
+
+    def bytes_received(self, count: int) -> None:
+        """The first `count` bytes of the space that get_buffer() gave have been filled."""
+        self._end += count
+
+    def next_request(self) -> Request | None:
+        """Hand out the next whole request.
+
+        Returns:
+            None when more bytes are needed.
+
+        Raises:
+            ProtocolError: the announced size is negative, too large, or too small for a header.
+            DecodeError: the header cannot be decoded.
+
+        Rule: P-01, P-02, P-03, P-08, P-40, P-41.
+        """
+        start = self._start
+        available_bytes = self._end - start
+        if available_bytes < _SIZE_BYTES:
+            return None
+        size_bytes = _SIZE.unpack_from(self._buffer, start)[0]
+        if not _SHORTEST_HEADER_BYTES <= size_bytes <= self._request_bytes_max:
+            raise ProtocolError(f"a frame of {size_bytes} bytes is announced")
+        frame_bytes = size_bytes + _SIZE_BYTES
+        if available_bytes < frame_bytes:
+            self._frame_bytes = frame_bytes
+            return None
+        self._frame_bytes = 0
+        self._last_frame_bytes = frame_bytes
+        self._start = start + frame_bytes
+        frame = self._view[start + _SIZE_BYTES : start + frame_bytes]
+        key, version, correlation_id, client_id, position = decode_request_header(
+            frame, self._is_flexible
+        )
+        flexible = self._is_flexible(key, version)
+        return Request(key, version, correlation_id, client_id, frame, position, flexible)
+
+    def release_idle_memory(self) -> None:
+        """Give back a grown buffer when nothing waits in it; views into it stay valid."""
+        if self._start == self._end and len(self._buffer) > IDLE_BUFFER_BYTES:
+            self._use(bytearray(IDLE_BUFFER_BYTES))
+            self._start = self._end = 0
+
+    def _is_flexible(self, api_key: int, api_version: int) -> bool:
+        return api_version >= self._flexible_from.get(api_key, _NEVER_FLEXIBLE)
+
+    def _make_room(self) -> None:
+        """Move what is pending to the front, of a larger buffer when this one is full with it."""
+        pending = self._view[self._start : self._end]
+        capacity = len(self._buffer)
+        if len(pending) == capacity or capacity < READ_AHEAD_BYTES:
+            capacity = max(READ_AHEAD_BYTES // 2, min(4 * capacity, self._frame_bytes))
+        if capacity > len(self._buffer):
+            self._use(bytearray(capacity))
+        self._view[: len(pending)] = pending
+        self._start, self._end = 0, len(pending)
+
+    def _use(self, buffer: bytearray) -> None:
+        self._buffer = buffer
+        self._view = memoryview(buffer)

@@ -1,0 +1,122 @@
+"""The loop of one client's connection: a request, its answer, the next request.
+
+Requests are handled strictly in order, each in this connection's own task, so what a handler opens
+(tasks, timeouts) nests as usual. A handler that does not wait costs no task switch.
+"""
+
+import logging
+import socket
+from asyncio import AbstractEventLoop
+from typing import Final
+
+from anyio import CancelScope
+from anyio.lowlevel import checkpoint
+
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts
+from broker_lite.handler.dispatch import dispatch
+from broker_lite.protocol.connection import Connection, ProtocolError, Request
+from broker_lite.protocol.response import frame, has_flexible_header
+from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
+from broker_lite.server.stream import Stream
+from broker_lite.wire.primitives import DecodeError
+
+logger = logging.getLogger("broker_lite.server")
+
+# One client that sends without a pause lets the others run after so many requests.
+_REQUESTS_PER_TURN: Final = 32
+
+
+class ClientConnection:
+    """One accepted connection, from its first byte to its close."""
+
+    __slots__ = ("_context", "_scope", "_sock", "_stopping", "_stream")
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        framing: Connection,
+        context: HandlerContext,
+        loop: AbstractEventLoop,
+    ) -> None:
+        """Take over an accepted, non-blocking socket; run() closes it."""
+        self._sock = sock
+        self._context = context
+        self._scope = CancelScope()
+        self._stopping = False
+        self._stream = Stream(sock, framing, loop, self._scope.cancel)
+
+    @property
+    def client_ip(self) -> str:
+        """The client's address without its port."""
+        return self._context.client_address[0]
+
+    @property
+    def events(self) -> int:
+        """Grows whenever something was received or sent after waiting."""
+        return self._stream.events
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is in progress.
+
+        Rule: P-11.
+        """
+        return self._stream.is_waiting
+
+    def release_idle_memory(self) -> None:
+        """Give back the receive buffer of a connection that has nothing to do."""
+        if self.is_idle:
+            self._stream.framing.release_idle_memory()
+
+    def stop(self) -> None:
+        """Close after the request in progress, at once if there is none."""
+        self._stopping = True
+        self._stream.finish()
+
+    async def run(self) -> None:
+        """Serve the client until it goes, breaks the protocol, or stop() is called.
+
+        Rule: P-02, P-03, P-08, P-10 (no response, just the close).
+        """
+        with self._scope:
+            try:
+                await self._serve()
+            except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
+                logger.info("closing %s: %s", self._context.client_address, reason)
+            except OSError as reason:
+                logger.debug("lost %s: %s", self._context.client_address, reason)
+            except Exception:
+                logger.exception("closing %s after an error", self._context.client_address)
+            finally:
+                self._stream.close()
+
+    async def _serve(self) -> None:
+        """Answer one request after the other.
+
+        Rule: P-04, P-05, P-07.
+        """
+        stream, framing, context = self._stream, self._stream.framing, self._context
+        turn_requests = 0
+        while not self._stopping:
+            request = framing.next_request()
+            if request is None:
+                turn_requests = 0
+                request = await stream.receive_request()
+                if request is None:
+                    return
+            elif (turn_requests := turn_requests + 1) == _REQUESTS_PER_TURN:
+                turn_requests = 0
+                await checkpoint()
+            stream.handling = True
+            body = await dispatch(context, request)
+            stream.handling = False
+            if body is not None:
+                outgoing = self._send(request, body)
+                if outgoing is not None:
+                    await stream.send_rest(outgoing)
+                # A connection that waits must not keep files open or buffers alive.
+                body = outgoing = None
+
+    def _send(self, request: Request, body: Parts) -> Outgoing | None:
+        flexible_header = has_flexible_header(request.api_key, request.flexible)
+        return send_now(self._sock, frame(request.correlation_id, flexible_header, body))

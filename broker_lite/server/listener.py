@@ -1,0 +1,81 @@
+"""Listening sockets: bind them, and accept as long as there is room."""
+
+import errno
+import logging
+import socket
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeAlias
+
+import anyio
+
+from broker_lite.errors import SettingsError
+from broker_lite.handler.context import ListenerInfo
+
+logger = logging.getLogger("broker_lite.server")
+
+Admit: TypeAlias = Callable[[socket.socket, tuple[str, int], ListenerInfo], None]
+
+_ACCEPTS_PER_EVENT: Final = 64
+# How long to leave clients in the backlog when no descriptor or no memory is left.
+_EXHAUSTED_PAUSE_S: Final = 0.1
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+class ListenerAddress(NamedTuple):
+    """Where to listen, and as what: port 0 takes a free one, host "" is every address."""
+
+    info: ListenerInfo
+    host: str
+    port: int
+
+
+def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
+    """Open a listening socket.
+
+    Raises:
+        SettingsError: the address cannot be had; one line that names it.
+    """
+    where = f"{address.host}:{address.port}"
+    try:
+        found = socket.getaddrinfo(
+            address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(f"cannot listen on {where}: {error}") from error
+    # A name such as localhost has both kinds of address; clients try IPv4 wherever it exists.
+    family, kind, protocol, _, target = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setblocking(False)
+        sock.bind(target)
+        sock.listen(backlog)
+    except OSError as error:
+        sock.close()
+        raise SettingsError(f"cannot listen on {where}: {error.strerror}") from error
+    return sock
+
+
+async def accept_forever(listener: socket.socket, info: ListenerInfo, admit: Admit) -> None:
+    """Accept clients and hand them on until cancelled; the listening socket stays open.
+
+    Without a free descriptor it pauses: the backlog keeps the socket readable, so it would spin.
+    """
+    exhausted = False
+    while True:
+        await anyio.wait_readable(listener)
+        try:
+            for _ in range(_ACCEPTS_PER_EVENT):
+                sock, address = listener.accept()
+                exhausted = False
+                admit(sock, address[:2], info)
+        except BlockingIOError:
+            continue
+        except OSError as error:
+            # Anything else concerns the one client that was accepted, and it has gone.
+            if error.errno not in _EXHAUSTED:
+                continue
+            if not exhausted:
+                logger.error("cannot accept clients: %s", error.strerror)
+            exhausted = True
+            await anyio.sleep(_EXHAUSTED_PAUSE_S)

@@ -1,0 +1,222 @@
+"""A node: its listeners, its connections, and their limits."""
+
+import asyncio
+import logging
+import socket
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from broker_lite.control.clock import Clock
+from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
+from broker_lite.protocol.connection import Connection
+from broker_lite.server.connection import ClientConnection
+from broker_lite.server.listener import ListenerAddress, accept_forever, bind
+
+logger = logging.getLogger("broker_lite.server")
+
+# What a request in progress gets for its end when the node stops; a long poll is dropped after it.
+_GRACE_S: Final = 0.3
+_SWEEP_INTERVAL_MS_MIN: Final = 20
+_SWEEP_INTERVAL_MS_MAX: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a node allows its clients.
+
+    Rule: P-02, P-11, P-12.
+    """
+
+    request_bytes_max: int = 104_857_600
+    connections_max: int = 2**31 - 1
+    connections_per_ip_max: int = 2**31 - 1
+    connections_max_idle_ms: int = 600_000
+    listen_backlog: int = 512
+    # 0 leaves the system's choice. A send buffer of 1 MiB halves the cost of large fetches against
+    # Linux's default; nothing is allocated before bytes are queued in it.
+    send_buffer_bytes: int = 1 << 20
+    receive_buffer_bytes: int = 0
+
+
+class ContextFactory(Protocol):
+    """Makes what the handlers of one new connection will know."""
+
+    def __call__(
+        self,
+        *,
+        listener: ListenerInfo,
+        local_address: tuple[str, int],
+        client_address: tuple[str, int],
+    ) -> HandlerContext:
+        """Make the context of one connection."""
+
+
+class Node:
+    """Owns sockets: those that listen, and the connections that came in through them."""
+
+    def __init__(
+        self,
+        *,
+        apis: Mapping[int, Api],
+        make_context: ContextFactory,
+        limits: Limits,
+        clock: Clock,
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            apis: the table, for the header version of each request; also of what is not offered.
+            make_context: called once per accepted connection.
+            limits: for all listeners together.
+            clock: measures idle time.
+        """
+        self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
+        self._make_context = make_context
+        self._limits = limits
+        self._clock = clock
+        self._listeners: list[tuple[socket.socket, ListenerInfo]] = []
+        self._connections: set[ClientConnection] = set()
+        self._connections_per_ip: Counter[str] = Counter()
+        self._group: TaskGroup | None = None
+        self._stop_wanted = anyio.Event()
+        self._all_gone = anyio.Event()
+
+    @property
+    def connection_count(self) -> int:
+        """How many clients are connected."""
+        return len(self._connections)
+
+    def bind(self, addresses: Sequence[ListenerAddress]) -> list[tuple[str, int]]:
+        """Open all listening sockets; clients may connect from now on, and wait for run().
+
+        Returns:
+            Host and port of each; a port of 0 has become a real one.
+
+        Raises:
+            SettingsError: one of the addresses cannot be had; none stays open.
+        """
+        try:
+            for address in addresses:
+                sock = bind(address, backlog=self._limits.listen_backlog)
+                self._listeners.append((sock, address.info))
+        except BaseException:
+            self._close_listeners()
+            raise
+        return [sock.getsockname()[:2] for sock, _ in self._listeners]
+
+    def stop(self) -> None:
+        """Make run() end: no new clients, the end of requests in progress, close."""
+        self._stop_wanted.set()
+
+    async def run(self) -> None:
+        """Serve clients until stop() or cancellation; nothing of it is left behind then.
+
+        Rule: P-06, P-16.
+        """
+        try:
+            async with anyio.create_task_group() as connections:
+                self._group = connections
+                async with anyio.create_task_group() as listeners:
+                    for sock, info in self._listeners:
+                        listeners.start_soon(accept_forever, sock, info, self._admit)
+                    listeners.start_soon(self._sweep_forever)
+                    await self._stop_wanted.wait()
+                    listeners.cancel_scope.cancel()
+                self._close_listeners()
+                await self._finish_connections()
+                connections.cancel_scope.cancel()
+        finally:
+            self._group = None
+            self._close_listeners()
+
+    async def _finish_connections(self) -> None:
+        for connection in self._connections:
+            connection.stop()
+        if self._connections:
+            with anyio.move_on_after(_GRACE_S):
+                await self._all_gone.wait()
+
+    def _close_listeners(self) -> None:
+        for sock, _ in self._listeners:
+            sock.close()
+        self._listeners.clear()
+
+    def _admit(self, sock: socket.socket, address: tuple[str, int], info: ListenerInfo) -> None:
+        """Start a connection, or close it at once when a limit is reached.
+
+        Rule: P-12.
+        """
+        ip = address[0]
+        if (
+            self._group is None
+            or len(self._connections) >= self._limits.connections_max
+            or self._connections_per_ip[ip] >= self._limits.connections_per_ip_max
+        ):
+            logger.info("refusing %s: too many connections", address)
+            sock.close()
+            return
+        try:
+            self._configure(sock)
+            context = self._make_context(
+                listener=info, local_address=sock.getsockname()[:2], client_address=address
+            )
+        except OSError:
+            sock.close()
+            return
+        framing = Connection(self._limits.request_bytes_max, self._flexible_from)
+        connection = ClientConnection(sock, framing, context, asyncio.get_running_loop())
+        self._connections.add(connection)
+        self._connections_per_ip[ip] += 1
+        self._group.start_soon(self._run_connection, connection)
+
+    def _configure(self, sock: socket.socket) -> None:
+        limits = self._limits
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if limits.send_buffer_bytes > 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
+        if limits.receive_buffer_bytes > 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.receive_buffer_bytes)
+
+    async def _run_connection(self, connection: ClientConnection) -> None:
+        try:
+            await connection.run()
+        finally:
+            self._connections.discard(connection)
+            ip = connection.client_ip
+            self._connections_per_ip[ip] -= 1
+            if not self._connections_per_ip[ip]:
+                del self._connections_per_ip[ip]
+            if self._stop_wanted.is_set() and not self._connections:
+                self._all_gone.set()
+
+    async def _sweep_forever(self) -> None:
+        """Close connections that were idle for too long, shrink those that are idle.
+
+        A connection counts its own events, so that no request has to ask for the time; the price
+        is that an idle one is closed up to one interval late.
+
+        Rule: P-11.
+        """
+        idle_ms_max = self._limits.connections_max_idle_ms
+        interval_ms = max(_SWEEP_INTERVAL_MS_MIN, min(_SWEEP_INTERVAL_MS_MAX, idle_ms_max // 4))
+        seen: dict[ClientConnection, tuple[int, int]] = {}
+        while True:
+            await anyio.sleep(interval_ms / 1000)
+            now_ms = self._clock.monotonic_ms()
+            before, seen = seen, {}
+            for connection in self._connections:
+                events, since_ms = before.get(connection, (-1, now_ms))
+                if events != connection.events or not connection.is_idle:
+                    seen[connection] = (connection.events, now_ms)
+                    continue
+                seen[connection] = (events, since_ms)
+                connection.release_idle_memory()
+                if 0 <= idle_ms_max <= now_ms - since_ms:
+                    logger.info("closing %s: idle", connection.client_ip)
+                    connection.stop()

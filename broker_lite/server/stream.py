@@ -1,0 +1,172 @@
+"""Readiness of one client's socket: when to receive, when to send on.
+
+The reader is registered once and stays: a request answered at once costs one poll, one receive
+and one send. Bytes are received in the readiness callback, and the connection's task is woken only
+for a whole request. While nobody wants bytes, a client that sends on pauses the registration (its bytes
+wait in the kernel: backpressure), and a client that has gone while its request is being handled is
+reported, so that a long poll for nobody ends.
+"""
+
+import socket
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable
+
+from broker_lite.protocol.connection import Connection, Request
+from broker_lite.server.sendfile import Outgoing
+
+# So many full buffers are received for one event before other connections have their turn.
+_RECEIVES_PER_EVENT = 16
+
+
+class Stream:
+    """A connected non-blocking socket and the framing of what arrives on it.
+
+    `handling` is set by the connection while a handler runs. `events` counts what was received and
+    sent, for whoever looks for idle connections.
+    """
+
+    __slots__ = (
+        "_loop",
+        "_on_gone",
+        "_reading",
+        "_waiter",
+        "events",
+        "fd",
+        "framing",
+        "handling",
+        "sock",
+    )
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        framing: Connection,
+        loop: AbstractEventLoop,
+        on_gone: Callable[[], object],
+    ) -> None:
+        """Take over a socket; close() gives it back to the system.
+
+        Args:
+            sock: connected and non-blocking.
+            framing: takes what is received.
+            loop: the running loop.
+            on_gone: called when the client has closed while `handling`.
+        """
+        self.sock = sock
+        self.fd = sock.fileno()
+        self.framing = framing
+        self.handling = False
+        self.events = 0
+        self._loop = loop
+        self._on_gone = on_gone
+        self._reading = False
+        self._waiter: Future[Request | None] | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the connection waits for a request."""
+        return self._waiter is not None
+
+    async def receive_request(self) -> Request | None:
+        """Wait for the next whole request.
+
+        Returns:
+            None when the client has closed, or finish() was called.
+
+        Raises:
+            ProtocolError, DecodeError: see Connection.next_request().
+            OSError: the connection is lost.
+        """
+        if not self._reading:
+            self._loop.add_reader(self.fd, self._on_readable)
+            self._reading = True
+        waiter: Future[Request | None] = self._loop.create_future()
+        self._waiter = waiter
+        try:
+            return await waiter
+        finally:
+            self._waiter = None
+
+    async def send_rest(self, outgoing: Outgoing) -> None:
+        """Send on whenever the client makes room, until all is sent.
+
+        Raises:
+            TruncatedFile, OSError: see Outgoing.advance().
+        """
+        waiter: Future[None] = self._loop.create_future()
+        self._loop.add_writer(self.fd, self._on_writable, outgoing, waiter)
+        try:
+            await waiter
+        finally:
+            self._loop.remove_writer(self.fd)
+
+    def finish(self) -> None:
+        """Let a waiting receive_request() return None."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def close(self) -> None:
+        """Close the socket; what is waiting here must have been cancelled before."""
+        self._pause()
+        self.sock.close()
+
+    def _pause(self) -> None:
+        if self._reading:
+            self._loop.remove_reader(self.fd)
+            self._reading = False
+
+    def _on_readable(self) -> None:
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            self._on_unwanted()
+            return
+        self.events += 1
+        try:
+            request = self._receive()
+        except BlockingIOError:
+            return
+        except EOFError:
+            waiter.set_result(None)
+        except Exception as error:  # the task that waits is the one to handle it
+            waiter.set_exception(error)
+        else:
+            if request is not None:
+                waiter.set_result(request)
+
+    def _receive(self) -> Request | None:
+        """Receive until a request is whole or the socket is empty, whichever is first."""
+        framing = self.framing
+        for _ in range(_RECEIVES_PER_EVENT):
+            space = framing.get_buffer()
+            count = self.sock.recv_into(space)
+            if count == 0:
+                raise EOFError
+            framing.bytes_received(count)
+            request = framing.next_request()
+            if request is not None or count < len(space):
+                return request
+        return None
+
+    def _on_unwanted(self) -> None:
+        """Look whether these are bytes for later or the end of the connection."""
+        gone = False
+        if self.handling:
+            try:
+                gone = not self.sock.recv(1, socket.MSG_PEEK)
+            except BlockingIOError:
+                return
+            except OSError:
+                gone = True
+        self._pause()
+        if gone:
+            self._on_gone()
+
+    def _on_writable(self, outgoing: Outgoing, waiter: "Future[None]") -> None:
+        if waiter.done():
+            return
+        self.events += 1
+        try:
+            if outgoing.advance(self.sock):
+                waiter.set_result(None)
+        except Exception as error:  # the task that waits is the one to handle it
+            waiter.set_exception(error)
