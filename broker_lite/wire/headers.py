@@ -1,0 +1,76 @@
+"""Request and response headers.
+
+Rule: P-40 to P-43.
+"""
+
+from collections.abc import Callable
+from struct import Struct
+from typing import NamedTuple
+
+from broker_lite.wire.primitives import (
+    UNDERFLOW,
+    DecodeError,
+    invalid_length,
+    read_tags,
+    read_uvarint,
+)
+
+_FIXED = Struct(">hhih").unpack_from  # api key, version, correlation id, length of the client id
+_CORRELATION_ID = Struct(">i").pack
+_CORRELATION_ID_AND_TAGS = Struct(">ix").pack
+
+
+class RequestHeader(NamedTuple):
+    """What stands in front of every request body."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    body_position: int
+
+
+def decode_request_header(
+    frame: memoryview | bytes, flexible: Callable[[int, int], bool]
+) -> RequestHeader:
+    """Decode the header of a request.
+
+    Args:
+        frame: one request without its size.
+        flexible: answers for (api_key, api_version) whether the header ends with tagged fields;
+            it is asked with whatever the client sent.
+
+    Returns:
+        The header; body_position is where the body starts in frame.
+
+    Raises:
+        DecodeError: the frame is too short, or a length in the header is wrong.
+
+    Rule: P-40, P-41 (the client id has an int16 length in both), P-03.
+    """
+    try:
+        api_key, api_version, correlation_id, length = _FIXED(frame, 0)
+        position = 10
+        client_id = None
+        if length >= 0:
+            position = 10 + length
+            if position > len(frame):
+                invalid_length("client_id", length)
+            client_id = str(frame[10:position], "utf-8", "replace")
+        if flexible(api_key, api_version):
+            if frame[position]:
+                count, position = read_uvarint(frame, position)
+                _, position = read_tags(frame, position, count)
+            else:
+                position += 1
+    except UNDERFLOW:
+        raise DecodeError("the request header ends too early") from None
+    return RequestHeader(api_key, api_version, correlation_id, client_id, position)
+
+
+def encode_response_header(correlation_id: int, flexible: bool) -> bytes:
+    """Encode the header of a response; flexible is False for every ApiVersions answer.
+
+    Rule: P-42, P-43.
+    """
+    return (_CORRELATION_ID_AND_TAGS if flexible else _CORRELATION_ID)(correlation_id)

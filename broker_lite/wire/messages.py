@@ -1,0 +1,220 @@
+"""Every message of the protocol by name: `messages.MetadataRequest.decode(data, version)`.
+
+An attribute of this module is a MessageType; it reads the schema files at first use and compiles a
+codec when a version is decoded or encoded first. Calling a MessageType makes its root struct, its
+attributes are the classes of the nested structs:
+
+    response = messages.MetadataResponse(controller_id=1)
+    response.topics.append(messages.MetadataResponse.MetadataResponseTopic(name="t"))
+    body = messages.MetadataResponse.encode(response, version)
+
+Arrays default to a new empty list (or None where the schema says null), uuids to ZERO_UUID. What is
+decoded holds copies, except `records`, which are views of the data.
+
+Rule: P-170 to P-172.
+"""
+
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import Any
+
+from broker_lite.wire.codegen import Layout
+from broker_lite.wire.generate_decode import Decoder, generate_decoder
+from broker_lite.wire.generate_encode import Encoder, generate_encoder
+from broker_lite.wire.primitives import UNDERFLOW, Buffer, DecodeError, EncodeError
+from broker_lite.wire.schema import (
+    Field,
+    MessageEntry,
+    MessageSchema,
+    Versions,
+    catalog,
+    catalog_by_api,
+    parse,
+    removed_catalog,
+)
+from broker_lite.wire.structs import Struct, make_struct_classes
+
+
+class MessageType:
+    """One message over all its versions."""
+
+    def __init__(self, entry: MessageEntry) -> None:
+        self.name = entry.name
+        self.api_key = entry.api_key
+        self._entry = entry
+        self._decoders: dict[int, Decoder] = {}
+        self._encoders: dict[int, Encoder] = {}
+
+    def __repr__(self) -> str:  # type: ignore[explicit-override]
+        return f"<MessageType {self.name}>"
+
+    def __call__(self, **fields: Any) -> Any:
+        """Make the root struct; fields that are not given have the schema's defaults."""
+        return self._root(**fields)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the class of a nested struct by its name in the schema."""
+        if name[0].isupper() and name in self._classes:
+            return self._classes[name]
+        raise AttributeError(f"{self.name} has no struct {name!r}")
+
+    @cached_property
+    def min_version(self) -> int:
+        """The first version with a known layout, also where Kafka 4 dropped it."""
+        removed = self._removed_schema
+        first = self._schema.valid.first
+        return first if removed is None else min(first, removed.valid.first)
+
+    @cached_property
+    def max_version(self) -> int:
+        """The last version; smaller than min_version for messages that no version has any more."""
+        return self._schema.valid.last
+
+    @cached_property
+    def flexible_from(self) -> int | None:
+        """The first flexible version, None if there is none."""
+        flexible = self._schema.flexible
+        return flexible.first if flexible else None
+
+    def decode(self, data: Buffer, version: int, position: int = 0) -> tuple[Any, int]:
+        """Decode one message.
+
+        Args:
+            data: holds the message from position on; bytes after it are left alone (P-09).
+            version: min_version to max_version.
+            position: where the message starts.
+
+        Returns:
+            The root struct and the position after it. `records` fields are views of data.
+
+        Raises:
+            DecodeError: not a valid message, or a version without a layout.
+
+        Rule: P-08.
+        """
+        decoder = self._decoders.get(version) or self._make_decoder(version)
+        try:
+            return decoder(data, position)
+        except UNDERFLOW:
+            raise DecodeError(f"{self.name} v{version} ends too early") from None
+
+    def encode(self, value: Any, version: int) -> bytes:
+        """Encode one message.
+
+        Args:
+            value: a root struct of this type.
+            version: min_version to max_version.
+
+        Raises:
+            EncodeError: a field has the wrong type or range, is null where the version forbids it,
+                or is set although the version does not have it and the schema does not call it
+                ignorable; or the version has no layout.
+
+        Rule: P-33.
+        """
+        encoder = self._encoders.get(version) or self._make_encoder(version)
+        try:
+            return encoder(value)
+        except EncodeError as error:
+            raise EncodeError(f"{self.name} v{version}: {error}") from None
+        except (*UNDERFLOW, AttributeError, TypeError, ValueError) as error:
+            raise EncodeError(f"{self.name} v{version}: {error}") from error
+
+    @cached_property
+    def _schema(self) -> MessageSchema:
+        return parse(self._entry)
+
+    @cached_property
+    def _removed_schema(self) -> MessageSchema | None:
+        entry = removed_catalog().get(self.name)
+        return None if entry is None else parse(entry)
+
+    @cached_property
+    def _attributes(self) -> Mapping[str, tuple[Field, ...]]:
+        """The fields of each struct over both schema files."""
+        structs = dict(self._schema.structs)
+        if self._removed_schema is not None:
+            for name, fields in self._removed_schema.structs.items():
+                present = structs.get(name, ())
+                names = {field.name for field in present}
+                structs[name] = (*present, *(f for f in fields if f.name not in names))
+        return structs
+
+    @cached_property
+    def _classes(self) -> Mapping[str, type[Struct]]:
+        return make_struct_classes(self._attributes)
+
+    @cached_property
+    def _root(self) -> type[Struct]:
+        return self._classes[self.name]
+
+    def _layout(self, version: int) -> Layout | None:
+        schema = self._schema
+        if version < schema.valid.first and self._removed_schema is not None:
+            schema = self._removed_schema
+        if version not in Versions(first=self.min_version, last=self.max_version):
+            return None
+        return Layout(
+            schema=schema, version=version, classes=self._classes, attributes=self._attributes
+        )
+
+    def _make_decoder(self, version: int) -> Decoder:
+        layout = self._layout(version)
+        if layout is None:
+            raise DecodeError(f"{self.name} has no version {version}")
+        return self._decoders.setdefault(version, generate_decoder(layout))
+
+    def _make_encoder(self, version: int) -> Encoder:
+        layout = self._layout(version)
+        if layout is None:
+            raise EncodeError(f"{self.name} has no version {version}")
+        return self._encoders.setdefault(version, generate_encoder(layout))
+
+
+def __getattr__(name: str) -> MessageType:
+    """Make the message type of that name; from then on it is a plain attribute."""
+    if name.startswith("_") or name not in catalog():
+        raise AttributeError(f"there is no message {name!r}")
+    found = message(name)
+    globals()[name] = found
+    return found
+
+
+@cache
+def message(name: str) -> MessageType:
+    """Return a message type by name.
+
+    Raises:
+        KeyError: there is no such message.
+    """
+    return MessageType(catalog()[name])
+
+
+def by_api(api_key: int) -> tuple[MessageType, MessageType]:
+    """Return the request and the response of an API.
+
+    Raises:
+        KeyError: there is no such API.
+    """
+    return (
+        message(catalog_by_api("request")[api_key]),
+        message(catalog_by_api("response")[api_key]),
+    )
+
+
+def metadata_record(api_key: int) -> MessageType:
+    """Return a record of the KRaft metadata log by its type number.
+
+    Raises:
+        KeyError: there is no such record.
+    """
+    return message(catalog_by_api("metadata")[api_key])
+
+
+def coordinator_record(api_key: int, *, is_key: bool = False) -> MessageType:
+    """Return the value (or key) type of a record in __consumer_offsets by its type number.
+
+    Raises:
+        KeyError: there is no such record.
+    """
+    return message(catalog_by_api("coordinator-key" if is_key else "coordinator-value")[api_key])

@@ -1,0 +1,219 @@
+"""The primitive encodings below every message: varints, tagged fields, arrays of numbers.
+
+The generated codecs inline the common case of each of these (a length of one byte, no tags) and
+call this module for the rest. Everything is big-endian.
+
+Rule: P-20 to P-30.
+"""
+
+from collections.abc import Callable, Mapping
+from struct import Struct
+from struct import error as struct_error
+from typing import Any, Final, NoReturn, TypeAlias
+
+Buffer: TypeAlias = bytes | memoryview
+
+ZERO_UUID: Final = bytes(16)
+STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more also in a compact one
+ARRAY_SHORT_MAX: Final = 16
+
+# what reading past the end of a buffer raises
+UNDERFLOW: Final = (IndexError, struct_error)
+
+
+class DecodeError(ValueError):
+    """Bytes that are not a valid message.
+
+    Rule: P-08.
+    """
+
+
+class EncodeError(ValueError):
+    """A value that the wanted version cannot carry, or of the wrong type. Always a bug of ours.
+
+    Rule: P-33.
+    """
+
+
+def invalid_length(field: str, length: int) -> NoReturn:
+    """Raise for a length that is null where null is not allowed, or larger than what is there.
+
+    Raises:
+        DecodeError: always.
+
+    Rule: P-34, P-08.
+    """
+    raise DecodeError(f"{field}: length {length} is not valid here")
+
+
+def read_uvarint(data: Buffer, position: int) -> tuple[int, int]:
+    """Read an unsigned varint as Kafka does: at most 5 bytes, into a *signed* 32-bit number.
+
+    Returns:
+        The value and the position after it. A value of 2^31 or more comes back negative, so that
+        it ends up as an invalid length, as in Kafka.
+
+    Raises:
+        DecodeError: more than 5 bytes.
+        IndexError: the buffer ends inside the varint.
+
+    Rule: P-22 (ByteUtils.readUnsignedVarint).
+    """
+    return read_uvarint_rest(data, position + 1, data[position])
+
+
+def read_uvarint_rest(data: Buffer, position: int, first: int) -> tuple[int, int]:
+    """Read what follows the first byte of an unsigned varint.
+
+    Args:
+        data: the buffer.
+        position: of the second byte.
+        first: the first byte; returned as it is when it has no continuation bit.
+
+    Returns:
+        The value and the position after it, see read_uvarint.
+
+    Raises:
+        DecodeError: more than 5 bytes.
+        IndexError: the buffer ends inside the varint.
+
+    Rule: P-22.
+    """
+    value = first & 0x7F
+    shift = 7
+    byte = first
+    while byte > 127:
+        if shift > 28:
+            raise DecodeError("varint is longer than 5 bytes")
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+    value &= 0xFFFFFFFF
+    return (value if value < 0x80000000 else value - 0x100000000), position
+
+
+def encode_uvarint(value: int) -> bytes:
+    """Encode an unsigned varint of up to 32 bits.
+
+    Raises:
+        EncodeError: the value is negative or has more than 32 bits.
+
+    Rule: P-22.
+    """
+    if not 0 <= value <= 0xFFFFFFFF:
+        raise EncodeError(f"{value} is not an unsigned 32-bit number")
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def read_tags(
+    data: Buffer, position: int, count: int
+) -> tuple[list[tuple[int, bytes]] | None, int]:
+    """Read the tagged fields of a struct that knows none.
+
+    Args:
+        data: the buffer.
+        position: after the count.
+        count: number of tagged fields.
+
+    Returns:
+        The tags with their raw bytes in the order of the wire, and the position after them.
+
+    Raises:
+        DecodeError: a size reaches past the end.
+        IndexError: the buffer ends inside a tag or size.
+
+    Rule: P-29, P-30.
+    """
+    tags = []
+    for _ in range(count):
+        tag, position, end = read_tag(data, position)
+        tags.append((tag, bytes(data[position:end])))
+        position = end
+    return tags or None, position
+
+
+def read_tag(data: Buffer, position: int) -> tuple[int, int, int]:
+    """Read the tag and size in front of one tagged field.
+
+    Returns:
+        The tag, the position of its data and the position after its data.
+
+    Raises:
+        DecodeError: the size is negative or reaches past the end.
+        IndexError: the buffer ends inside the tag or size.
+
+    Rule: P-29, P-34.
+    """
+    tag, position = read_uvarint(data, position)
+    size, position = read_uvarint(data, position)
+    end = position + size
+    if size < 0 or end > len(data):
+        raise DecodeError(f"tag {tag}: size {size} reaches past the end")
+    return tag, position, end
+
+
+def encode_tags(
+    known: list[tuple[int, bytes]] | None, unknown: list[tuple[int, bytes]] | None
+) -> bytes:
+    """Encode the tagged fields of a struct in the order of their tags, with their count.
+
+    Raises:
+        EncodeError: the same tag twice.
+
+    Rule: P-29.
+    """
+    tags = sorted([*(known or ()), *(unknown or ())], key=_tag_of)
+    parts = [encode_uvarint(len(tags))]
+    previous = -1
+    for tag, content in tags:
+        if tag == previous:
+            raise EncodeError(f"tag {tag} occurs twice")
+        previous = tag
+        parts += (encode_uvarint(tag), encode_uvarint(len(content)), content)
+    return b"".join(parts)
+
+
+def _tag_of(entry: tuple[int, bytes]) -> int:
+    return entry[0]
+
+
+# Format characters and element sizes of the fixed-width types (P-20, P-21).
+FIXED_FORMATS: Final[Mapping[str, tuple[str, int]]] = {
+    "bool": ("?", 1),
+    "int8": ("b", 1),
+    "int16": ("h", 2),
+    "uint16": ("H", 2),
+    "int32": ("i", 4),
+    "uint32": ("I", 4),
+    "int64": ("q", 8),
+    "float64": ("d", 8),
+    "uuid": ("16s", 16),
+}
+
+
+def array_unpackers(format_character: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
+    """Return the readers of arrays of 0 to 15 numbers; almost all arrays are that short.
+
+    Returns:
+        One `unpack_from` an element count.
+    """
+    return tuple(Struct(f">{n}{format_character}").unpack_from for n in range(ARRAY_SHORT_MAX))
+
+
+def array_packers(prefix: str, format_character: str) -> tuple[Callable[..., bytes], ...]:
+    """Return the writers of arrays of 0 to 15 numbers with their count in front.
+
+    Args:
+        prefix: format of the count: "B" or "i".
+        format_character: format of one number.
+
+    Returns:
+        One `pack` an element count.
+    """
+    return tuple(Struct(f">{prefix}{n}{format_character}").pack for n in range(ARRAY_SHORT_MAX))

@@ -1,0 +1,197 @@
+"""The Produce request by hand: what matters of it, with the records as views of the frame.
+
+Versions 3 to 13; 9 and later are flexible, 13 has topic ids instead of names. Tagged fields are
+skipped (no version has one that a broker reads). The response is messages.ProduceResponse.
+
+Rule: P-178, V-01.
+"""
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from broker_lite.wire.primitives import (
+    STRING_BYTES_MAX,
+    UNDERFLOW,
+    DecodeError,
+    invalid_length,
+    read_tags,
+    read_uvarint_rest,
+)
+
+VERSION_MIN: Final = 3
+VERSION_MAX: Final = 13
+_FLEXIBLE_FROM: Final = 9
+_TOPIC_IDS_FROM: Final = 13
+
+_INT16 = Struct(">h").unpack_from
+_INT32 = Struct(">i").unpack_from
+_TWO_INT32 = Struct(">ii").unpack_from
+_ACKS_TIMEOUT_COUNT = Struct(">hii").unpack_from
+_ACKS_TIMEOUT_COMPACT_COUNT = Struct(">hiB").unpack_from
+_INDEX_AND_COMPACT_LENGTH = Struct(">iB").unpack_from
+
+# the least bytes that an element of the array takes (P-34)
+_TOPIC_BYTES_MIN: Final = 6
+_COMPACT_TOPIC_BYTES_MIN: Final = 3
+_PARTITION_BYTES_MIN: Final = 8
+_COMPACT_PARTITION_BYTES_MIN: Final = 6
+
+Partitions = list[tuple[int, memoryview | None]]
+Topics = list[tuple[str | None, bytes | None, Partitions]]
+
+
+class ProduceRequest(NamedTuple):
+    """A Produce request.
+
+    topics: (name or None, topic id or None, [(partition index, records or None), ...]), with the
+    name up to version 12 and the id from 13. The records are views of the frame, never copies.
+    """
+
+    transactional_id: str | None
+    acks: int
+    timeout_ms: int
+    topics: Topics
+
+
+def decode_produce_request(
+    body: memoryview | bytes, version: int, position: int = 0
+) -> ProduceRequest:
+    """Decode a Produce request.
+
+    Args:
+        body: the frame, or any buffer that holds the body from position on.
+        version: 3 to 13.
+        position: where the body starts.
+
+    Raises:
+        DecodeError: not a valid request, or another version.
+
+    Rule: P-08, P-34, P-178.
+    """
+    if not VERSION_MIN <= version <= VERSION_MAX:
+        raise DecodeError(f"ProduceRequest has no version {version} here")
+    view = memoryview(body)
+    try:
+        if version < _FLEXIBLE_FROM:
+            return _decode_old(view, position)
+        return _decode_flexible(view, position, by_id=version >= _TOPIC_IDS_FROM)
+    except UNDERFLOW:
+        raise DecodeError(f"ProduceRequest v{version} ends too early") from None
+
+
+def _decode_flexible(view: memoryview, p: int, *, by_id: bool) -> ProduceRequest:
+    transactional_id = None
+    if view[p]:
+        transactional_id, p = _compact_string(view, p)
+    else:
+        p += 1
+    acks, timeout_ms, count = _ACKS_TIMEOUT_COMPACT_COUNT(view, p)
+    p += 7
+    if count > 127:
+        count, p = read_uvarint_rest(view, p, count)
+    if not 0 < count <= (len(view) - p) // _COMPACT_TOPIC_BYTES_MIN + 1:
+        invalid_length("topic_data", count - 1)
+    topics: Topics = []
+    for _ in range(count - 1):
+        name = topic_id = None
+        if by_id:
+            topic_id = bytes(view[p : p + 16])
+            p += 16
+        else:
+            name, p = _compact_string(view, p)
+        partitions, p = _flexible_partitions(view, p)
+        topics.append((name, topic_id, partitions))
+        p = _skip_tags(view, p) if view[p] else p + 1
+    if view[p]:
+        _skip_tags(view, p)
+    return ProduceRequest(transactional_id, acks, timeout_ms, topics)
+
+
+def _flexible_partitions(view: memoryview, p: int) -> tuple[Partitions, int]:
+    count = view[p]
+    p += 1
+    if count > 127:
+        count, p = read_uvarint_rest(view, p, count)
+    size = len(view)
+    if not 0 < count <= (size - p) // _COMPACT_PARTITION_BYTES_MIN + 1:
+        invalid_length("partition_data", count - 1)
+    partitions: Partitions = []
+    for _ in range(count - 1):
+        index, length = _INDEX_AND_COMPACT_LENGTH(view, p)
+        p += 5
+        if length > 127:
+            length, p = read_uvarint_rest(view, p, length)
+        records = None
+        if length > 0:
+            end = p + length - 1
+            if end > size:
+                invalid_length("records", length - 1)
+            records = view[p:end]
+            p = end
+        partitions.append((index, records))
+        p = _skip_tags(view, p) if view[p] else p + 1
+    return partitions, p
+
+
+def _compact_string(view: memoryview, p: int) -> tuple[str, int]:
+    length = view[p]
+    p += 1
+    if length > 127:
+        length, p = read_uvarint_rest(view, p, length)
+    end = p + length - 1
+    if not 0 < length <= STRING_BYTES_MAX + 1 or end > len(view):
+        invalid_length("string", length - 1)
+    return str(view[p:end], "utf-8", "replace"), end
+
+
+def _skip_tags(view: memoryview, p: int) -> int:
+    count, p = read_uvarint_rest(view, p + 1, view[p])
+    return read_tags(view, p, count)[1]
+
+
+def _decode_old(view: memoryview, p: int) -> ProduceRequest:
+    transactional_id = None
+    if view[p] < 0x80:
+        transactional_id, p = _string(view, p)
+    else:
+        p += 2
+    acks, timeout_ms, count = _ACKS_TIMEOUT_COUNT(view, p)
+    p += 10
+    if not 0 <= count <= (len(view) - p) // _TOPIC_BYTES_MIN:
+        invalid_length("topic_data", count)
+    topics: Topics = []
+    for _ in range(count):
+        name, p = _string(view, p)
+        partitions, p = _old_partitions(view, p)
+        topics.append((name, None, partitions))
+    return ProduceRequest(transactional_id, acks, timeout_ms, topics)
+
+
+def _old_partitions(view: memoryview, p: int) -> tuple[Partitions, int]:
+    (count,) = _INT32(view, p)
+    p += 4
+    size = len(view)
+    if not 0 <= count <= (size - p) // _PARTITION_BYTES_MIN:
+        invalid_length("partition_data", count)
+    partitions: Partitions = []
+    for _ in range(count):
+        index, length = _TWO_INT32(view, p)
+        p += 8
+        records = None
+        if length >= 0:
+            end = p + length
+            if end > size:
+                invalid_length("records", length)
+            records = view[p:end]
+            p = end
+        partitions.append((index, records))
+    return partitions, p
+
+
+def _string(view: memoryview, p: int) -> tuple[str, int]:
+    (length,) = _INT16(view, p)
+    p += 2
+    end = p + length
+    if length < 0 or end > len(view):
+        invalid_length("string", length)
+    return str(view[p:end], "utf-8", "replace"), end
