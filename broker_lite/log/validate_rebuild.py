@@ -1,0 +1,138 @@
+"""Build a client's batch anew for a topic that stores another codec.
+
+The usual batch, whose first record has the base timestamp and whose offset deltas are 0, 1, 2 and
+so on, keeps its plain records byte for byte and only changes its coat. Every other batch is written
+record by record, as Kafka does it for all.
+"""
+
+import struct
+from typing import Final
+
+from broker_lite.errors import MessageTooLarge, UnknownServerError
+from broker_lite.log.validate_records import PlainRecords, RecordTotals
+from broker_lite.log.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
+from broker_lite.record.batch import (
+    ATTRIBUTES_OFFSET,
+    CURRENT_MAGIC,
+    HEADER,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    RECORD_BATCH_OVERHEAD,
+    TRANSACTIONAL_FLAG,
+    RecordBatch,
+)
+from broker_lite.record.builder import encode_record
+from broker_lite.record.compression import compress
+from broker_lite.record.crc import crc32c
+from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.records import iterate_records
+from broker_lite.record.scan import RecordCursor
+
+_CRC: Final = struct.Struct(">I")
+_CRC_OFFSET: Final = 17
+
+
+def rebuild(
+    batch: RecordBatch,
+    plain: PlainRecords,
+    totals: RecordTotals,
+    codec: int,
+    config: ValidationConfig,
+    now_ms: int,
+) -> ValidatedRecords:
+    """Write one batch with another codec; producer fields and the transactional bit are kept.
+
+    Args:
+        batch: checked, with all its records.
+        plain: its uncompressed records, read in full.
+        totals: of these records.
+        codec: the topic's.
+        config: the topic's.
+        now_ms: the append time.
+
+    Raises:
+        UnknownServerError: what Kafka's builder refuses: a negative timestamp, a producer id
+            without epoch or sequence, a transactional batch without producer id.
+        MessageTooLarge: the new batch is above max_message_bytes.
+
+    Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder), R-50.
+    """
+    _check_buildable(batch, totals)
+    if _can_keep_records(batch, plain, totals):
+        base_timestamp = batch.base_timestamp
+        records: memoryview | bytearray = plain.buffer[plain.start : plain.end]
+    else:
+        base_timestamp, records = _encode_anew(batch, plain)
+    append_time_ms = now_ms if config.is_append_time else NO_TIMESTAMP
+    max_timestamp = now_ms if config.is_append_time else totals.max_timestamp
+    attributes = codec | (batch.attributes & TRANSACTIONAL_FLAG)
+    if config.is_append_time:
+        attributes |= LOG_APPEND_TIME_FLAG
+    content = compress(codec, records, config.compression_level)
+    if RECORD_BATCH_OVERHEAD + len(content) > config.max_message_bytes:
+        raise MessageTooLarge
+    buffer = _assemble(batch, attributes, base_timestamp, max_timestamp, content)
+    rebuilt = RecordBatch(buffer, 0, len(buffer))
+    return ValidatedRecords(buffer, rebuilt, batch.record_count, max_timestamp, append_time_ms)
+
+
+def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
+    """Rule: R-50; here every producer id but -1 counts as one, -2 too."""
+    has_producer = batch.producer_id != NO_PRODUCER_ID
+    if (
+        totals.min_timestamp < 0
+        or (batch.is_transactional and not has_producer)
+        or (has_producer and batch.producer_epoch == NO_PRODUCER_EPOCH)
+        or (has_producer and batch.base_sequence < 0)
+    ):
+        raise UnknownServerError
+
+
+def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTotals) -> bool:
+    if not totals.is_sequential or batch.is_log_append_time:
+        return False
+    first = RecordCursor(plain.buffer, plain.start, plain.end, full_reader=True)
+    first.read_record()
+    return first.timestamp_delta == 0
+
+
+def _encode_anew(batch: RecordBatch, plain: PlainRecords) -> tuple[int, bytearray]:
+    """Give the first record's timestamp, and all records with deltas to it and to offset 0."""
+    content = Decompressed(plain.buffer[plain.start : plain.end], False, False)
+    encoded = bytearray()
+    base_timestamp = NO_TIMESTAMP
+    for index, record in enumerate(iterate_records(batch, content=content)):
+        if index == 0:
+            base_timestamp = record.timestamp
+        encoded += encode_record(
+            record.timestamp - base_timestamp, index, record.key, record.value, record.headers
+        )
+    return base_timestamp, encoded
+
+
+def _assemble(
+    batch: RecordBatch, attributes: int, base_timestamp: int, max_timestamp: int, content: bytes
+) -> memoryview:
+    buffer = memoryview(bytearray(RECORD_BATCH_OVERHEAD + len(content)))
+    HEADER.pack_into(
+        buffer,
+        0,
+        0,
+        len(buffer) - LOG_OVERHEAD,
+        batch.leader_epoch,
+        CURRENT_MAGIC,
+        0,
+        attributes,
+        batch.last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        batch.record_count,
+    )
+    buffer[RECORD_BATCH_OVERHEAD:] = content
+    _CRC.pack_into(buffer, _CRC_OFFSET, crc32c(buffer[ATTRIBUTES_OFFSET:]))
+    return buffer
