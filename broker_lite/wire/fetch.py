@@ -36,9 +36,12 @@ _HEAD_V4 = Struct(">i").pack
 _HEAD_V7 = Struct(">ihi").pack
 _PARTITION_V4 = Struct(">ihqq").pack
 _PARTITION_V5 = Struct(">ihqqq").pack
+_PARTITION_V11 = Struct(">ihqqqiii").pack
+_PARTITION_V12 = Struct(">ihqqqxi").pack
 _ABORTED = Struct(">qq").pack
 _ABORTED_FLEXIBLE = Struct(">qqx").pack
 _NO_TAGS: Final = bytes(1)
+_NOTHING_TAGGED: Final = (None, None, None)
 
 
 class SizedPart(Protocol):
@@ -131,7 +134,8 @@ def encode_fetch_response(
                 parts += (b"".join(pending), partition.records)
                 pending.clear()
             if flexible:
-                pending.append(_partition_tags(partition))
+                tagged = partition[8:] != _NOTHING_TAGGED
+                pending.append(_partition_tags(partition) if tagged else _NO_TAGS)
         if flexible:
             pending.append(_NO_TAGS)
     if flexible:
@@ -146,7 +150,7 @@ def _count(count: int, *, flexible: bool) -> bytes:
 
 
 def _size_bytes(records: Records) -> int:
-    return len(records) if isinstance(records, bytes | memoryview) else records.size_bytes
+    return len(records) if isinstance(records, (bytes, memoryview)) else records.size_bytes
 
 
 def _topic_name(name: str | None, topic_id: bytes | None, version: int) -> bytes:
@@ -169,28 +173,31 @@ def _string(text: str, *, flexible: bool) -> bytes:
 
 def _partition_head(partition: FetchedPartition, version: int, *, flexible: bool) -> bytes:
     """Encode everything of a partition up to and including the length of its records."""
-    if version >= _LOG_START_FROM:
-        head = _PARTITION_V5(*partition[:5])
-    else:
-        head = _PARTITION_V4(*partition[:4])
+    records = partition.records
+    size_bytes = -1 if records is None else _size_bytes(records)
     aborted = partition.aborted_transactions
-    if aborted is None:
-        head += _NO_TAGS if flexible else b"\xff\xff\xff\xff"
-    else:
-        pack = _ABORTED_FLEXIBLE if flexible else _ABORTED
-        head += b"".join(
-            (_count(len(aborted), flexible=flexible), *(pack(*entry) for entry in aborted))
-        )
+    if aborted is None and version >= _PREFERRED_REPLICA_FROM:
+        # the answer to nearly every consumer, in one or two pieces
+        preferred = partition.preferred_read_replica
+        if flexible:
+            return _PARTITION_V12(*partition[:5], preferred) + encode_uvarint(size_bytes + 1)
+        return _PARTITION_V11(*partition[:5], -1, preferred, size_bytes)
+    pieces = [
+        _PARTITION_V5(*partition[:5])
+        if version >= _LOG_START_FROM
+        else _PARTITION_V4(*partition[:4])
+    ]
+    pieces.append(_count(-1 if aborted is None else len(aborted), flexible=flexible))
+    pack = _ABORTED_FLEXIBLE if flexible else _ABORTED
+    pieces += (pack(*entry) for entry in aborted or ())
     if version >= _PREFERRED_REPLICA_FROM:
-        head += _INT32(partition.preferred_read_replica)
-    size_bytes = -1 if partition.records is None else _size_bytes(partition.records)
-    return head + _count(size_bytes, flexible=flexible)
+        pieces.append(_INT32(partition.preferred_read_replica))
+    pieces.append(_count(size_bytes, flexible=flexible))
+    return b"".join(pieces)
 
 
 def _partition_tags(partition: FetchedPartition) -> bytes:
     diverging_epoch, current_leader, snapshot_id = partition[8:]
-    if diverging_epoch is None and current_leader is None and snapshot_id is None:
-        return _NO_TAGS
     tags = []
     if diverging_epoch is not None:
         tags.append((0, _INT32_AND_64(*diverging_epoch)))

@@ -17,6 +17,8 @@ ZERO_UUID: Final = bytes(16)
 STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more also in a compact one
 ARRAY_SHORT_MAX: Final = 16
 
+_ONE_BYTE: Final = tuple(bytes((value,)) for value in range(128))
+
 # what reading past the end of a buffer raises
 UNDERFLOW: Final = (IndexError, struct_error)
 
@@ -79,18 +81,26 @@ def read_uvarint_rest(data: Buffer, position: int, first: int) -> tuple[int, int
 
     Rule: P-22.
     """
-    value = first & 0x7F
-    shift = 7
-    byte = first
-    while byte > 127:
-        if shift > 28:
-            raise DecodeError("varint is longer than 5 bytes")
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-    value &= 0xFFFFFFFF
-    return (value if value < 0x80000000 else value - 0x100000000), position
+    # not a loop, because most lengths of records take this path with two or three bytes
+    if first < 128:
+        return first, position
+    byte = data[position]
+    value = first & 0x7F | (byte & 0x7F) << 7
+    if byte < 128:
+        return value, position + 1
+    byte = data[position + 1]
+    value |= (byte & 0x7F) << 14
+    if byte < 128:
+        return value, position + 2
+    byte = data[position + 2]
+    value |= (byte & 0x7F) << 21
+    if byte < 128:
+        return value, position + 3
+    byte = data[position + 3]
+    if byte > 127:
+        raise DecodeError("varint is longer than 5 bytes")
+    value = (value | byte << 28) & 0xFFFFFFFF
+    return (value if value < 0x80000000 else value - 0x100000000), position + 4
 
 
 def encode_uvarint(value: int) -> bytes:
@@ -101,7 +111,11 @@ def encode_uvarint(value: int) -> bytes:
 
     Rule: P-22.
     """
-    if not 0 <= value <= 0xFFFFFFFF:
+    if 0 <= value < 0x80:
+        return _ONE_BYTE[value]
+    if 0 < value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
+    if not 0 < value <= 0xFFFFFFFF:
         raise EncodeError(f"{value} is not an unsigned 32-bit number")
     encoded = bytearray()
     while value > 127:

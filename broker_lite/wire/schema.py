@@ -1,6 +1,6 @@
 """Kafka's message schemas as values: one MessageSchema a message, with the fields of every version.
 
-The data files hold one JSON object a line (see data/README.md). A message is parsed when it is used
+The data files hold one JSON object a line. A message is parsed when it is used
 first; starting up only looks for the names in the lines. Versions that Kafka 4 dropped take their
 layout from the 3.9.2 file, all others from the 4.4.0 file.
 
