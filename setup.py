@@ -26,7 +26,7 @@ def extensions() -> list[Extension]:
         if MODE == "require":
             raise
         return []
-    found: list[Extension] = cythonize(
+    found: list[Extension] = cythonize(  # type: ignore[no-untyped-call]
         [Extension("broker_lite.record.scan", ["broker_lite/record/scan.py"])],
         compiler_directives=DIRECTIVES,
     )

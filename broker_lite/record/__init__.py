@@ -5,3 +5,7 @@ scan over the records of a batch, single records for slow paths, decompressed an
 new batches. Never: a file, a clock, a decision whether a sound batch may be appended. Magic 0 and 1
 are found and left to others.
 """
+
+from broker_lite.record.implementation import scan_implementation
+
+__all__ = ["scan_implementation"]

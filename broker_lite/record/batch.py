@@ -1,27 +1,64 @@
-"""The 61-byte header of a v2 record batch as a view, and the walk over a buffer of entries.
+"""The 61-byte header of a v2 record batch as a view.
 
 Nothing here looks at single records. A RecordBatch reads its header once; it keeps the buffer it
 was made from and copies no bytes. Setters work in place on a writable buffer: base offset and
 leader epoch lie outside the checksum, so stamping them costs nothing more.
 
-Entries of magic 0 and 1 are found by the walk, but have no view.
+The walk over a buffer of batches is that of framing.py, for all magics; magic 0 and 1 have no view.
 """
 
 import struct
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from broker_lite.errors import CorruptMessage, UnknownServerError
+from broker_lite.errors import CorruptMessage
 from broker_lite.record.crc import crc32c
+from broker_lite.record.framing import (
+    CURRENT_MAGIC,
+    HEADER_SIZE_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    RECORD_OVERHEAD_V0,
+    Entry,
+    file_entry,
+    valid_bytes,
+    walk,
+)
 
-LOG_OVERHEAD: Final = 12
-MAGIC_OFFSET: Final = 16
-HEADER_SIZE_UP_TO_MAGIC: Final = 17
-RECORD_OVERHEAD_V0: Final = 14
+__all__ = [
+    "ATTRIBUTES_OFFSET",
+    "CODEC_MASK",
+    "CONTROL_FLAG",
+    "CURRENT_MAGIC",
+    "DELETE_HORIZON_FLAG",
+    "HEADER",
+    "HEADER_SIZE_UP_TO_MAGIC",
+    "LOG_APPEND_TIME_FLAG",
+    "LOG_OVERHEAD",
+    "MAGIC_OFFSET",
+    "MAX_RECORD_OVERHEAD",
+    "NO_PARTITION_LEADER_EPOCH",
+    "NO_PRODUCER_EPOCH",
+    "NO_PRODUCER_ID",
+    "NO_SEQUENCE",
+    "NO_TIMESTAMP",
+    "RECORD_BATCH_OVERHEAD",
+    "RECORD_OVERHEAD_V0",
+    "SEQUENCE_MAX",
+    "TRANSACTIONAL_FLAG",
+    "Entry",
+    "Header",
+    "RecordBatch",
+    "decrement_sequence",
+    "file_entry",
+    "increment_sequence",
+    "parse_header",
+    "valid_bytes",
+    "walk",
+]
+
 ATTRIBUTES_OFFSET: Final = 21
 RECORD_BATCH_OVERHEAD: Final = 61
 MAX_RECORD_OVERHEAD: Final = 21
-CURRENT_MAGIC: Final = 2
 
 NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
@@ -43,7 +80,6 @@ _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 _UINT32: Final = struct.Struct(">I")
 _INT64: Final = struct.Struct(">q")
-_PREFIX: Final = struct.Struct(">qiib")
 
 _CRC_OFFSET: Final = 17
 _LEADER_EPOCH_OFFSET: Final = 12
@@ -69,14 +105,6 @@ class Header(NamedTuple):
     producer_epoch: int
     base_sequence: int
     record_count: int
-
-
-class Entry(NamedTuple):
-    """Where one complete entry of any magic lies in its buffer or file."""
-
-    position: int
-    size_bytes: int
-    magic: int
 
 
 def parse_header(buffer: bytes | bytearray | memoryview, position: int = 0) -> Header:
@@ -108,86 +136,6 @@ def decrement_sequence(sequence: int, decrement: int) -> int:
     if sequence < decrement:
         return SEQUENCE_MAX - (decrement - sequence) + 1
     return sequence - decrement
-
-
-def walk(buffer: bytes | bytearray | memoryview, position: int = 0) -> Iterator[Entry]:
-    """Yield the complete entries of a buffer; a partial one at the end is dropped silently.
-
-    Raises:
-        CorruptMessage: a length below 14, or a magic that does not exist; checked even when the
-            entry is not complete.
-        UnknownServerError: a length so near to 2**31 that Java's sum with 12 overflows.
-
-    Rule: R-01, R-02, R-03 (ByteBufferLogInputStream.nextBatch).
-    """
-    end = len(buffer)
-    while end - position >= HEADER_SIZE_UP_TO_MAGIC:
-        _, length, _, magic = _PREFIX.unpack_from(buffer, position)
-        if length < RECORD_OVERHEAD_V0:
-            raise _below_minimum(length)
-        if not 0 <= magic <= CURRENT_MAGIC:
-            raise CorruptMessage(f"Invalid magic found in record: {magic}")
-        size_bytes = LOG_OVERHEAD + length
-        if size_bytes > SEQUENCE_MAX:
-            raise UnknownServerError("newLimit < 0")
-        if size_bytes > end - position:
-            return
-        yield Entry(position, size_bytes, magic)
-        position += size_bytes
-    if end - position >= LOG_OVERHEAD:
-        # The length is looked at before it is known whether the magic is there.
-        length = _INT32.unpack_from(buffer, position + 8)[0]
-        if length < RECORD_OVERHEAD_V0:
-            raise _below_minimum(length)
-
-
-def valid_bytes(buffer: bytes | bytearray | memoryview) -> int:
-    """Sum of the sizes of the complete entries.
-
-    Raises:
-        CorruptMessage: as walk.
-
-    Rule: R-05 (MemoryRecords.validBytes).
-    """
-    return sum(entry.size_bytes for entry in walk(buffer))
-
-
-def file_entry(prefix: bytes | memoryview, position: int, end: int, file_name: str) -> Entry | None:
-    """Read where the entry at a position of a log file ends.
-
-    Args:
-        prefix: the 17 bytes at the position; may be shorter only when position > end - 17.
-        position: of the entry in the file.
-        end: of the file, or of the part of it that is read.
-        file_name: for the text of an error.
-
-    Returns:
-        None at the end, also where a partial entry is left there. A magic above 2 is not an error:
-        the entry fails later on its checksum.
-
-    Raises:
-        CorruptMessage: a length below 14.
-
-    Rule: R-04 (FileLogInputStream.nextBatch).
-    """
-    # An entry of exactly 17 bytes at the end is not seen; no valid one is that small.
-    if position >= end - HEADER_SIZE_UP_TO_MAGIC:
-        return None
-    _, length, _, magic = _PREFIX.unpack_from(prefix)
-    if length < RECORD_OVERHEAD_V0:
-        raise CorruptMessage(
-            f"Found record size {length} smaller than minimum record overhead "
-            f"({RECORD_OVERHEAD_V0}) at position {position} in file {file_name}."
-        )
-    if position > end - LOG_OVERHEAD - length:
-        return None
-    return Entry(position, LOG_OVERHEAD + length, magic)
-
-
-def _below_minimum(length: int) -> CorruptMessage:
-    return CorruptMessage(
-        f"Record size {length} is less than the minimum record overhead ({RECORD_OVERHEAD_V0})"
-    )
 
 
 def _too_small(size_bytes: int) -> CorruptMessage:
@@ -231,6 +179,20 @@ class RecordBatch:
         "record_count",
         "size_bytes",
     )
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
 
     def __init__(self, buffer: memoryview, position: int, size_bytes: int) -> None:
         if size_bytes < RECORD_BATCH_OVERHEAD:

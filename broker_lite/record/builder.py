@@ -1,8 +1,8 @@
 """Build v2 batches: for re-encoding on produce, control batches, compaction, tests and tools.
 
-A batch is written once, at build(), from the records appended so far. The rules it keeps are those of
-Kafka's builder; breaking one is an UnknownServerError, as Kafka's illegal argument becomes -1 when it
-happens while a client's batch is re-encoded.
+A batch is written once, at build(), from the records appended so far. The rules it keeps are those
+of Kafka's builder; breaking one is an UnknownServerError, as Kafka's illegal argument becomes -1
+when it happens while a client's batch is re-encoded.
 """
 
 from collections.abc import Iterable

@@ -21,7 +21,7 @@ __all__ = ["LEVELS", "Codec", "Decompressed", "LevelRange", "codec_of", "compres
 
 
 class Codec(IntEnum):
-    """Codec ids of the attribute bits 0 to 2; the names in lower case are those of Kafka's settings.
+    """Codec ids of the attribute bits 0 to 2; their names in lower case are those of the settings.
 
     Rule: R-75 (CompressionType).
     """

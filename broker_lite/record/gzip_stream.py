@@ -14,7 +14,7 @@ from broker_lite.record.decompressed import Decompressed
 
 # What Java's writer puts: no flags, no time, no extra flags, an unknown operating system.
 _HEADER: Final = bytes.fromhex("1f8b08000000000000ff")
-_MAGIC: Final = b"\x1f\x8b\x08"
+_MAGIC: Final[bytes] = b"\x1f\x8b\x08"
 _FIXED_HEADER_BYTES: Final = 10
 _TRAILER: Final = struct.Struct("<II")
 _FLAG_HEADER_CRC, _FLAG_EXTRA, _FLAG_NAME, _FLAG_COMMENT = 0x02, 0x04, 0x08, 0x10

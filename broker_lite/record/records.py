@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_lite.errors import InvalidRecord
-from broker_lite.record.batch import RecordBatch, increment_sequence
+from broker_lite.record.batch import NO_SEQUENCE, RecordBatch, increment_sequence
 from broker_lite.record.compression import decompress
 from broker_lite.record.decompressed import Decompressed
-from broker_lite.record.scan import read_record, scan_records
+from broker_lite.record.scan import RecordCursor, scan_records
 from broker_lite.record.scan_status import ScanStatus, scan_error
 from broker_lite.record.varint import decode_varint, varint_size_bytes
 
@@ -128,52 +128,36 @@ def iterate_records(
     if content is None:
         content = read_content(batch)
     buffer = memoryview(content.data)
-    position = 0
-    end = len(buffer)
+    cursor = RecordCursor(buffer, 0, len(buffer), full_reader)
     status = int(ScanStatus.OK)
     for _ in range(batch.record_count):
-        fields = read_record(buffer, position, end, full_reader)
-        status, position = fields[:2]
+        status = cursor.read_record()
         if status != ScanStatus.OK:
             break
-        yield _record(batch, buffer, fields)
-    if status == ScanStatus.OK and position < end:
+        yield _record(batch, buffer, cursor)
+    if status == ScanStatus.OK and cursor.position < cursor.end:
         status = ScanStatus.REMAINING
     error = scan_error(status, compressed=batch.is_compressed, codec_failed=content.failed)
     if error is not None:
         raise error
 
 
-def _record(batch: RecordBatch, buffer: memoryview, fields: tuple[int, ...]) -> Record:
-    (
-        _status,
-        end,
-        length,
-        attributes,
-        timestamp_delta,
-        offset_delta,
-        key_position,
-        key_length,
-        value_position,
-        value_length,
-        headers_position,
-        header_count,
-    ) = fields
+def _record(batch: RecordBatch, buffer: memoryview, cursor: RecordCursor) -> Record:
+    offset_delta = cursor.offset_delta
+    sequence = NO_SEQUENCE
+    if batch.base_sequence >= 0:
+        sequence = increment_sequence(batch.base_sequence, offset_delta)
     return Record(
         offset=batch.base_offset + offset_delta,
-        timestamp=_timestamp(batch, timestamp_delta),
-        key=_bytes_or_null(buffer, key_position, key_length),
-        value=_bytes_or_null(buffer, value_position, value_length),
-        headers=_headers(buffer, headers_position, end, header_count),
-        sequence=(
-            increment_sequence(batch.base_sequence, offset_delta)
-            if batch.base_sequence >= 0
-            else -1
-        ),
-        size_bytes=varint_size_bytes(length) + length,
-        attributes=attributes,
+        timestamp=_timestamp(batch, cursor.timestamp_delta),
+        key=_bytes_or_null(buffer, cursor.key_position, cursor.key_length),
+        value=_bytes_or_null(buffer, cursor.value_position, cursor.value_length),
+        headers=_headers(buffer, cursor),
+        sequence=sequence,
+        size_bytes=varint_size_bytes(cursor.length) + cursor.length,
+        attributes=cursor.attributes,
         offset_delta=offset_delta,
-        timestamp_delta=timestamp_delta,
+        timestamp_delta=cursor.timestamp_delta,
     )
 
 
@@ -187,12 +171,13 @@ def _bytes_or_null(buffer: memoryview, position: int, length: int) -> bytes | No
     return None if length < 0 else bytes(buffer[position : position + length])
 
 
-def _headers(buffer: memoryview, position: int, end: int, count: int) -> Headers:
+def _headers(buffer: memoryview, cursor: RecordCursor) -> Headers:
     headers = []
-    for _ in range(count):
-        length, position = decode_varint(buffer, position, end)
+    position = cursor.headers_position
+    for _ in range(cursor.header_count):
+        length, position = decode_varint(buffer, position, cursor.end)
         key = bytes(buffer[position : position + length])
-        length, position = decode_varint(buffer, position + length, end)
+        length, position = decode_varint(buffer, position + length, cursor.end)
         headers.append((key, _bytes_or_null(buffer, position, length)))
         position += max(length, 0)
     return tuple(headers)

@@ -2,7 +2,7 @@
 
 Compiled in place by Cython with the types of scan.pxd; without a compiler this file runs as it is.
 So that both mean the same, every integer is 64 bits wide there and masked here wherever Python's
-would grow. Nothing is allocated by a declared length, nothing at or after `end` is read.
+would grow. Nothing is allocated by a declared length, nothing at or after the end is read.
 
 Two readers, as in Kafka. The full one (R-34) reads records whose bytes all matter: the declared
 record length bounds every field and must be used up. The partial one (R-36) skips over keys, values
@@ -12,182 +12,173 @@ The numbers returned as status are those of scan_status.ScanStatus.
 """
 
 
-def read_varint(buffer: memoryview, position: int, end: int) -> tuple[int, int]:
-    """Read a zigzag varint of at most 5 bytes.
+class RecordCursor:
+    """Reads records one after the other; its fields are those of the record read last.
 
-    Returns:
-        The value, and the position after it: -2 when the bytes end, -1 when it is too long. Of the
-        fifth byte only four bits count.
-
-    Rule: R-24 (ByteUtils.readVarint).
-    """
-    raw = 0
-    shift = 0
-    while position < end:
-        byte = buffer[position]
-        position += 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            raw &= 0xFFFFFFFF
-            return (raw >> 1) ^ -(raw & 1), position
-        shift += 7
-        if shift == 35:
-            return 0, -1
-    return 0, -2
-
-
-def read_varlong(buffer: memoryview, position: int, end: int) -> tuple[int, int]:
-    """Read a zigzag varlong of at most 10 bytes.
-
-    Returns:
-        As read_varint. Of the tenth byte only one bit counts.
-
-    Rule: R-24 (ByteUtils.readVarlong).
-    """
-    raw = 0
-    shift = 0
-    while position < end:
-        byte = buffer[position]
-        position += 1
-        if shift == 63:
-            if byte >= 0x80:
-                return 0, -1
-            byte &= 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            value = (raw >> 1) ^ -(raw & 1)
-            return value, position
-        shift += 7
-    return 0, -2
-
-
-def read_record(
-    buffer: memoryview, position: int, end: int, full_reader: bool
-) -> tuple[int, int, int, int, int, int, int, int, int, int, int, int]:
-    """Read the structure of one record.
+    Lengths below 0 are null. After a status other than 0 the cursor cannot be used again.
 
     Args:
-        buffer: plain records.
-        position: of the record's length.
-        end: where the batch, or the decompressed stream, ends.
+        buffer: plain records; format B and contiguous; read only.
+        position: of the first record.
+        end: position after the last byte of the batch, or of the decompressed stream.
         full_reader: R-34, else R-36.
 
-    Returns:
-        status, position after the record, declared length, attributes, timestamp delta, offset
-        delta, key position, key length, value position, value length, position of the first header,
-        header count. A length below 0 is null. Only the status counts when it is not 0.
+    Attributes:
+        position: after the record; -2 when the bytes ended in a varint, -1 when one was too long.
+        length: the record's declared length.
+        headers_position: of the first header.
 
-    Rule: R-30, R-34, R-35, R-36 (DefaultRecord.readFrom, readPartiallyFrom).
+    Raises:
+        ValueError: position and end are not positions in the buffer.
+
+    Rule: R-30 (DefaultRecord).
     """
-    attributes = 0
-    timestamp_delta = 0
-    offset_delta = 0
-    key_position = 0
-    key_length = 0
-    value_position = 0
-    value_length = 0
-    headers_position = 0
-    header_count = 0
-    status = 2
-    length, position = read_varint(buffer, position, end)
-    # One pass of this loop is the record; break leaves with the status set last.
-    while True:
-        if position < 0:
-            if position == -1:
-                status = 3 if full_reader else 1
-            break
-        if full_reader:
-            if length < 0:
-                status = 1
-                break
-            if length > end - position:
-                break
-            end = position + length
-            # The record is all there: whatever runs over its end contradicts the length.
-            status = 1
-        if position >= end:
-            break
-        attributes = buffer[position]
-        timestamp_delta, position = read_varlong(buffer, position + 1, end)
-        if position < 0:
-            if position == -1:
-                status = 1
-            break
-        offset_delta, position = read_varint(buffer, position, end)
-        if position < 0:
-            if position == -1:
-                status = 1
-            break
-        key_length, position = read_varint(buffer, position, end)
-        if position < 0:
-            if position == -1:
-                status = 1
-            break
-        key_position = position
-        if key_length > 0:
-            if key_length > end - position:
-                break
-            position += key_length
-        value_length, position = read_varint(buffer, position, end)
-        if position < 0:
-            if position == -1:
-                status = 1
-            break
-        value_position = position
-        if value_length > 0:
-            if value_length > end - position:
-                break
-            position += value_length
-        header_count, position = read_varint(buffer, position, end)
-        if position < 0:
-            if position == -1:
-                status = 1
-            break
-        if header_count < 0 or (full_reader and header_count > end - position):
-            status = 1
-            break
-        headers_position = position
-        # A header takes two bytes at least, so this ends long before a huge count.
+
+    def __init__(self, buffer: memoryview, position: int, end: int, full_reader: bool) -> None:
+        if position < 0 or end < position or end > len(buffer):
+            raise ValueError("position and end are not positions in the buffer")
+        self.buffer = buffer
+        self.position = position
+        self.end = end
+        self.full_reader = full_reader
+        self.length = 0
+        self.attributes = 0
+        self.timestamp_delta = 0
+        self.offset_delta = 0
+        self.key_position = 0
+        self.key_length = 0
+        self.value_position = 0
+        self.value_length = 0
+        self.headers_position = 0
+        self.header_count = 0
+
+    def read_varint(self, end: int) -> int:
+        """Read a zigzag varint of at most 5 bytes; of the fifth only four bits count.
+
+        Rule: R-24 (ByteUtils.readVarint).
+        """
+        position = self.position
+        raw = 0
+        shift = 0
+        while position < end:
+            byte = self.buffer[position]
+            position += 1
+            if shift == 28:
+                if byte >= 0x80:
+                    self.position = -1
+                    return 0
+                byte &= 0x0F
+            raw |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.position = position
+                return (raw >> 1) ^ -(raw & 1)
+            shift += 7
+        self.position = -2
+        return 0
+
+    def read_varlong(self, end: int) -> int:
+        """Read a zigzag varlong of at most 10 bytes; of the tenth only one bit counts.
+
+        Rule: R-24 (ByteUtils.readVarlong).
+        """
+        position = self.position
+        raw = 0
+        shift = 0
+        while position < end:
+            byte = self.buffer[position]
+            position += 1
+            if shift == 63:
+                if byte >= 0x80:
+                    self.position = -1
+                    return 0
+                byte &= 1
+            raw |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.position = position
+                value = (raw >> 1) ^ -(raw & 1)
+                return value
+            shift += 7
+        self.position = -2
+        return 0
+
+    def skip(self, length: int, end: int) -> bool:
+        """Pass over a key or value; False when it is longer than what is there."""
+        if length > 0:
+            if length > end - self.position:
+                return False
+            self.position += length
+        return True
+
+    def read_record(self) -> int:
+        """Read the structure of the next record and return its status.
+
+        Rule: R-34, R-35, R-36 (DefaultRecord.readFrom, readPartiallyFrom).
+        """
+        end = self.end
+        # What running out of bytes means: a full reader has seen that the record is all there, so
+        # from then on it contradicts the declared length.
+        ended = 2
+        self.length = self.read_varint(end)
+        if self.position < 0:
+            if self.position == -2:
+                return ended
+            return 3 if self.full_reader else 1
+        if self.full_reader:
+            if self.length < 0:
+                return 1
+            if self.length > end - self.position:
+                return ended
+            end = self.position + self.length
+            ended = 1
+        if self.position >= end:
+            return ended
+        self.attributes = self.buffer[self.position]
+        self.position += 1
+        self.timestamp_delta = self.read_varlong(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.offset_delta = self.read_varint(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.key_length = self.read_varint(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.key_position = self.position
+        if not self.skip(self.key_length, end):
+            return ended
+        self.value_length = self.read_varint(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.value_position = self.position
+        if not self.skip(self.value_length, end):
+            return ended
+        self.header_count = self.read_varint(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.headers_position = self.position
+        if self.header_count < 0:
+            return 1
+        if self.full_reader and self.header_count > end - self.position:
+            return 1
+        # A header takes two bytes at least, so this ends long before a huge count does.
         header = 0
-        while header < header_count:
-            size, position = read_varint(buffer, position, end)
-            if position < 0 or size < 0:
-                if position != -2:
-                    status = 1
-                break
-            if size > end - position:
-                break
-            size, position = read_varint(buffer, position + size, end)
-            if position < 0:
-                if position == -1:
-                    status = 1
-                break
-            if size > 0:
-                if size > end - position:
-                    break
-                position += size
+        while header < self.header_count:
+            length = self.read_varint(end)
+            if self.position < 0:
+                return ended if self.position == -2 else 1
+            if length < 0:
+                return 1
+            if not self.skip(length, end):
+                return ended
+            length = self.read_varint(end)
+            if self.position < 0:
+                return ended if self.position == -2 else 1
+            if not self.skip(length, end):
+                return ended
             header += 1
-        if header < header_count:
-            break
-        if full_reader and position != end:
-            status = 1
-            break
-        status = 0
-        break
-    return (
-        status,
-        position,
-        length,
-        attributes,
-        timestamp_delta,
-        offset_delta,
-        key_position,
-        key_length,
-        value_position,
-        value_length,
-        headers_position,
-        header_count,
-    )
+        if self.full_reader and self.position != end:
+            return 1
+        return 0
 
 
 def scan_records(
@@ -196,7 +187,7 @@ def scan_records(
     """Read the structure of all records of a batch.
 
     Args:
-        buffer: format B and contiguous.
+        buffer: plain records; format B and contiguous; read only.
         start: position of the first record.
         end: position after the last byte of the batch, or of the decompressed stream.
         count: how many records the header declares. Below 0 is invalid; with 0 nothing is read, not
@@ -224,28 +215,25 @@ def scan_records(
     sequential = True
     records_read = 0
     status = 0
+    cursor = RecordCursor(buffer, start, end, full_reader)
     position = start
-    if start < 0 or end < start or end > len(buffer):
-        raise ValueError("start and end are not positions in the buffer")
+    base = base_timestamp & mask
     if count < 0:
         status = 1
-    base = base_timestamp & mask
     while records_read < count:
-        record = read_record(buffer, position, end, full_reader)
-        status = record[0]
+        status = cursor.read_record()
         if status != 0:
             break
-        position = record[1]
-        timestamp_delta = record[4]
-        wrapped = (base + timestamp_delta) & mask
+        position = cursor.position
+        wrapped = (base + cursor.timestamp_delta) & mask
         timestamp = (wrapped ^ sign) - sign
         if timestamp > max_timestamp:
             max_timestamp = timestamp
         if timestamp < min_timestamp and timestamp != -1:
             min_timestamp = timestamp
-        if record[7] < 0:
+        if cursor.key_length < 0:
             null_keys += 1
-        if record[5] != records_read:
+        if cursor.offset_delta != records_read:
             sequential = False
         records_read += 1
     if status == 0 and count > 0 and position < end:

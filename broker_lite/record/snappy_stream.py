@@ -1,7 +1,7 @@
 """snappy in the xerial framing of snappy-java, and as one raw block.
 
-A stream is a 16-byte header, then blocks: int32 size, raw snappy block. What does not start with the
-magic is taken for one raw block, as very old producers sent it.
+A stream is a 16-byte header, then blocks: int32 size, raw snappy block. What does not start with
+the magic is taken for one raw block, as very old producers sent it.
 
 Rule: R-77 (SnappyCompression, org.xerial.snappy.SnappyInputStream).
 """
@@ -13,7 +13,7 @@ import snappy
 
 from broker_lite.record.decompressed import Decompressed
 
-_MAGIC: Final = b"\x82SNAPPY\x00"
+_MAGIC: Final[bytes] = b"\x82SNAPPY\x00"
 _HEADER: Final = _MAGIC + bytes.fromhex("0000000100000001")
 _INT32: Final = struct.Struct(">i")
 _BLOCK_INPUT_BYTES: Final = 32 * 1024
