@@ -1,0 +1,113 @@
+"""A broker-lite process on a free port of the loopback, as a user starts it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+READY_TIMEOUT_S = 20
+STOP_TIMEOUT_S = 10
+READY = re.compile(r"broker-lite \S+ ready on (\S+):(\d+) in (\d+) ms")
+
+
+class BrokerProcess:
+    """`broker-lite serve` with its data in a folder; a context manager."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        settings: Sequence[str] = (),
+        arguments: Sequence[str] = (),
+        port: int = 0,
+    ) -> None:
+        self.data_dir = data_dir
+        self.host = "127.0.0.1"
+        self.port = port
+        self.ready_ms = -1
+        self._log_path = data_dir.with_name(data_dir.name + ".out")
+        self._command = [
+            *(sys.executable, "-m", "broker_lite", "serve", "--host", self.host),
+            *("--port", str(port), "--data-dir", str(data_dir)),
+            *(word for setting in settings for word in ("--set", setting)),
+            *arguments,
+        ]
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """HOST:PORT for clients."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running broker."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """What the broker wrote to standard error so far."""
+        return self._log_path.read_text()
+
+    def start(self) -> Self:
+        """Start it and wait for the ready line."""
+        with self._log_path.open("a") as sink:
+            self._process = subprocess.Popen(
+                self._command,
+                stdout=subprocess.PIPE,
+                stderr=sink,
+                text=True,
+                env={**os.environ, "PYTHONWARNINGS": "error"},
+            )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        ready = READY.match(line)
+        if ready is None:
+            self.kill()
+            raise RuntimeError(f"not ready, it printed {line!r}; its log:\n{self.log[-3000:]}")
+        self.port, self.ready_ms = int(ready[2]), int(ready[3])
+        return self
+
+    def stop(self) -> int:
+        """End it with SIGTERM and return its exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        code = self._process.wait(STOP_TIMEOUT_S)
+        self._close()
+        return code
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._close()
+
+    def running(self) -> bool:
+        """Whether the process still lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def _close(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._process = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self.running():
+            code = self.stop()
+            assert code == 0, f"exit code {code}:\n{self.log[-3000:]}"
