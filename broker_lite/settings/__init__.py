@@ -1,1 +1,41 @@
-"""The settings room."""
+"""The settings room: every setting declared once, and all that follows from the declaration.
+
+In: files, environment, flags, and the texts that clients set. Out: Settings (the broker's),
+TopicConfig (a topic's), Listener values, the rows of DescribeConfigs and of the README's table.
+It opens no socket, starts nothing and keeps no state.
+"""
+
+from broker_lite.settings.declarations import BROKER_SETTINGS, SETTINGS, TOPIC_SETTINGS
+from broker_lite.settings.listeners import Listener, parse_listeners
+from broker_lite.settings.load import load_settings, parse_assignment
+from broker_lite.settings.setting import ConfigSource, ConfigType, InvalidValue, Scope, Setting
+from broker_lite.settings.settings import Given, Settings
+from broker_lite.settings.topic_config import (
+    TopicConfig,
+    is_list,
+    topic_config,
+    validate_topic_config,
+    validate_topic_configs,
+)
+
+__all__ = [
+    "BROKER_SETTINGS",
+    "SETTINGS",
+    "TOPIC_SETTINGS",
+    "ConfigSource",
+    "ConfigType",
+    "Given",
+    "InvalidValue",
+    "Listener",
+    "Scope",
+    "Setting",
+    "Settings",
+    "TopicConfig",
+    "is_list",
+    "load_settings",
+    "parse_assignment",
+    "parse_listeners",
+    "topic_config",
+    "validate_topic_config",
+    "validate_topic_configs",
+]

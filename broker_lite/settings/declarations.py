@@ -1,0 +1,31 @@
+"""Every setting, declared once."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from broker_lite.settings.coordinator_settings import COORDINATOR_SETTINGS
+from broker_lite.settings.inert_settings import INERT_SETTINGS
+from broker_lite.settings.log_settings import LOG_SETTINGS
+from broker_lite.settings.network_settings import NETWORK_SETTINGS
+from broker_lite.settings.setting import Scope, Setting
+from broker_lite.settings.topic_settings import TOPIC_SETTINGS as _TOPIC
+
+SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
+    {
+        setting.name: setting
+        for group in (NETWORK_SETTINGS, LOG_SETTINGS, COORDINATOR_SETTINGS, _TOPIC, INERT_SETTINGS)
+        for setting in group
+    }
+)
+"""All settings by name."""
+
+BROKER_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
+    {name: setting for name, setting in SETTINGS.items() if Scope.BROKER in setting.scope}
+)
+"""The settings of a broker by name, those that topics have as well included."""
+
+TOPIC_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
+    {name: setting for name, setting in SETTINGS.items() if Scope.TOPIC in setting.scope}
+)
+"""The settings of a topic by name."""

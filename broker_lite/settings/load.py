@@ -1,0 +1,117 @@
+"""All sources of settings put together: defaults < file < environment < flags."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from broker_lite.errors import SettingsError
+from broker_lite.settings.declarations import BROKER_SETTINGS, TOPIC_SETTINGS
+from broker_lite.settings.listeners import parse_listeners
+from broker_lite.settings.setting import InvalidValue
+from broker_lite.settings.settings import Given, Settings
+from broker_lite.settings.sources import is_toml, read_environment, read_file
+
+_log = logging.getLogger("broker_lite.settings")
+
+
+def load_settings(
+    config_file: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    overrides: Iterable[tuple[str, str]] | Mapping[str, str] = (),
+    *,
+    flags: Mapping[str, tuple[str, str]] | None = None,
+    warnings: list[str] | None = None,
+) -> Settings:
+    """Put the settings of one broker together; the later source wins.
+
+    Args:
+        config_file: *.toml is ours, everything else is Java properties.
+        env: the environment; only KAFKA_* counts.
+        overrides: names and texts of `--set`.
+        flags: settings that have a flag of their own: name to text and flag, stronger than `--set`.
+        warnings: gets a line for each name that is not known here, in sources that are Kafka's;
+            without it they are logged.
+
+    Raises:
+        SettingsError: one line that names source, setting, value and what is allowed.
+    """
+    notes: list[str] = [] if warnings is None else warnings
+    given: dict[str, Given] = {}
+    if config_file is not None:
+        strict = is_toml(config_file)
+        for name, text in read_file(config_file).items():
+            _add(given, name, Given(text, str(config_file)), None if strict else notes)
+    for name, (variable, text) in read_environment(env or {}).items():
+        _add(given, name, Given(text, variable), notes)
+    pairs = overrides.items() if isinstance(overrides, Mapping) else overrides
+    for name, text in pairs:
+        _add(given, name, Given(text, "--set"), None)
+    for name, (text, flag) in (flags or {}).items():
+        _add(given, name, Given(text, flag), None)
+    _join_node_and_broker_id(given)
+    settings = _build(given)
+    parse_listeners(settings)
+    if warnings is None:
+        for note in notes:
+            _log.warning("%s", note)
+    return settings
+
+
+def parse_assignment(text: str) -> tuple[str, str]:
+    """Split the `name=value` of a `--set`.
+
+    Raises:
+        SettingsError: there is no name or no `=`.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise SettingsError(f"--set {text}: write name=value")
+    return name.strip(), value.strip()
+
+
+def _add(given: dict[str, Given], name: str, one: Given, notes: list[str] | None) -> None:
+    """Take one value; an unknown name is noted, or an error without notes."""
+    setting = BROKER_SETTINGS.get(name)
+    if setting is None:
+        line = f"{one.origin}: unknown setting {name}{_suggestion(name)}"
+        if notes is None:
+            raise SettingsError(line)
+        notes.append(f"{line}; ignored")
+        return
+    try:
+        setting.parse(one.text)
+    except InvalidValue as error:
+        allowed = f"allowed: {setting.allowed}"
+        raise SettingsError(f"{one.origin}: {error} ({allowed})") from error
+    given[name] = one
+
+
+def _suggestion(name: str) -> str:
+    topic = TOPIC_SETTINGS.get(name)
+    if topic is not None and topic.synonyms:
+        return f" (it is a topic's; its default for all topics is {topic.synonyms[0].name})"
+    close = get_close_matches(name, BROKER_SETTINGS, n=1, cutoff=0.75)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _join_node_and_broker_id(given: dict[str, Given]) -> None:
+    """One number has two names; the newer one is the stronger."""
+    if "node.id" in given:
+        given["broker.id"] = given["node.id"]
+    elif "broker.id" in given:
+        given["node.id"] = given["broker.id"]
+
+
+def _build(given: Mapping[str, Given]) -> Settings:
+    try:
+        settings = Settings(given)
+    except InvalidValue as error:
+        raise SettingsError(str(error)) from error
+    if int(settings.node_id) < 0:
+        raise SettingsError(f"{given['node.id'].origin}: node.id must be at least 0")
+    for name in ("log.dirs", "log.dir"):
+        if len(settings.value(name) or ()) > 1:  # type: ignore[arg-type]
+            origin = given[name].origin
+            raise SettingsError(f"{origin}: {name}: broker-lite keeps its data in one directory")
+    return settings

@@ -1,0 +1,222 @@
+"""The types of setting values: reading, checking and writing them as Kafka's ConfigDef does.
+
+The texts of the errors are Kafka's, since they travel to clients in error_message.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, Protocol, TypeAlias
+
+Value: TypeAlias = bool | int | float | str | tuple[str, ...] | None
+"""A parsed setting: None is Kafka's null."""
+
+
+class ConfigType(IntEnum):
+    """The types of settings, numbered as DescribeConfigs numbers them.
+
+    Rule: P-125 (DescribeConfigsResponse.ConfigType).
+    """
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+_INTEGER_BITS: Final = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
+_INTEGER: Final = re.compile(r"[+-]?\d+")
+_DOUBLE: Final = re.compile(
+    r"([+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))[fFdD]?", re.ASCII
+)
+
+
+class InvalidValue(ValueError):
+    """A value is not one of its setting's; the text is Kafka's."""
+
+
+class Validator(Protocol):
+    """What a setting allows beyond its type."""
+
+    def check(self, name: str, value: Value) -> None:
+        """Raise InvalidValue when the setting does not allow the value."""
+
+    def describe(self) -> str:
+        """What is allowed, for a person."""
+
+
+def rejected(name: str, shown: object, reason: str) -> InvalidValue:
+    """The error for a value, with the text of Kafka's ConfigException."""
+    return InvalidValue(f"Invalid value {shown} for configuration {name}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A number between two bounds, both inclusive; None is no bound."""
+
+    low: int | None
+    high: int | None = None
+
+    def check(self, name: str, value: Value) -> None:
+        """Compare with both bounds."""
+        assert isinstance(value, int | float)
+        if self.low is not None and value < self.low:
+            raise rejected(name, show(value), f"Value must be at least {self.low}")
+        if self.high is not None and value > self.high:
+            raise rejected(name, show(value), f"Value must be no more than {self.high}")
+
+    def describe(self) -> str:
+        """The bounds."""
+        if self.high is None:
+            return f"at least {self.low}"
+        return f"{self.low} to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class GzipLevel:
+    """1 to 9, or -1 for the codec's own default.
+
+    Rule: R-75 (GzipCompression.LevelValidator).
+    """
+
+    def check(self, name: str, value: Value) -> None:
+        """Compare with both bounds and the one exception."""
+        assert isinstance(value, int)
+        if value != -1 and not 1 <= value <= 9:
+            raise rejected(name, value, "Value must be between 1 and 9 or equal to -1")
+
+    def describe(self) -> str:
+        """The bounds."""
+        return "1 to 9, or -1"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of some words, or a list of such words."""
+
+    words: tuple[str, ...]
+    ignore_case: bool = False
+
+    def check(self, name: str, value: Value) -> None:
+        """Look every word up."""
+        for word in value if isinstance(value, tuple) else (value,):
+            known = str(word).lower() if self.ignore_case else word
+            if known not in self.words:
+                raise rejected(name, word, f"String must be one of: {', '.join(self.words)}")
+
+    def describe(self) -> str:
+        """The words."""
+        return ", ".join(word or "(empty)" for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledReplicas:
+    """`*`, or pairs partition:broker.
+
+    Source: ConfigHelper, ThrottledReplicaListValidator.
+    """
+
+    def check(self, name: str, value: Value) -> None:
+        """Match every pair."""
+        assert isinstance(value, tuple)
+        if value in {(), ("*",)} or all(re.fullmatch(r"\d+:\d+", pair) for pair in value):
+            return
+        shape = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        reason = f"{name} must be the literal '*' or a list of replicas in the following format"
+        raise rejected(name, f"[{', '.join(value)}]", f"{reason}: {shape}")
+
+    def describe(self) -> str:
+        """The shape."""
+        return "* or partition:broker,..."
+
+
+def parse(name: str, kind: ConfigType, text: str, validator: Validator | None) -> Value:
+    """Read a setting's text, surrounded by any white space.
+
+    Raises:
+        InvalidValue: not of the type, or not allowed by the validator.
+
+    Rule: P-127 (ConfigDef.parseType).
+    """
+    value = _parse_type(name, kind, text)
+    if validator is not None:
+        validator.check(name, value)
+    return value
+
+
+def _parse_type(name: str, kind: ConfigType, text: str) -> Value:
+    trimmed = text.strip()
+    if kind is ConfigType.BOOLEAN:
+        if trimmed.lower() not in {"true", "false"}:
+            raise rejected(name, text, "Expected value to be either true or false")
+        return trimmed.lower() == "true"
+    if kind in _INTEGER_BITS:
+        return _parse_integer(name, kind, trimmed)
+    if kind is ConfigType.DOUBLE:
+        return _parse_double(name, trimmed)
+    if kind is ConfigType.LIST:
+        return _parse_list(name, trimmed)
+    return trimmed
+
+
+def _parse_integer(name: str, kind: ConfigType, trimmed: str) -> int:
+    bits = _INTEGER_BITS[kind]
+    # the length first: int() refuses texts of more than 4300 digits with an error of its own
+    if len(trimmed) <= 64 and _INTEGER.fullmatch(trimmed):
+        value = int(trimmed)
+        if -(1 << bits - 1) <= value < 1 << bits - 1:
+            return value
+    raise rejected(name, trimmed, f"Not a number of type {kind.name}")
+
+
+def _parse_double(name: str, trimmed: str) -> float:
+    match = _DOUBLE.fullmatch(trimmed)
+    if match is None:
+        raise rejected(name, trimmed, "Not a number of type DOUBLE")
+    return float(match[1])
+
+
+def _parse_list(name: str, trimmed: str) -> tuple[str, ...]:
+    if not trimmed:
+        return ()
+    items = [item.strip() for item in trimmed.split(",")]
+    if not all(items):
+        raise InvalidValue(f"Configuration '{name}' values must not be empty.")
+    return tuple(dict.fromkeys(items))
+
+
+def show(value: Value) -> str | None:
+    """Write a value as Kafka's ConfigDef.convertToString does."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return _show_double(value)
+        case tuple():
+            return join(value)
+        case _:
+            return str(value)
+
+
+def join(items: Sequence[str]) -> str:
+    """Write a list."""
+    return ",".join(items)
+
+
+def _show_double(value: float) -> str:
+    """Write a double as Java does, for the values that settings have."""
+    text = repr(value)
+    if "e" not in text:
+        return text.replace("inf", "Infinity").replace("nan", "NaN")
+    mantissa, exponent = text.split("e")
+    if "." not in mantissa:
+        mantissa += ".0"
+    return f"{mantissa}E{int(exponent)}"
