@@ -1,0 +1,120 @@
+"""From a request to its handler: P-10, P-45, P-56, and the seam for hooks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from broker_lite.handler.context import (
+    Api,
+    CloseConnection,
+    Handler,
+    HandlerContext,
+    Hook,
+    ListenerInfo,
+    Parts,
+    Request,
+)
+from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, offered
+
+
+async def answer_version(context: HandlerContext, request: Request) -> Parts | None:
+    return [b"v%d" % request.api_version]
+
+
+TABLE = {
+    3: Api("Metadata", 1, 5, 4, answer_version),
+    18: Api("ApiVersions", 0, 4, 3, answer_version),
+}
+
+
+def context_of(apis: dict[int, Api], hooks: Sequence[Hook] = ()) -> HandlerContext:
+    anything: Any = None
+    return HandlerContext(
+        cluster=anything,
+        clock=anything,
+        settings=anything,
+        fetch_sessions=anything,
+        apis=apis,
+        listener=ListenerInfo("PLAINTEXT"),
+        local_address=("127.0.0.1", 1),
+        client_address=("127.0.0.1", 2),
+        hooks=hooks,
+    )
+
+
+def run(key: int, version: int, hooks: Sequence[Hook] = (), apis: Any = TABLE) -> Parts | None:
+    awaitable: Any = dispatch(
+        context_of(apis, hooks), Request(key, version, 1, None, memoryview(b""), 0, False)
+    )
+    try:
+        awaitable.send(None)
+    except StopIteration as stopped:
+        value: Parts | None = stopped.value
+        return value
+    raise AssertionError("it waits")
+
+
+@pytest.mark.parametrize("version", [1, 5])
+def test_offered_versions_reach_the_handler(version: int) -> None:
+    assert run(3, version) == [b"v%d" % version]
+
+
+@pytest.mark.parametrize(
+    ("key", "version"),
+    [(7, 0), (999, 0), (3, 0), (3, 6), (3, -1), (18, -1)],
+    ids=["P-10 7", "P-10 999", "P-10 below", "P-10 above", "P-10 negative", "P-45 negative"],
+)
+def test_what_is_not_offered_closes(key: int, version: int) -> None:
+    with pytest.raises(CloseConnection):
+        run(key, version)
+
+
+def test_p_45_a_newer_api_versions_gets_the_range_in_version_0() -> None:
+    assert run(18, 5) == [bytes.fromhex("0023 00000001 0012 0000 0004")]
+
+
+def test_p_45_without_api_versions_it_closes_too() -> None:
+    with pytest.raises(CloseConnection):
+        run(18, 9, apis={})
+
+
+def test_p_56_a_cap_lowers_and_drops() -> None:
+    capped = offered(TABLE, {3: 2, 18: 99})
+    assert {key: api.max_version for key, api in capped.items()} == {3: 2, 18: 4}
+    assert set(offered(TABLE, {3: 0})) == set()
+    with pytest.raises(CloseConnection):
+        run(3, 3, apis=capped)
+
+
+def test_hooks_wrap_the_handler_the_first_outermost() -> None:
+    def hook_named(name: bytes) -> Hook:
+        async def hook(context: HandlerContext, request: Request, handle: Handler) -> Parts | None:
+            inner = await handle(context, request) or []
+            return [name, *inner]
+
+        return hook
+
+    assert run(3, 1, [hook_named(b"a"), hook_named(b"b")]) == [b"a", b"b", b"v1"]
+
+
+def test_a_hook_may_answer_itself() -> None:
+    async def hook(context: HandlerContext, request: Request, handle: Handler) -> Parts | None:
+        return None
+
+    assert run(999, 0, [hook]) is None
+
+
+def test_the_table_is_well_formed() -> None:
+    for key, api in APIS.items():
+        assert 0 <= api.min_version <= api.max_version, api.name
+        assert 0 <= api.flexible_from <= NEVER_FLEXIBLE, api.name
+        assert key == int(key)
+
+
+def test_the_advertised_address_is_where_the_client_came_to() -> None:
+    context = context_of(TABLE)
+    assert context.advertised_address() == ("127.0.0.1", 1)
+    context.listener = ListenerInfo("EXTERNAL", "PLAINTEXT", "broker.example", 9)
+    assert context.advertised_address() == ("broker.example", 9)
