@@ -131,6 +131,8 @@ class _EncoderWriter:
             return f"{value} != {fresh_default(field, '')}"
         inner = self.layout.attributes[field.element_type]
         conditions = [self.differs(f"{value}.{each.attribute}", each) for each in inner]
+        if self.layout.is_nullable(field):
+            conditions.insert(0, f"{value} is None")
         return " or ".join([*conditions, f"{value}.unknown_tags"])
 
     def write_tags(self, value: str, tagged: list[Field]) -> None:

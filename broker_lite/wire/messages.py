@@ -148,7 +148,8 @@ class MessageType:
     def _root(self) -> type[Struct]:
         return self._classes[self.name]
 
-    def _layout(self, version: int) -> Layout | None:
+    def layout(self, version: int) -> Layout | None:
+        """Return the layout of a version, None when there is none."""
         schema = self._schema
         if version < schema.valid.first and self._removed_schema is not None:
             schema = self._removed_schema
@@ -159,13 +160,13 @@ class MessageType:
         )
 
     def _make_decoder(self, version: int) -> Decoder:
-        layout = self._layout(version)
+        layout = self.layout(version)
         if layout is None:
             raise DecodeError(f"{self.name} has no version {version}")
         return self._decoders.setdefault(version, generate_decoder(layout))
 
     def _make_encoder(self, version: int) -> Encoder:
-        layout = self._layout(version)
+        layout = self.layout(version)
         if layout is None:
             raise EncodeError(f"{self.name} has no version {version}")
         return self._encoders.setdefault(version, generate_encoder(layout))

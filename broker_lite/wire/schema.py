@@ -186,12 +186,17 @@ def _parse_field(field: Mapping[str, Any]) -> Field:
 
 
 def _parse_default(field: Mapping[str, Any], element_type: str, is_array: bool) -> Any:
-    """Return the default of a field; the files write it as text, as a number or as null."""
-    if "default" in field and field["default"] in ("null", None):
+    """Return the default of a field; the files write it as text, as a number or as a boolean.
+
+    The *text* "null" is null. A JSON null is no default at all, as in Kafka's generator: the
+    default of such a field is an empty array or struct.
+    """
+    if field.get("default") == "null":
         return None
     if is_array or element_type[0].isupper():
         return ()
-    text = str(field.get("default", ""))
+    default = field.get("default")
+    text = "" if default is None else str(default)
     match element_type:
         case "string":
             return text
