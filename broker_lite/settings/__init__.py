@@ -6,6 +6,14 @@ It opens no socket, starts nothing and keeps no state.
 """
 
 from broker_lite.settings.declarations import BROKER_SETTINGS, SETTINGS, TOPIC_SETTINGS
+from broker_lite.settings.describe import (
+    ConfigEntry,
+    ConfigSynonym,
+    describe_broker,
+    describe_cluster_default,
+    describe_topic,
+)
+from broker_lite.settings.dynamic import with_dynamic_broker_configs
 from broker_lite.settings.listeners import Listener, parse_listeners
 from broker_lite.settings.load import load_settings, parse_assignment
 from broker_lite.settings.setting import ConfigSource, ConfigType, InvalidValue, Scope, Setting
@@ -22,7 +30,9 @@ __all__ = [
     "BROKER_SETTINGS",
     "SETTINGS",
     "TOPIC_SETTINGS",
+    "ConfigEntry",
     "ConfigSource",
+    "ConfigSynonym",
     "ConfigType",
     "Given",
     "InvalidValue",
@@ -31,6 +41,9 @@ __all__ = [
     "Setting",
     "Settings",
     "TopicConfig",
+    "describe_broker",
+    "describe_cluster_default",
+    "describe_topic",
     "is_list",
     "load_settings",
     "parse_assignment",
@@ -38,4 +51,5 @@ __all__ = [
     "topic_config",
     "validate_topic_config",
     "validate_topic_configs",
+    "with_dynamic_broker_configs",
 ]

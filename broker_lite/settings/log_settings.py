@@ -12,7 +12,7 @@ LOG_SETTINGS: Final = (
         ConfigType.LIST,
         None,
         "Data directory; without one, a temporary directory.",
-        kafka_default="/tmp/kafka-logs",
+        kafka_default="/tmp/kafka-logs",  # noqa: S108 - a text, nothing is made there
     ),
     Setting(
         "log.dirs", ConfigType.LIST, None, "Data directory, stronger than log.dir; exactly one."

@@ -21,7 +21,6 @@ NETWORK_SETTINGS: Final = (
         ConfigType.LIST,
         "PLAINTEXT://127.0.0.1:9092",
         "Addresses to listen on, as NAME://HOST:PORT,...; port 0 takes a free one.",
-        dynamic=True,
         kafka_default="PLAINTEXT://:9092",
     ),
     Setting(
@@ -35,7 +34,6 @@ NETWORK_SETTINGS: Final = (
         ConfigType.STRING,
         "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "Security protocol of each listener name; PLAINTEXT is what broker-lite speaks.",
-        dynamic=True,
         kafka_default="SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
     ),
     Setting(

@@ -1,6 +1,5 @@
 """What files and the environment say, as texts by setting name; nothing is checked here yet."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -41,6 +40,8 @@ def read_file(path: Path) -> dict[str, str]:
         raise SettingsError(f"{path}: cannot be read: {reason}") from error
     if not is_toml(path):
         return parse_properties(text)
+    import tomllib  # 3 ms of start-up that most starts need not pay
+
     try:
         return dict(_flatten(path, "", tomllib.loads(text)))
     except tomllib.TOMLDecodeError as error:

@@ -19,6 +19,7 @@ class ConfigType(IntEnum):
     Rule: P-125 (DescribeConfigsResponse.ConfigType).
     """
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3
