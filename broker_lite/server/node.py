@@ -35,6 +35,7 @@ class Limits:
     request_bytes_max: int = 104_857_600
     connections_max: int = 2**31 - 1
     connections_per_ip_max: int = 2**31 - 1
+    # Below 1 they are never closed.
     connections_max_idle_ms: int = 600_000
     listen_backlog: int = 512
     # 0 leaves the system's choice. A send buffer of 1 MiB halves the cost of large fetches against
@@ -217,6 +218,6 @@ class Node:
                     continue
                 seen[connection] = (events, since_ms)
                 connection.release_idle_memory()
-                if 0 <= idle_ms_max <= now_ms - since_ms:
+                if 0 < idle_ms_max <= now_ms - since_ms:
                     logger.info("closing %s: idle", connection.client_ip)
                     connection.stop()

@@ -2,9 +2,9 @@
 
 The reader is registered once and stays: a request answered at once costs one poll, one receive
 and one send. Bytes are received in the readiness callback, and the connection's task is woken only
-for a whole request. While nobody wants bytes, a client that sends on pauses the registration (its bytes
-wait in the kernel: backpressure), and a client that has gone while its request is being handled is
-reported, so that a long poll for nobody ends.
+for a whole request. While nobody wants bytes, a client that sends on pauses the registration (its
+bytes wait in the kernel: backpressure), and a client that has gone while its request is being
+handled is reported, so that a long poll for nobody ends.
 """
 
 import socket

@@ -1,0 +1,200 @@
+"""A node on loopback with a small table of its own, and clients that speak raw frames."""
+
+import contextlib
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+
+from broker_lite.control.clock import Clock
+from broker_lite.handler.context import (
+    Api,
+    CloseConnection,
+    Handler,
+    HandlerContext,
+    ListenerInfo,
+    Parts,
+    Request,
+)
+from broker_lite.handler.table import NEVER_FLEXIBLE
+from broker_lite.server.listener import ListenerAddress
+from broker_lite.server.node import Limits, Node
+
+ECHO, SILENT, PARKED, BROKEN, CLOSING, API_VERSIONS = 0, 1, 2, 4, 5, 18
+
+Serve: TypeAlias = Callable[..., AbstractAsyncContextManager["Served"]]
+
+
+@pytest.fixture(
+    params=[("asyncio", {"use_uvloop": False}), ("asyncio", {"use_uvloop": True})],
+    ids=["asyncio", "uvloop"],
+)
+def anyio_backend(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def request_frame(
+    key: int, body: bytes = b"", *, version: int = 0, correlation_id: int = 1
+) -> bytes:
+    frame = struct.pack(">hhih", key, version, correlation_id, -1) + body
+    return struct.pack(">i", len(frame)) + frame
+
+
+async def echo(context: HandlerContext, request: Request) -> Parts | None:
+    return [bytes(request.body[request.position :])]
+
+
+async def silent(context: HandlerContext, request: Request) -> Parts | None:
+    return None
+
+
+async def broken(context: HandlerContext, request: Request) -> Parts | None:
+    raise RuntimeError("a bug")
+
+
+async def closing(context: HandlerContext, request: Request) -> Parts | None:
+    raise CloseConnection("on purpose")
+
+
+class Parking:
+    """A handler that waits until it is told to answer, and notes how its waits ended."""
+
+    def __init__(self) -> None:
+        self.release = anyio.Event()
+        self.entered = anyio.Event()
+        self.ended: list[str] = []
+        self.has_ended = anyio.Event()
+
+    async def handle(self, context: HandlerContext, request: Request) -> Parts | None:
+        self.entered.set()
+        end = "cancelled"
+        try:
+            await self.release.wait()
+            end = "answered"
+        finally:
+            self.ended.append(end)
+            self.has_ended.set()
+        return [b"late"]
+
+
+class Client:
+    """A client that writes and reads whole frames, or whatever it is told to."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+
+    async def send(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[self.sock.send(rest) :]
+            except BlockingIOError:
+                await anyio.wait_writable(self.sock)
+
+    async def receive(self, count: int) -> bytes:
+        """What arrives, less than `count` only at the end of the stream."""
+        data = bytearray()
+        while len(data) < count:
+            try:
+                chunk = self.sock.recv(min(count - len(data), 1 << 16))
+            except BlockingIOError:
+                await anyio.wait_readable(self.sock)
+                continue
+            except ConnectionResetError:
+                break
+            if not chunk:
+                break
+            data += chunk
+        return bytes(data)
+
+    async def answer(self) -> tuple[int, bytes]:
+        """Correlation id and body of the next response."""
+        size, correlation_id = struct.unpack(">ii", await self.receive(8))
+        return correlation_id, await self.receive(size - 4)
+
+    async def is_closed(self) -> bool:
+        """Wait for the close, and be sure that nothing came before it."""
+        return await self.receive(1) == b""
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+class Served:
+    """A running node and what a test needs of it."""
+
+    def __init__(self, node: Node, addresses: list[tuple[str, int]], parking: Parking) -> None:
+        self.node = node
+        self.addresses = addresses
+        self.parking = parking
+        self.clients = contextlib.ExitStack()
+        self.ended = anyio.Event()
+
+    async def connect(self, *, receive_buffer_bytes: int = 0, listener: int = 0) -> Client:
+        sock = self.clients.enter_context(socket.socket())
+        if receive_buffer_bytes:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        sock.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            sock.connect(self.addresses[listener])
+        await anyio.wait_writable(sock)
+        return Client(sock)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Let the loop run until something is so."""
+        while not condition():
+            await anyio.lowlevel.checkpoint()
+
+
+@pytest.fixture
+def serve() -> Serve:
+    @asynccontextmanager
+    async def _serve(
+        handlers: Mapping[int, Handler] | None = None,
+        limits: Limits | None = None,
+        listeners: tuple[str, ...] = ("PLAINTEXT",),
+    ) -> AsyncIterator[Served]:
+        parking = Parking()
+        table = {
+            ECHO: echo,
+            SILENT: silent,
+            PARKED: parking.handle,
+            BROKEN: broken,
+            CLOSING: closing,
+            API_VERSIONS: echo,
+            **(handlers or {}),
+        }
+        apis = {key: Api(f"Api{key}", 0, 0, NEVER_FLEXIBLE, table[key]) for key in table}
+        anything: Any = None
+
+        def make_context(**addresses: Any) -> HandlerContext:
+            return HandlerContext(
+                cluster=anything,
+                clock=anything,
+                settings=anything,
+                fetch_sessions=anything,
+                apis=apis,
+                **addresses,
+            )
+
+        node = Node(apis=apis, make_context=make_context, limits=limits or Limits(), clock=Clock())
+        addresses = node.bind(
+            [ListenerAddress(ListenerInfo(name), "127.0.0.1", 0) for name in listeners]
+        )
+        served = Served(node, addresses, parking)
+
+        async def run() -> None:
+            await node.run()
+            served.ended.set()
+
+        with anyio.fail_after(20), served.clients:
+            async with anyio.create_task_group() as group:
+                group.start_soon(run)
+                yield served
+                node.stop()
+
+    return _serve

@@ -1,0 +1,193 @@
+"""One connection: P-02 to P-11, P-16, P-45."""
+
+import logging
+import struct
+
+import anyio
+import pytest
+
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from tests.server.conftest import (
+    API_VERSIONS,
+    BROKEN,
+    CLOSING,
+    ECHO,
+    PARKED,
+    SILENT,
+    Serve,
+    request_frame,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_p_04_p_05_pipelined_requests_are_answered_in_order(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        ids = [(-1) ** n * n for n in range(300)]
+        await client.send(b"".join(request_frame(ECHO, b"%d" % n, correlation_id=n) for n in ids))
+        assert [await client.answer() for _ in ids] == [(n, b"%d" % n) for n in ids]
+
+
+async def test_p_01_a_frame_may_come_byte_by_byte(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        data = request_frame(ECHO, b"slow", correlation_id=9)
+        for byte in data:
+            await client.send(bytes([byte]))
+            await anyio.lowlevel.checkpoint()
+        assert await client.answer() == (9, b"slow")
+
+
+async def test_a_frame_larger_than_every_buffer(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        body = bytes(range(256)) * 20_000
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.send, request_frame(ECHO, body))
+            assert await client.answer() == (1, body)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack(">i", -1),
+        struct.pack(">i", 104_857_601),
+        struct.pack(">i", 0),
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        request_frame(7),
+        request_frame(ECHO, version=1),
+        request_frame(CLOSING),
+    ],
+    ids=[
+        "P-02 negative",
+        "P-02 large",
+        "P-03 empty",
+        "P-03 HTTP",
+        "P-10 key",
+        "P-10 version",
+        "P-08",
+    ],
+)
+async def test_the_only_answer_is_to_close(serve: Serve, data: bytes) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(data)
+        assert await client.is_closed()
+        await served.until(lambda: served.node.connection_count == 0)
+
+
+async def test_p_45_the_connection_stays_usable(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(request_frame(API_VERSIONS, b"\xff", version=5, correlation_id=77))
+        assert await client.answer() == (77, bytes.fromhex("0023 00000001 0012 0000 0000"))
+        await client.send(request_frame(ECHO, b"on"))
+        assert await client.answer() == (1, b"on")
+
+
+async def test_p_07_no_answer_and_the_next_request(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(request_frame(SILENT) + request_frame(ECHO, b"next", correlation_id=2))
+        assert await client.answer() == (2, b"next")
+
+
+async def test_requests_before_a_client_leaves_are_all_handled(serve: Serve) -> None:
+    count = 0
+
+    async def counting(context: HandlerContext, request: Request) -> Parts | None:
+        nonlocal count
+        count += 1
+        return None
+
+    async with serve({SILENT: counting}) as served:
+        client = await served.connect()
+        await client.send(request_frame(SILENT) * 500)
+        client.close()
+        await served.until(lambda: count == 500)
+
+
+async def test_an_unforeseen_error_is_logged_and_closes(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve() as served:
+        client, other = await served.connect(), await served.connect()
+        await client.send(request_frame(BROKEN))
+        assert await client.is_closed()
+        await other.send(request_frame(ECHO, b"fine"))
+        assert await other.answer() == (1, b"fine")
+    [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert record.exc_info is not None
+
+
+async def test_p_06_connections_are_independent(serve: Serve) -> None:
+    async with serve() as served:
+        parked, other = await served.connect(), await served.connect()
+        await parked.send(request_frame(PARKED) + request_frame(ECHO, b"after", correlation_id=2))
+        await served.parking.entered.wait()
+        await other.send(request_frame(ECHO, b"now"))
+        assert await other.answer() == (1, b"now")
+        served.parking.release.set()
+        assert await parked.answer() == (1, b"late")
+        assert await parked.answer() == (2, b"after")
+
+
+async def test_a_parked_request_ends_when_its_client_leaves(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(request_frame(PARKED))
+        await served.parking.entered.wait()
+        client.close()
+        await served.parking.has_ended.wait()
+        assert served.parking.ended == ["cancelled"]
+        await served.until(lambda: served.node.connection_count == 0)
+
+
+async def test_a_parked_request_survives_pipelined_bytes(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(request_frame(PARKED))
+        await served.parking.entered.wait()
+        await client.send(request_frame(ECHO, b"x" * 300_000, correlation_id=2))
+        for _ in range(20):
+            await anyio.lowlevel.checkpoint()
+        served.parking.release.set()
+        assert await client.answer() == (1, b"late")
+        assert await client.answer() == (2, b"x" * 300_000)
+
+
+async def test_a_slow_reader_blocks_only_itself(serve: Serve) -> None:
+    async def large(context: HandlerContext, request: Request) -> Parts | None:
+        return [bytes(8 << 20)]
+
+    async with serve({SILENT: large}) as served:
+        slow, other = await served.connect(receive_buffer_bytes=4096), await served.connect()
+        await slow.send(request_frame(SILENT) * 3)
+        await other.send(request_frame(ECHO, b"fine") * 50)
+        for _ in range(50):
+            assert await other.answer() == (1, b"fine")
+        for _ in range(3):
+            assert await slow.answer() == (1, bytes(8 << 20))
+
+
+async def test_a_slow_reader_that_leaves_is_let_go(serve: Serve) -> None:
+    async def large(context: HandlerContext, request: Request) -> Parts | None:
+        return [bytes(8 << 20)]
+
+    async with serve({SILENT: large}) as served:
+        slow = await served.connect(receive_buffer_bytes=4096)
+        await slow.send(request_frame(SILENT))
+        await slow.receive(1)
+        slow.close()
+        await served.until(lambda: served.node.connection_count == 0)
+
+
+async def test_a_reset_is_the_end(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(request_frame(ECHO, b"x"))
+        await client.receive(1)
+        # Closing with bytes unread resets the connection.
+        client.close()
+        await served.until(lambda: served.node.connection_count == 0)

@@ -1,0 +1,133 @@
+"""Responses with ranges of files: F-15."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.log.files import FileSlice
+from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
+from tests.server.conftest import SILENT, Serve, request_frame
+
+CONTENT = os.urandom(5_000_000)
+
+
+@pytest.fixture
+def fd(tmp_path: Path) -> Iterator[int]:
+    path = tmp_path / "segment"
+    path.write_bytes(CONTENT)
+    descriptor = os.open(path, os.O_RDWR)
+    yield descriptor
+    os.close(descriptor)
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.connect(listener.getsockname())
+        server, _ = listener.accept()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2048)
+    server.setblocking(False)
+    with client, server:
+        yield server, client
+
+
+def parts_of(fd: int) -> tuple[Parts, bytes]:
+    parts: Parts = [
+        b"head" * 1000,
+        FileSlice(fd, 10, 700_001, None),
+        b"",
+        b"between",
+        FileSlice(fd, 0, 0, None),
+        FileSlice(fd, 4_000_000, 1_000_000, None),
+        b"tail" * 5000,
+    ]
+    expected = b"".join(
+        [
+            b"head" * 1000,
+            CONTENT[10:700_011],
+            b"between",
+            CONTENT[4_000_000:],
+            b"tail" * 5000,
+        ]
+    )
+    return parts, expected
+
+
+def test_partial_sends_add_up(pair: tuple[socket.socket, socket.socket], fd: int) -> None:
+    server, client = pair
+    parts, expected = parts_of(fd)
+    received = bytearray()
+    stops = 0
+    outgoing = send_now(server, parts)
+    while outgoing is not None:
+        stops += 1
+        received += client.recv(100_000)
+        if outgoing.advance(server):
+            outgoing = None
+    while len(received) < len(expected):
+        received += client.recv(100_000)
+    assert received == expected
+    assert stops > 10
+
+
+def test_one_part_that_does_not_fit(pair: tuple[socket.socket, socket.socket]) -> None:
+    server, client = pair
+    data = bytes(range(256)) * 10_000
+    outgoing = send_now(server, [data])
+    assert outgoing is not None
+    received = bytearray()
+    while len(received) < len(data):
+        outgoing.advance(server)
+        received += client.recv(100_000)
+    assert received == data
+
+
+def test_f_15_a_truncated_file_is_an_error(
+    pair: tuple[socket.socket, socket.socket], fd: int
+) -> None:
+    server, _ = pair
+    os.ftruncate(fd, 100)
+    outgoing = Outgoing([FileSlice(fd, 0, 200, None)])
+    assert not outgoing.advance(server)
+    with pytest.raises(TruncatedFile):
+        outgoing.advance(server)
+
+
+def test_a_lost_connection_is_an_error(pair: tuple[socket.socket, socket.socket], fd: int) -> None:
+    server, client = pair
+    client.close()
+    # The first bytes are answered by a reset; sending to a reset connection fails.
+    send_now(server, [b"x"])
+    with pytest.raises(OSError, match=r"reset|pipe"):
+        send_now(server, [b"x"])
+
+
+@pytest.mark.anyio
+async def test_f_15_every_byte_through_a_node(serve: Serve, fd: int) -> None:
+    parts, expected = parts_of(fd)
+
+    async def fetch(context: HandlerContext, request: Request) -> Parts | None:
+        return parts
+
+    async with serve({SILENT: fetch}) as served:
+        for client in (await served.connect(), await served.connect(receive_buffer_bytes=4096)):
+            await client.send(request_frame(SILENT) * 2)
+            assert await client.answer() == (1, expected)
+            assert await client.answer() == (1, expected)
+
+
+@pytest.mark.anyio
+async def test_f_15_a_truncated_file_closes(serve: Serve, fd: int) -> None:
+    async def fetch(context: HandlerContext, request: Request) -> Parts | None:
+        return [b"head", FileSlice(fd, 0, len(CONTENT) + 1, None)]
+
+    async with serve({SILENT: fetch}) as served:
+        client = await served.connect()
+        await client.send(request_frame(SILENT))
+        assert len(await client.receive(len(CONTENT) + 100)) == 12 + len(CONTENT)
