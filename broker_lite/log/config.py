@@ -1,0 +1,32 @@
+"""What a log has to know of its topic's configuration."""
+
+from dataclasses import dataclass
+
+_INT64_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """Settings of a log, by Kafka's names; defaults are Kafka's.
+
+    Rule: S-99 (LogConfig).
+    """
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 604_800_000
+    segment_jitter_ms: int = 0
+    segment_index_bytes: int = 10_485_760
+    index_interval_bytes: int = 4096
+    flush_messages: int = _INT64_MAX
+    flush_ms: int = _INT64_MAX
+    cleanup_delete: bool = True
+    cleanup_compact: bool = False
+    max_compaction_lag_ms: int = _INT64_MAX
+    producer_id_expiration_ms: int = 86_400_000
+
+    @property
+    def roll_ms(self) -> int:
+        """After how much record time a segment rolls, without jitter (S-30)."""
+        if self.cleanup_compact:
+            return min(self.segment_ms, self.max_compaction_lag_ms)
+        return self.segment_ms

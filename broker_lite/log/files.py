@@ -1,0 +1,163 @@
+"""Open files of the log room: a bounded cache of descriptors, and ranges of files as plain data.
+
+A FileSlice names bytes of an open file; its owner keeps that file open. So the cache may evict a
+file, or a topic may be deleted, while a slice of it is still being sent: the descriptor closes when
+the last reference to its OpenFile goes.
+"""
+
+import errno
+import os
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+OPEN_FILES_DEFAULT: Final = 256
+_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+_OPEN: Final = os.O_RDWR | os.O_CLOEXEC
+
+
+class FileSlice(NamedTuple):
+    """A fixed range of an open file; what is appended later does not change it.
+
+    Rule: F-15 (FileRecords.slice).
+    """
+
+    fd: int
+    position: int
+    size_bytes: int
+    owner: object
+
+
+class OpenFile:
+    """A descriptor for reading and writing that closes with the last reference to this object."""
+
+    __slots__ = ("__weakref__", "fd")
+
+    def __init__(self, path: str, flags: int = _OPEN) -> None:
+        self.fd = -1
+        self.fd = os.open(path, flags, 0o644)
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+
+    def read(self, size_bytes: int, position: int) -> bytes:
+        """Read bytes from a position on, fewer at the end of the file.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        return os.pread(self.fd, size_bytes, position)
+
+    def write(self, data: bytes | bytearray | memoryview, position: int) -> None:
+        """Write everything at a position; after a short write, as on a full disk, the rest.
+
+        Raises:
+            OSError: part of the data may have been written.
+        """
+        view = memoryview(data)
+        written = os.pwrite(self.fd, view, position)
+        while written < len(view):
+            count = os.pwrite(self.fd, view[written:], position + written)
+            if count == 0:
+                raise OSError(errno.EIO, "nothing more could be written")
+            written += count
+
+    def cut(self, size_bytes: int) -> None:
+        """Set the size of the file.
+
+        Raises:
+            OSError: it has the size it had.
+        """
+        os.ftruncate(self.fd, size_bytes)
+
+    def sync(self) -> None:
+        """Make the content durable.
+
+        Raises:
+            OSError: it may not be on disk.
+        """
+        os.fsync(self.fd)
+
+
+class FileCache:
+    """The most recently used files, at most open_max of them; one cache serves all partitions.
+
+    Worker threads (fsync) may use it beside the event loop: each step is one operation on the
+    dictionary, and at worst a file is open twice for a moment.
+    """
+
+    __slots__ = ("_files", "open_max")
+
+    def __init__(self, open_max: int = OPEN_FILES_DEFAULT) -> None:
+        if open_max < 1:
+            raise ValueError(f"at least one file must be open, not {open_max}")
+        self.open_max = open_max
+        self._files: OrderedDict[str, OpenFile] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def get(self, path: str) -> OpenFile:
+        """Give the open file, opening it when it is not in the cache.
+
+        Raises:
+            OSError: it does not exist or cannot be opened.
+        """
+        files = self._files
+        file = files.get(path)
+        if file is None:
+            return self._keep(path, OpenFile(path))
+        try:
+            files.move_to_end(path)
+        except KeyError:  # another thread evicted it in between; this reference keeps it open
+            files[path] = file
+        return file
+
+    def create(self, path: str) -> OpenFile:
+        """Open a new, empty file; what was there under this name is gone.
+
+        Raises:
+            OSError: the file cannot be created.
+        """
+        return self._keep(path, OpenFile(path, _CREATE))
+
+    def discard(self, path: str) -> None:
+        """Forget a file that is renamed or removed."""
+        self._files.pop(path, None)
+
+    def discard_directory(self, directory: str) -> None:
+        """Forget all files of a directory."""
+        prefix = directory + "/"
+        for path in [path for path in list(self._files) if path.startswith(prefix)]:
+            self.discard(path)
+
+    def _keep(self, path: str, file: OpenFile) -> OpenFile:
+        files = self._files
+        files[path] = file
+        while len(files) > self.open_max:
+            files.popitem(last=False)
+        return file
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Replace a file that recovery can make again: at once, but without fsync.
+
+    Raises:
+        OSError: the file is as before.
+    """
+    temporary = path + ".tmp"
+    OpenFile(temporary, _CREATE).write(data, 0)
+    os.replace(temporary, path)
+
+
+def sync_file(path: str) -> None:
+    """Make a file's content durable; a file that is gone needs nothing.
+
+    Raises:
+        OSError: the data may not be on disk.
+    """
+    try:
+        file = OpenFile(path)
+    except FileNotFoundError:
+        return
+    file.sync()

@@ -1,0 +1,242 @@
+"""The segments of a partition on disk: roll, flush, close, leader epochs, producer snapshots.
+
+What offsets mean to producers and consumers is log.py's part.
+"""
+
+import logging
+from bisect import bisect_right
+from pathlib import Path
+from typing import NamedTuple
+
+from broker_lite.errors import KafkaStorageError
+from broker_lite.log.checkpoints import sync_directory
+from broker_lite.log.config import LogConfig
+from broker_lite.log.files import FileCache, sync_file, write_file
+from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.leader_epochs import EpochEntry, LeaderEpochCache
+from broker_lite.log.names import SNAPSHOT_SUFFIX, segment_stem
+from broker_lite.log.producer_state import ProducerStateManager
+from broker_lite.log.roll import draw_jitter_ms
+from broker_lite.log.segment import LogSegment
+
+logger = logging.getLogger("broker_lite.log")
+
+
+class LogParts(NamedTuple):
+    """What loading found of a partition; snapshot_offset is that of the newest snapshot."""
+
+    topic: str
+    partition: int
+    directory: str
+    config: LogConfig
+    cache: FileCache
+    segments: list[LogSegment]
+    epochs: LeaderEpochCache
+    producer_state: ProducerStateManager
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+    snapshot_offset: int
+    loaded_ms: int
+
+
+class LocalLog:
+    """A partition's segments, made by loading.load_log.
+
+    Attributes:
+        config: changed by update_config only.
+        leader_epoch: stamped into every batch; changed by become_leader only.
+        segments: by rising base offset, never empty; the last one is active.
+        recovery_point: everything below it is on disk.
+    """
+
+    __slots__ = (
+        "_bases",
+        "_cache",
+        "_epochs_unsaved",
+        "_snapshot_offset",
+        "active",
+        "config",
+        "directory",
+        "epochs",
+        "last_flush_ms",
+        "leader_epoch",
+        "log_end_offset",
+        "log_start_offset",
+        "partition",
+        "producer_state",
+        "recovery_point",
+        "segments",
+        "topic",
+    )
+
+    def __init__(self, parts: LogParts) -> None:
+        self.topic = parts.topic
+        self.partition = parts.partition
+        self.directory = parts.directory
+        self.config = parts.config
+        self.segments = parts.segments
+        self.active = parts.segments[-1]
+        self.epochs = parts.epochs
+        self.leader_epoch = max(parts.epochs.latest_epoch, 0)
+        self.producer_state = parts.producer_state
+        self.log_start_offset = parts.log_start_offset
+        self.log_end_offset = parts.log_end_offset
+        self.recovery_point = parts.recovery_point
+        self.last_flush_ms = parts.loaded_ms
+        self._bases = [segment.base_offset for segment in parts.segments]
+        self._cache = parts.cache
+        self._epochs_unsaved = False
+        self._snapshot_offset = parts.snapshot_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset that readers may not reach: with one replica the log end offset."""
+        return self.log_end_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset that readers of committed records may not reach.
+
+        Rule: V-64 (UnifiedLog.lastStableOffset).
+        """
+        return self.producer_state.last_stable_offset(self.log_end_offset)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all .log files."""
+        return sum(segment.size_bytes for segment in self.segments)
+
+    def segment_for(self, offset: int) -> LogSegment:
+        """Give the segment with the largest base offset that is not above this one."""
+        return self.segments[max(bisect_right(self._bases, offset) - 1, 0)]
+
+    def segment_after(self, segment: LogSegment) -> LogSegment | None:
+        """Give the next segment, None after the active one."""
+        if segment is self.active:
+            return None
+        return self.segments[bisect_right(self._bases, segment.base_offset)]
+
+    # -- changes
+
+    def fit_epochs(self, saved: list[EpochEntry]) -> None:
+        """Drop leader epochs outside of the log, as after loading.
+
+        Args:
+            saved: what the file holds.
+
+        Raises:
+            KafkaStorageError: the file is not written yet.
+
+        Rule: S-46, S-65 (LogLoader.load).
+        """
+        self.epochs.truncate_from_end(self.log_end_offset)
+        if self.log_start_offset > 0:
+            self.epochs.truncate_from_start(self.log_start_offset)
+        if self.epochs.entries != saved:
+            self._save_epochs()
+
+    def become_leader(self, leader_epoch: int) -> None:
+        """Begin a leader epoch at the log end offset; an epoch below the newest is not taken.
+
+        Raises:
+            KafkaStorageError: the epoch counts, but its file is not written yet.
+
+        Rule: S-61, S-63 (UnifiedLog.assignEpochStartOffset).
+        """
+        self.leader_epoch = max(leader_epoch, self.epochs.latest_epoch)
+        if self.epochs.assign(self.leader_epoch, self.log_end_offset):
+            self._save_epochs()
+
+    def _save_epochs(self) -> None:
+        self._epochs_unsaved = True
+        try:
+            write_file(f"{self.directory}/{EPOCH_FILE}", self.epochs.to_text().encode())
+        except OSError as error:
+            raise KafkaStorageError from error
+        self._epochs_unsaved = False
+
+    def roll(self, now_ms: int) -> LogSegment:
+        """Begin a new segment at the log end offset; an empty active one of that base is replaced.
+
+        Raises:
+            KafkaStorageError: the old segment is still the active one.
+
+        Rule: S-31 (UnifiedLog.roll).
+        """
+        base_offset = self.log_end_offset
+        old = self.active
+        segment = LogSegment(
+            self.directory,
+            base_offset,
+            self._cache,
+            created_ms=now_ms,
+            jitter_ms=draw_jitter_ms(self.config),
+        )
+        try:
+            old.close()
+            self.take_snapshot(base_offset)
+            segment.create()
+        except OSError as error:
+            raise KafkaStorageError from error
+        if old.base_offset == base_offset:
+            self.segments.pop()
+            self._bases.pop()
+        self.segments.append(segment)
+        self._bases.append(base_offset)
+        self.active = segment
+        logger.debug("segment rolled topic=%s partition=%d", self.topic, self.partition)
+        return segment
+
+    def take_snapshot(self, offset: int) -> None:
+        """Write the producer state as of an offset, unless there is a snapshot of it.
+
+        Raises:
+            OSError: there is no new snapshot.
+
+        Rule: S-18 (ProducerStateManager.takeSnapshot).
+        """
+        if offset > self._snapshot_offset:
+            path = segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX
+            write_file(path, self.producer_state.to_snapshot())
+            self._snapshot_offset = offset
+
+    # -- durability
+
+    def flush(self, offset: int | None = None) -> None:
+        """Make everything below an offset durable (default: all), and move the recovery point.
+
+        Raises:
+            KafkaStorageError: it may not be on disk.
+
+        Rule: S-32 (UnifiedLog.flush).
+        """
+        target = self.log_end_offset if offset is None else offset
+        if target <= self.recovery_point:
+            return
+        first = max(bisect_right(self._bases, self.recovery_point) - 1, 0)
+        try:
+            for segment in self.segments[first:]:
+                if segment.base_offset < target:
+                    segment.flush()
+                    sync_file(segment_stem(self.directory, segment.base_offset) + SNAPSHOT_SUFFIX)
+            sync_directory(Path(self.directory))
+        except OSError as error:
+            raise KafkaStorageError from error
+        self.recovery_point = max(self.recovery_point, target)
+
+    def close(self) -> None:
+        """Put the log down so that it can be loaded as after a clean stop; flush() comes after it.
+
+        Raises:
+            KafkaStorageError: recovery is needed.
+
+        Rule: S-47 (UnifiedLog.close).
+        """
+        if self._epochs_unsaved:
+            self._save_epochs()
+        try:
+            self.active.close()
+            self.take_snapshot(self.log_end_offset)
+        except OSError as error:
+            raise KafkaStorageError from error

@@ -1,0 +1,352 @@
+"""All logs of a data directory: found at start, loaded at first use, put down at the end.
+
+After a clean stop a partition costs one small entry until somebody uses it. After an unclean one
+recover() loads and repairs them all.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition
+from broker_lite.log.config import LogConfig
+from broker_lite.log.data_directory import (
+    DirectoryLock,
+    claim_identity,
+    leave_clean_mark,
+    take_clean_mark,
+)
+from broker_lite.log.files import FileCache
+from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.log import Log
+from broker_lite.log.names import (
+    DELETE_DIRECTORY_SUFFIX,
+    LOG_SUFFIX,
+    METADATA_TOPIC,
+    STRAY_DIRECTORY_SUFFIX,
+    partition_directory,
+    set_aside_directory,
+)
+from broker_lite.log.partitions import (
+    Partition,
+    find_partitions,
+    make_directory,
+    stored_topic_id,
+    write_checkpoints,
+)
+
+logger = logging.getLogger("broker_lite.log")
+
+FLUSH_THREADS: Final = 8
+
+
+class LogManager:
+    """The logs of one data directory, for one node."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        node_id: int,
+        now_ms: Callable[[], int],
+        cluster_id: str | None = None,
+        file_cache: FileCache | None = None,
+        defaults: LogConfig | None = None,
+    ) -> None:
+        """Remember what is asked for; nothing is touched before open().
+
+        Args:
+            data_dir: made if it does not exist.
+            node_id: must be the one the directory was made for.
+            now_ms: the clock, for logs that are loaded at some later time.
+            cluster_id: None takes the directory's, or a new one.
+            file_cache: shared by all logs.
+            defaults: for partitions that get no configuration of their own.
+        """
+        self.data_dir = data_dir
+        self.node_id = node_id
+        self.cluster_id = cluster_id or ""
+        self.directory_id = ""
+        self.was_clean = False
+        self.defaults = defaults if defaults is not None else LogConfig()
+        self.metadata_log: Log | None = None
+        self._cache = file_cache if file_cache is not None else FileCache()
+        self._now_ms = now_ms
+        self._lock: DirectoryLock | None = None
+        self._partitions: dict[tuple[str, int], Partition] = {}
+
+    # -- start
+
+    def open(self) -> None:
+        """Lock the directory and find out what is in it; no log is loaded.
+
+        Raises:
+            SettingsError: it is in use, another node's, of an unknown version, or unusable.
+
+        Rule: S-40 (LogManager.loadLogs).
+        """
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            self._lock = DirectoryLock(self.data_dir)
+            self._find_partitions()
+        except OSError as error:
+            self._unlock()
+            raise SettingsError(f"data directory {self.data_dir}: {error}") from error
+        except SettingsError:
+            self._unlock()
+            raise
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _find_partitions(self) -> None:
+        meta = claim_identity(
+            self.data_dir, node_id=self.node_id, cluster_id=self.cluster_id or None
+        )
+        self.cluster_id, self.directory_id = meta.cluster_id, meta.directory_id
+        self.was_clean = take_clean_mark(self.data_dir)
+        self._partitions = find_partitions(self.data_dir, self.defaults, self.was_clean)
+
+    def open_metadata_log(self, config: LogConfig | None = None) -> Log:
+        """Load the cluster's metadata log, which no checkpoint names; an empty one is made.
+
+        Raises:
+            KafkaStorageError: it cannot be read or written.
+        """
+        if self.metadata_log is None:
+            directory = self.data_dir / partition_directory(METADATA_TOPIC, 0)
+            directory.mkdir(exist_ok=True)
+            request = LoadRequest(
+                METADATA_TOPIC,
+                0,
+                str(directory),
+                config if config is not None else self.defaults,
+                is_clean=self.was_clean,
+            )
+            self.metadata_log = load_log(request, self._cache, now_ms=self._now_ms())
+        return self.metadata_log
+
+    def unclaimed(self) -> Iterator[tuple[str, int, bytes | None]]:
+        """Give the partitions found on disk that create() did not name: topic, partition, id."""
+        for (topic, partition), entry in list(self._partitions.items()):
+            if not entry.is_claimed:
+                yield topic, partition, stored_topic_id(self._directory(topic, partition))
+
+    def recover(self) -> None:
+        """Finish the start, after create() for every partition of the cluster.
+
+        Directories of no known partition are set aside as stray. After an unclean stop every log is
+        loaded, and recovered from its recovery point on.
+
+        Rule: S-44 (LogManager.startup).
+        """
+        for topic, partition, _ in self.unclaimed():
+            del self._partitions[topic, partition]
+            self._set_aside(topic, partition, STRAY_DIRECTORY_SUFFIX)
+        for (topic, partition), entry in self._partitions.items():
+            if not entry.is_clean and entry.log is None:
+                try:
+                    self._load(topic, partition, entry)
+                except KafkaStorageError:
+                    logger.exception("partition not loaded topic=%s-%d", topic, partition)
+
+    # -- partitions
+
+    def create(
+        self,
+        topic: str,
+        partition: int,
+        topic_id: bytes,
+        config: LogConfig | None = None,
+        *,
+        leader_epoch: int = 0,
+    ) -> None:
+        """Make a partition, or take the one that is on disk; it is loaded when it is used.
+
+        Raises:
+            KafkaStorageError: the directory cannot be made.
+
+        Rule: S-02, S-75 (LogManager.getOrCreateLog).
+        """
+        key = (topic, partition)
+        entry = self._partitions.get(key)
+        if entry is None:
+            entry = Partition(self.defaults)
+            make_directory(self._directory(topic, partition), topic_id)
+            self._partitions[key] = entry
+        entry.is_claimed = True
+        entry.topic_id = topic_id
+        entry.leader_epoch = leader_epoch
+        entry.config = config if config is not None else self.defaults
+
+    def get(self, topic: str, partition: int) -> Log:
+        """Give a partition's log; the first call loads it.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: it cannot be loaded.
+        """
+        entry = self._partitions.get((topic, partition))
+        if entry is None:
+            raise UnknownTopicOrPartition
+        return entry.log if entry.log is not None else self._load(topic, partition, entry)
+
+    def _load(self, topic: str, partition: int, entry: Partition) -> Log:
+        directory = self._directory(topic, partition)
+        if entry.topic_id:
+            stored = stored_topic_id(directory)
+            if stored is not None and stored != entry.topic_id:
+                # The topic was deleted, or made anew under its name, and this is what was left.
+                self._set_aside(topic, partition, STRAY_DIRECTORY_SUFFIX)
+            if stored != entry.topic_id:
+                make_directory(directory, entry.topic_id)
+        request = LoadRequest(
+            topic,
+            partition,
+            directory,
+            entry.config,
+            entry.recovery_point,
+            entry.log_start_offset,
+            entry.is_clean,
+        )
+        log = load_log(request, self._cache, now_ms=self._now_ms())
+        log.become_leader(entry.leader_epoch)
+        entry.log = log
+        entry.is_clean = True
+        return log
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Remove a partition; ranges of its files that are being sent stay readable.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: the directory cannot be renamed; nothing was removed.
+
+        Rule: S-02, S-54 (LogManager.asyncDelete).
+        """
+        entry = self._partitions.get((topic, partition))
+        if entry is None:
+            raise UnknownTopicOrPartition
+        aside = self._set_aside(topic, partition, DELETE_DIRECTORY_SUFFIX)
+        del self._partitions[topic, partition]
+        if entry.log is not None:
+            entry.log.delete()
+        shutil.rmtree(aside, ignore_errors=True)  # what is left goes at the next start
+
+    def _set_aside(self, topic: str, partition: int, suffix: str) -> str:
+        directory = self._directory(topic, partition)
+        aside = str(self.data_dir / set_aside_directory(topic, partition, suffix))
+        try:
+            os.rename(directory, aside)
+        except OSError as error:
+            raise KafkaStorageError from error
+        self._cache.discard_directory(directory)
+        return aside
+
+    def update_config(self, topic: str, config: LogConfig) -> None:
+        """Give all partitions of a topic new settings."""
+        for (name, _), entry in self._partitions.items():
+            if name == topic:
+                entry.config = config
+                if entry.log is not None:
+                    entry.log.update_config(config)
+
+    def size_bytes(self, topic: str, partition: int) -> int:
+        """Give the size of a partition's .log files without loading it.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: its directory cannot be read.
+        """
+        entry = self._partitions.get((topic, partition))
+        if entry is None:
+            raise UnknownTopicOrPartition
+        if entry.log is not None:
+            return entry.log.size_bytes
+        try:
+            with os.scandir(self._directory(topic, partition)) as files:
+                return sum(file.stat().st_size for file in files if file.name.endswith(LOG_SUFFIX))
+        except OSError as error:
+            raise KafkaStorageError from error
+
+    def loaded_logs(self) -> list[Log]:
+        """Give the logs that are in use, without the metadata log."""
+        return [e.log for e in list(self._partitions.values()) if e.log is not None]
+
+    def _directory(self, topic: str, partition: int) -> str:
+        return f"{self.data_dir}/{partition_directory(topic, partition)}"
+
+    # -- from time to time
+
+    def expire_producers(self, now_ms: int) -> None:
+        """Forget the producers that wrote nothing for long.
+
+        Rule: V-65 (ProducerStateManager.removeExpiredProducers).
+        """
+        for log in self.loaded_logs():
+            log.producer_state.expire(now_ms, log.config.producer_id_expiration_ms)
+
+    def flush_due(self, now_ms: int) -> None:
+        """Flush the logs whose flush.ms is over; may run in a worker thread.
+
+        Raises:
+            KafkaStorageError: data may not be on disk.
+
+        Rule: S-32 (LogManager.flushDirtyLogs).
+        """
+        for log in self.loaded_logs():
+            if now_ms - log.last_flush_ms >= log.config.flush_ms:
+                log.flush()
+                log.last_flush_ms = now_ms
+
+    def checkpoint(self) -> None:
+        """Flush rolled segments and write the checkpoints; may run in a worker thread.
+
+        Raises:
+            KafkaStorageError: the old checkpoints still hold.
+
+        Rule: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
+        """
+        for log in self.loaded_logs():
+            log.flush(log.active.base_offset)
+        try:
+            write_checkpoints(self.data_dir, dict(self._partitions))
+        except OSError as error:
+            raise KafkaStorageError from error
+
+    def close(self, *, sync: bool = True, broker_epoch: int = 0) -> None:
+        """Put all logs down, write the checkpoints, mark the stop as clean, give the lock back.
+
+        Args:
+            sync: make everything durable first; not worth its time for a temporary directory.
+            broker_epoch: for the mark.
+
+        Rule: S-47 (LogManager.shutdown).
+        """
+        if self._lock is None:
+            return
+        logs = self.loaded_logs()
+        if self.metadata_log is not None:
+            logs.append(self.metadata_log)
+        try:
+            for log in logs:
+                log.close()
+            if sync:
+                # Concurrent fsyncs share the file system's journal commits.
+                with ThreadPoolExecutor(FLUSH_THREADS) as threads:
+                    list(threads.map(Log.flush, logs))
+            self.checkpoint()
+            if all(entry.is_clean for entry in self._partitions.values()):
+                leave_clean_mark(self.data_dir, broker_epoch)
+        except (KafkaStorageError, OSError):
+            logger.exception("stop is not clean data_dir=%s", self.data_dir)
+        finally:
+            for log in logs:
+                self._cache.discard_directory(log.directory)
+            self._unlock()

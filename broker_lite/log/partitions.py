@@ -1,0 +1,157 @@
+"""The partitions of a data directory: found at start, and what the checkpoints say of them."""
+
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from broker_lite.errors import KafkaStorageError
+from broker_lite.log.checkpoints import (
+    HIGH_WATERMARK_FILE,
+    LOG_START_FILE,
+    PARTITION_METADATA_FILE,
+    RECOVERY_POINT_FILE,
+    CorruptCheckpoint,
+    format_offsets,
+    format_partition_metadata,
+    parse_offsets,
+    parse_partition_metadata,
+    read_file,
+    replace_file,
+)
+from broker_lite.log.config import LogConfig
+from broker_lite.log.files import write_file
+from broker_lite.log.log import Log
+from broker_lite.log.names import (
+    DELETE_DIRECTORY_SUFFIX,
+    METADATA_TOPIC,
+    is_set_aside,
+    parse_partition_directory,
+)
+
+logger = logging.getLogger("broker_lite.log")
+
+
+class Partition:
+    """What the manager keeps of a partition that nobody has used yet."""
+
+    __slots__ = (
+        "config",
+        "high_watermark",
+        "is_claimed",
+        "is_clean",
+        "leader_epoch",
+        "log",
+        "log_start_offset",
+        "recovery_point",
+        "topic_id",
+    )
+
+    def __init__(self, config: LogConfig) -> None:
+        self.config = config
+        self.topic_id = b""
+        self.leader_epoch = 0
+        self.is_claimed = False
+        self.is_clean = True
+        self.recovery_point = 0
+        self.log_start_offset: int | None = None
+        self.high_watermark = 0
+        self.log: Log | None = None
+
+    def note_offsets(self) -> None:
+        """Take the offsets of a loaded log, for the checkpoints."""
+        log = self.log
+        if log is None:
+            return
+        self.recovery_point = log.recovery_point
+        self.high_watermark = log.high_watermark
+        start = log.log_start_offset
+        self.log_start_offset = start if start > log.segments[0].base_offset else None
+
+
+def find_partitions(
+    data_dir: Path, config: LogConfig, is_clean: bool
+) -> dict[tuple[str, int], Partition]:
+    """Read the checkpoints and list the partitions' directories; those of deleted topics go.
+
+    Raises:
+        OSError: the data directory cannot be read.
+
+    Rule: S-40 (LogManager.loadLogs).
+    """
+    recovery_points = _read_checkpoint(data_dir / RECOVERY_POINT_FILE)
+    log_starts = _read_checkpoint(data_dir / LOG_START_FILE)
+    high_watermarks = _read_checkpoint(data_dir / HIGH_WATERMARK_FILE)
+    partitions: dict[tuple[str, int], Partition] = {}
+    with os.scandir(data_dir) as entries:
+        names = [entry.name for entry in entries if entry.is_dir()]
+    for name in names:
+        key = parse_partition_directory(name)
+        if key is None:
+            if is_set_aside(name) and name.endswith(DELETE_DIRECTORY_SUFFIX):
+                shutil.rmtree(data_dir / name)
+        elif key[0] != METADATA_TOPIC:
+            partition = partitions[key] = Partition(config)
+            partition.is_clean = is_clean
+            partition.recovery_point = recovery_points.get(key, 0)
+            partition.log_start_offset = log_starts.get(key)
+            partition.high_watermark = high_watermarks.get(key, 0)
+    return partitions
+
+
+def _read_checkpoint(path: Path) -> dict[tuple[str, int], int]:
+    try:
+        return parse_offsets(read_file(path) or "")
+    except CorruptCheckpoint as error:
+        logger.warning("checkpoint ignored path=%s reason=%s", path, error)
+        return {}
+
+
+def write_checkpoints(data_dir: Path, partitions: Mapping[tuple[str, int], Partition]) -> None:
+    """Write the three offset checkpoints.
+
+    Raises:
+        OSError: what was written before still holds.
+
+    Rule: S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
+    """
+    recovery_points: dict[tuple[str, int], int] = {}
+    log_starts: dict[tuple[str, int], int] = {}
+    high_watermarks: dict[tuple[str, int], int] = {}
+    for key, partition in partitions.items():
+        partition.note_offsets()
+        recovery_points[key] = partition.recovery_point
+        high_watermarks[key] = partition.high_watermark
+        if partition.log_start_offset is not None:
+            log_starts[key] = partition.log_start_offset
+    replace_file(data_dir / RECOVERY_POINT_FILE, format_offsets(recovery_points))
+    replace_file(data_dir / LOG_START_FILE, format_offsets(log_starts))
+    replace_file(data_dir / HIGH_WATERMARK_FILE, format_offsets(high_watermarks))
+
+
+def make_directory(directory: str, topic_id: bytes) -> None:
+    """Make a partition's directory and write whose it is.
+
+    Raises:
+        KafkaStorageError: it cannot be made.
+
+    Rule: S-75 (PartitionMetadataFile).
+    """
+    try:
+        os.makedirs(directory, exist_ok=True)
+        text = format_partition_metadata(topic_id)
+        write_file(f"{directory}/{PARTITION_METADATA_FILE}", text.encode())
+    except OSError as error:
+        raise KafkaStorageError from error
+
+
+def stored_topic_id(directory: str) -> bytes | None:
+    """Read the topic id of a partition's directory, None when there is none that can be read."""
+    path = Path(directory, PARTITION_METADATA_FILE)
+    try:
+        text = read_file(path)
+        return parse_partition_metadata(text) if text is not None else None
+    except CorruptCheckpoint as error:
+        logger.warning("partition.metadata ignored path=%s reason=%s", path, error)
+        return None

@@ -1,0 +1,148 @@
+"""Reading a log by offset: which bytes of which file answer a fetch.
+
+No record byte is read here. Of the file only batch headers are looked at, and for a reader at the
+end of the log not even those.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, UnknownServerError
+from broker_lite.log.files import FileSlice
+from broker_lite.log.txn_index import AbortedTransaction
+from broker_lite.log.walk import first_batch_size
+
+if TYPE_CHECKING:
+    from broker_lite.log.local_log import LocalLog
+    from broker_lite.log.segment import LogSegment
+
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
+
+
+class LogRead(NamedTuple):
+    """What a fetch of one partition answers; the offsets are those before the read.
+
+    aborted_transactions is None for readers of uncommitted records.
+
+    Rule: F-06 (FetchDataInfo).
+    """
+
+    slice: FileSlice | None
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    aborted_transactions: list[AbortedTransaction] | None
+
+
+def read_log(
+    log: "LocalLog", offset: int, max_bytes: int, isolation_level: int, min_one_batch: bool
+) -> LogRead:
+    """Find the bytes for a reader; see Log.read."""
+    end, start = log.log_end_offset, log.log_start_offset
+    if offset < start or offset > end:
+        raise OffsetOutOfRange
+    if max_bytes < 0:
+        raise UnknownServerError
+    stable = log.producer_state.last_stable_offset(end)
+    limit = stable if isolation_level == READ_COMMITTED else end
+    if offset < limit:
+        try:
+            return _read_below(log, offset, limit, max_bytes, isolation_level, min_one_batch)
+        except OSError as error:
+            raise KafkaStorageError from error
+    aborted: list[AbortedTransaction] | None = [] if isolation_level == READ_COMMITTED else None
+    return LogRead(None, end, stable, start, aborted)
+
+
+def _read_below(
+    log: "LocalLog",
+    offset: int,
+    limit: int,
+    max_bytes: int,
+    isolation_level: int,
+    min_one_batch: bool,
+) -> LogRead:
+    end, start = log.log_end_offset, log.log_start_offset
+    stable = limit if isolation_level == READ_COMMITTED else log.last_stable_offset
+    segment = log.active
+    if offset < segment.base_offset:
+        segment = log.segment_for(offset)
+    position = segment.recent.get(offset, -1)
+    first_bytes = 0
+    if position < 0:
+        located = locate(log, segment, offset)
+        if located is None:
+            return LogRead(None, end, stable, start, [] if isolation_level else None)
+        segment, position, first_bytes = located
+    limit_position = segment.size_bytes if limit == end else limit_in(log, segment, limit)
+    size_bytes = limit_position - position
+    file = segment.file()
+    if max_bytes < size_bytes:
+        # At least one batch where asked for; otherwise nothing rather than a fragment (F-11).
+        first_bytes = first_bytes or first_batch_size(file, position)
+        if max_bytes < first_bytes and not min_one_batch:
+            return LogRead(None, end, stable, start, None)
+        size_bytes = min(max(max_bytes, first_bytes), size_bytes)
+    if size_bytes <= 0:
+        return LogRead(None, end, stable, start, [] if isolation_level else None)
+    aborted = None
+    if isolation_level == READ_COMMITTED:
+        aborted = aborted_transactions(log, segment, offset, position + size_bytes)
+    return LogRead(FileSlice(file.fd, position, size_bytes, file), end, stable, start, aborted)
+
+
+def locate(
+    log: "LocalLog", segment: "LogSegment", offset: int
+) -> "tuple[LogSegment, int, int] | None":
+    """Find the first batch that reaches an offset, from a segment on: segment, position, size.
+
+    Rule: S-20 (LocalLog.read).
+    """
+    while True:
+        found = segment.find(offset)
+        if found is not None:
+            return segment, *found
+        following = log.segment_after(segment)
+        if following is None:
+            return None
+        segment = following
+
+
+def limit_in(log: "LocalLog", segment: "LogSegment", limit: int) -> int:
+    """Give the position in a segment where a reader's limit offset lies.
+
+    Rule: F-13, S-22 (UnifiedLog.convertToOffsetMetadataOrThrow).
+    """
+    if limit <= segment.base_offset:
+        return 0
+    following = log.segment_after(segment)
+    if following is not None and limit >= following.base_offset:
+        return segment.size_bytes
+    position = segment.recent.get(limit, -1)
+    if position >= 0:
+        return position
+    found = segment.find(limit)
+    return found[0] if found is not None else segment.size_bytes
+
+
+def aborted_transactions(
+    log: "LocalLog", segment: "LogSegment", offset: int, end_position: int
+) -> list[AbortedTransaction]:
+    """List the aborted transactions that a reader of these bytes may meet.
+
+    Rule: F-14 (LocalLog.addAbortedTransactions).
+    """
+    following = log.segment_after(segment)
+    upper_bound = segment.offset_behind(end_position)
+    if upper_bound is None:
+        upper_bound = following.base_offset if following is not None else log.log_end_offset
+    found: list[AbortedTransaction] = []
+    current: LogSegment | None = segment
+    while current is not None:
+        for entry in current.transaction_index.entries():
+            if entry.last_offset >= offset and entry.first_offset < upper_bound:
+                found.append(entry)
+            if entry.last_stable_offset >= upper_bound:
+                return found
+        current = log.segment_after(current)
+    return found

@@ -1,0 +1,55 @@
+"""When a segment is full or old enough that the next batch begins a new one."""
+
+import secrets
+from typing import Final
+
+from broker_lite.log.config import LogConfig
+from broker_lite.log.segment import LogSegment
+
+RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
+
+
+def should_roll(
+    segment: LogSegment,
+    config: LogConfig,
+    size_bytes: int,
+    last_offset: int,
+    max_timestamp: int,
+    now_ms: int,
+) -> bool:
+    """Tell whether a batch of this size, last offset and max timestamp goes into a new segment.
+
+    Time counts from the first batch's max timestamp to this one's, so it follows the records; only
+    without a timestamp does the clock decide.
+
+    Rule: S-30 (LogSegment.shouldRoll).
+    """
+    filled_bytes = segment.size_bytes
+    if filled_bytes > config.segment_bytes - size_bytes:
+        return True
+    if filled_bytes > 0:
+        first_timestamp = segment.rolling_timestamp
+        if first_timestamp >= 0:
+            waited_ms = max_timestamp - first_timestamp
+        else:
+            waited_ms = now_ms - segment.created_ms
+        if waited_ms > config.segment_ms - segment.jitter_ms or (
+            config.cleanup_compact and waited_ms > config.roll_ms - segment.jitter_ms
+        ):
+            return True
+    index_bytes_max = config.segment_index_bytes
+    return (
+        segment.offset_index.count >= index_bytes_max // 8
+        or segment.time_index.count >= index_bytes_max // 12 - 1
+        or not 0 <= last_offset - segment.base_offset <= RELATIVE_OFFSET_MAX
+    )
+
+
+def draw_jitter_ms(config: LogConfig) -> int:
+    """Draw by how much earlier than the others a segment rolls.
+
+    Rule: S-30 (LogConfig.randomSegmentJitter).
+    """
+    if config.segment_jitter_ms == 0:
+        return 0
+    return secrets.randbelow(min(config.segment_jitter_ms, config.segment_ms))

@@ -1,0 +1,293 @@
+"""One segment of a log: its .log file with the indexes beside it.
+
+The log gives it batches that are ready, with their offsets in place. A failed write leaves nothing:
+the file is cut back to its known end, at once or, if even that fails, before the next append.
+"""
+
+import os
+from contextlib import suppress
+from typing import Final
+
+from broker_lite.errors import KafkaStorageError
+from broker_lite.log.files import FileCache, OpenFile, sync_file
+from broker_lite.log.index import OffsetIndex, TimeIndex
+from broker_lite.log.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_stem,
+)
+from broker_lite.log.txn_index import TransactionIndex
+from broker_lite.log.walk import find_batch, walk
+
+NO_TIMESTAMP: Final = -1
+_RECENT_MAX: Final = 64
+_UNKNOWN: Final = -2
+
+
+class LogSegment:
+    """A segment, mutable, owned by its Log; base_offset is at most that of its first batch."""
+
+    __slots__ = (
+        "_bytes_since_index_entry",
+        "_cache",
+        "_is_torn",
+        "base_offset",
+        "created_ms",
+        "jitter_ms",
+        "max_timestamp",
+        "offset_index",
+        "offset_of_max_timestamp",
+        "path",
+        "recent",
+        "rolling_timestamp",
+        "size_bytes",
+        "time_index",
+        "transaction_index",
+    )
+
+    def __init__(
+        self,
+        directory: str,
+        base_offset: int,
+        cache: FileCache,
+        *,
+        created_ms: int,
+        jitter_ms: int = 0,
+        size_bytes: int = 0,
+        index_bytes: int = 0,
+        time_index_bytes: int = 0,
+        has_transaction_index: bool = False,
+    ) -> None:
+        stem = segment_stem(directory, base_offset)
+        self.base_offset = base_offset
+        self.path = stem + LOG_SUFFIX
+        self.size_bytes = size_bytes
+        self.created_ms = created_ms
+        self.jitter_ms = jitter_ms
+        self.offset_index = OffsetIndex(stem + INDEX_SUFFIX, cache, size_bytes=index_bytes)
+        self.time_index = TimeIndex(stem + TIME_INDEX_SUFFIX, cache, size_bytes=time_index_bytes)
+        self.transaction_index = TransactionIndex(
+            stem + TRANSACTION_INDEX_SUFFIX, exists=has_transaction_index
+        )
+        self.max_timestamp = NO_TIMESTAMP
+        self.offset_of_max_timestamp = base_offset
+        # Max timestamp of the first batch; time-based rolling counts from it (S-30).
+        self.rolling_timestamp = NO_TIMESTAMP
+        # Position of newly appended batches by base offset: a reader at the end needs no index.
+        self.recent: dict[int, int] = {}
+        self._cache = cache
+        self._bytes_since_index_entry = 0
+        self._is_torn = False
+
+    def create(self) -> None:
+        """Make the files, empty; those of an earlier segment of this name go.
+
+        Raises:
+            OSError: a file cannot be made.
+
+        Rule: S-31 (LocalLog.roll).
+        """
+        self.transaction_index.clear()
+        self.offset_index.create()
+        self.time_index.create()
+        self._cache.create(self.path)
+
+    def reset_indexes(self) -> None:
+        """Empty all indexes and forget the timestamps; the .log file stays.
+
+        Raises:
+            OSError: an index cannot be made anew.
+
+        Rule: S-43 (LogSegment.recover).
+        """
+        self.transaction_index.clear()
+        self.offset_index.create()
+        self.time_index.create()
+        self.max_timestamp = self.rolling_timestamp = NO_TIMESTAMP
+        self.offset_of_max_timestamp = self.base_offset
+
+    def note_timestamp(self, position: int, max_timestamp: int, last_offset: int) -> None:
+        """Take in the max timestamp of a batch, at append or recovery."""
+        if position == 0:
+            self.rolling_timestamp = max_timestamp
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.offset_of_max_timestamp = last_offset
+
+    def open_for_append(self) -> None:
+        """Make a loaded segment the active one: indexes in memory, timestamps known.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        self.offset_index.open_for_append()
+        self.time_index.open_for_append()
+        self.max_timestamp_entry()
+        if self.size_bytes:
+            first = next(walk(self.file(), 0, self.size_bytes), None)
+            if first is not None:
+                self.rolling_timestamp = first.max_timestamp
+
+    def forget_max_timestamp(self) -> None:
+        """Leave the largest timestamp to the time index, as after a clean stop."""
+        self.max_timestamp = _UNKNOWN
+
+    def max_timestamp_entry(self) -> tuple[int, int]:
+        """Give the largest record timestamp (-1: none) and the last offset of its batch.
+
+        Raises:
+            OSError: the time index cannot be read.
+        """
+        if self.max_timestamp == _UNKNOWN:
+            newest = self.time_index.last_entry()
+            if newest is None:
+                self.max_timestamp = NO_TIMESTAMP
+            else:
+                self.max_timestamp = newest.key
+                self.offset_of_max_timestamp = self.base_offset + newest.value
+        return self.max_timestamp, self.offset_of_max_timestamp
+
+    def file(self) -> OpenFile:
+        """Open the .log file, by way of the cache.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        return self._cache.get(self.path)
+
+    def append(
+        self,
+        data: bytes | bytearray | memoryview,
+        base_offset: int,
+        last_offset: int,
+        max_timestamp: int,
+        index_interval_bytes: int,
+    ) -> None:
+        """Write one batch, offsets in place, and index it.
+
+        Raises:
+            KafkaStorageError: it could not be written; the segment is as before.
+
+        Rule: S-13 (LogSegment.append).
+        """
+        position = self.size_bytes
+        size_bytes = len(data)
+        try:
+            if self._is_torn:
+                self._cut_back()
+            file = self._cache.get(self.path)
+            if os.pwrite(file.fd, data, position) != size_bytes:
+                file.write(data, position)
+        except OSError as error:
+            self._undo_append()
+            raise KafkaStorageError from error
+        if position == 0:
+            self.rolling_timestamp = max_timestamp
+        self.size_bytes = position + size_bytes
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.offset_of_max_timestamp = last_offset
+        if self._bytes_since_index_entry > index_interval_bytes:
+            self.offset_index.append(last_offset - self.base_offset, position)
+            self.close_time_index()
+            self._bytes_since_index_entry = 0
+        self._bytes_since_index_entry += size_bytes
+        recent = self.recent
+        if len(recent) >= _RECENT_MAX:
+            recent.clear()
+        recent[base_offset] = position
+
+    def _undo_append(self) -> None:
+        self._is_torn = True
+        with suppress(OSError):  # tried again before the next append; recovery would cut it too
+            self._cut_back()
+
+    def _cut_back(self) -> None:
+        self.file().cut(self.size_bytes)
+        self._is_torn = False
+
+    def close_time_index(self) -> None:
+        """Enter the largest timestamp so far, unless the time index has it.
+
+        Rule: S-14 (TimeIndex.maybeAppend).
+        """
+        timestamp, offset = self.max_timestamp_entry()
+        self.time_index.append_if_newer(timestamp, offset - self.base_offset)
+
+    def close(self) -> None:
+        """Enter the closing time entry and put the indexes into their files; reads go on.
+
+        Raises:
+            OSError: an index could not be written; the segment can still be appended to.
+
+        Rule: S-31, S-47 (LogSegment.onBecomeInactiveSegment).
+        """
+        self.offset_index.open_for_append()
+        self.time_index.open_for_append()
+        if self._is_torn:
+            self._cut_back()
+        self.close_time_index()
+        self.transaction_index.save()
+        self.offset_index.save()
+        self.time_index.save()
+        self.offset_index.close()
+        self.time_index.close()
+
+    def flush(self) -> None:
+        """Make everything durable.
+
+        Raises:
+            OSError: it may not be on disk.
+
+        Rule: S-32 (LogSegment.flush).
+        """
+        self.offset_index.save()
+        self.time_index.save()
+        self.file().sync()
+        sync_file(self.offset_index.path)
+        sync_file(self.time_index.path)
+        self.transaction_index.save()
+        if self.transaction_index.exists:
+            sync_file(self.transaction_index.path)
+
+    def find(self, offset: int) -> tuple[int, int] | None:
+        """Find the first batch whose last offset reaches the given one: position and size.
+
+        Raises:
+            CorruptMessage: the file is damaged there.
+            OSError: it cannot be read.
+
+        Rule: S-20 (LogSegment.translateOffset).
+        """
+        entry = self.offset_index.find_at_most(offset - self.base_offset)
+        start = entry.value if entry is not None else 0
+        return find_batch(self.file(), start, self.size_bytes, offset)
+
+    def offset_behind(self, position: int) -> int | None:
+        """Find an offset that is not below those of the batches before a position, by the index.
+
+        Rule: F-14 (LogSegment.fetchUpperBoundOffset).
+        """
+        entry = self.offset_index.find_at_or_behind(position)
+        return self.base_offset + entry.key if entry is not None else None
+
+    def largest_timestamp(self) -> int:
+        """Give the largest record timestamp, or the file's age where there is none.
+
+        Raises:
+            OSError: the file is gone.
+
+        Rule: S-23 (LogSegment.largestTimestamp).
+        """
+        timestamp, _ = self.max_timestamp_entry()
+        return timestamp if timestamp >= 0 else self.modified_ms()
+
+    def modified_ms(self) -> int:
+        """Give the modification time of the .log file.
+
+        Raises:
+            OSError: the file is gone.
+        """
+        return os.stat(self.path).st_mtime_ns // 1_000_000
