@@ -1,6 +1,7 @@
 """A real Apache Kafka (KRaft, one node, loopback) and its own tools, fetched once through Maven.
 
-`ReferenceKafka` starts and ends a broker; `run_tool` runs one class of Kafka's jars. Both need Java 17 and Maven.
+`ReferenceKafka` starts and ends a broker; `run_tool` runs one class of Kafka's jars.
+Both need Java 17 and Maven.
 """
 
 import os
@@ -45,7 +46,9 @@ def run_tool(main_class: str, *arguments: str, timeout_s: float = 120) -> str:
         java_command(main_class, arguments), capture_output=True, text=True, timeout=timeout_s
     )
     if done.returncode != 0:
-        raise RuntimeError(f"{main_class} exited with {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(
+            f"{main_class} exited with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
     return done.stdout
 
 

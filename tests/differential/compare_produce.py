@@ -1,0 +1,182 @@
+"""Send the same seeded produce requests to broker-lite and to a real Kafka, and compare.
+
+    python -m tests.differential.compare_produce --seed 1 --requests 20000
+
+Compared are the codes, offsets, times, record errors and texts of every answer, and at the end every
+batch that was stored. What differs and is not listed in produce_differences.toml is printed, and
+makes the exit code 1.
+
+Rule: V-01 to V-59, V-70 to V-72, V-90, V-91, V-93 (probed against Apache Kafka).
+"""
+
+import argparse
+import itertools
+import sys
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.differential.outcomes import Broker, Outcome, PartitionOutcome, StoredBatch
+from tests.differential.produce_cases import TOPICS, Case, CaseGenerator
+from tests.support.broker_process import BrokerProcess
+from tests.support.reference_kafka import ReferenceKafka
+
+DIFFERENCES = Path(__file__).with_name("produce_differences.toml")
+TIMEOUT_S = 2.0
+RECODED = (
+    "gzip",
+    "snappy",
+    "lz4",
+    "zstd",
+    "uncompressed",
+    "zstd-append-time",
+    "small-uncompressed",
+)
+
+
+class Listed(NamedTuple):
+    """A difference that is known, with its reason. `kind` is a prefix of the case's kind."""
+
+    kind: str
+    kafka: str
+    ours: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What a run found."""
+
+    requests: int = 0
+    codes: Counter[str] = field(default_factory=Counter)
+    listed: Counter[str] = field(default_factory=Counter)
+    unlisted: list[str] = field(default_factory=list)
+    batches: int = 0
+    seconds: float = 0.0
+
+    def summary(self) -> str:
+        """The figures of the run, a line each."""
+        lines = [
+            f"{self.requests} requests, {self.batches} stored batches, {self.seconds:.1f} s",
+            "answers of Kafka: " + ", ".join(f"{k}: {n}" for k, n in sorted(self.codes.items())),
+            *(f"listed: {count} x {reason}" for reason, count in self.listed.items()),
+            f"unlisted differences: {len(self.unlisted)}",
+        ]
+        return "\n".join(lines)
+
+
+def listed_differences() -> list[Listed]:
+    """Read the file of known differences."""
+    rows = tomllib.loads(DIFFERENCES.read_text()).get("difference", [])
+    return [Listed(**row) for row in rows]
+
+
+def compare(kafka: Broker, ours: Broker, cases: Iterator[Case]) -> Comparison:
+    """Run the cases against both brokers, which have the topics of TOPICS, new and empty."""
+    found = Comparison()
+    known = listed_differences()
+    started = time.monotonic()
+    for case in cases:
+        theirs, mine = kafka.produce(case), ours.produce(case)
+        found.requests += 1
+        found.codes.update(_words(theirs).split(" "))
+        if theirs == mine:
+            continue
+        reason = next((row.reason for row in known if _is(row, case, theirs, mine)), None)
+        if reason is None:
+            found.unlisted.append(
+                f"{case.kind} v{case.version} ({case.note})\n{_both(theirs, mine)}"
+            )
+        else:
+            found.listed[reason] += 1
+    for topic in TOPICS:
+        _compare_stored(found, topic, kafka.stored(topic), ours.stored(topic))
+    found.seconds = time.monotonic() - started
+    return found
+
+
+def _is(row: Listed, case: Case, theirs: Outcome, mine: Outcome) -> bool:
+    return (
+        case.kind.startswith(row.kind)
+        and row.kafka in ("*", _words(theirs))
+        and row.ours in ("*", _words(mine))
+    )
+
+
+def _words(outcome: Outcome) -> str:
+    if isinstance(outcome, str):
+        return outcome.replace(" ", "-")
+    return " ".join(str(code) for code in sorted({p.error_code for p in outcome.values()})) or "-"
+
+
+def _both(theirs: Outcome, mine: Outcome) -> str:
+    if isinstance(theirs, str) or isinstance(mine, str):
+        return f"  kafka {theirs}\n  ours  {mine}"
+    lines = []
+    for partition in sorted(theirs.keys() | mine.keys()):
+        one, other = theirs.get(partition), mine.get(partition)
+        if one != other:
+            lines.append(f"  {partition}\n    kafka {_short(one)}\n    ours  {_short(other)}")
+    return "\n".join(lines)
+
+
+def _short(outcome: PartitionOutcome | None) -> str:
+    return "nothing" if outcome is None else str(tuple(outcome))
+
+
+def _compare_stored(
+    found: Comparison, topic: str, theirs: list[StoredBatch], mine: list[StoredBatch]
+) -> None:
+    for index, (one, other) in enumerate(itertools.zip_longest(theirs, mine)):
+        found.batches += 1
+        if one is None or other is None:
+            found.unlisted.append(f"{topic}: {len(theirs)} batches in Kafka, {len(mine)} in ours")
+            return
+        same_payload = one.payload == other.payload or topic in RECODED
+        if one.header != other.header or one.records != other.records or not same_payload:
+            found.unlisted.append(
+                f"{topic}, batch {index}\n  kafka {one.header} {one.records[:80].hex()}"
+                f"\n  ours  {other.header} {other.records[:80].hex()}"
+            )
+            return
+
+
+def run(seed: int, requests: int, folder: Path) -> Comparison:
+    """Start both brokers in a folder and compare them on the cases of a seed."""
+    with (
+        ReferenceKafka(folder / "kafka") as real,
+        BrokerProcess(folder / "ours") as lite,
+    ):
+        kafka = Broker("kafka", "127.0.0.1", real.port, timeout_s=TIMEOUT_S)
+        ours = Broker("ours", "127.0.0.1", lite.port, timeout_s=TIMEOUT_S)
+        for broker in (kafka, ours):
+            broker.create_topics(TOPICS)
+        cases = itertools.islice(CaseGenerator(seed, int(time.time() * 1000)), requests)
+        try:
+            return compare(kafka, ours, iter(cases))
+        finally:
+            kafka.close()
+            ours.close()
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--requests", type=int, default=20_000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="differential-") as folder:
+        found = run(options.seed, options.requests, Path(folder))
+    for difference in found.unlisted[:40]:
+        print(difference)  # noqa: T201
+    print(found.summary())  # noqa: T201
+    return 1 if found.unlisted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
