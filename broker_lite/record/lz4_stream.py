@@ -34,9 +34,9 @@ _CHECKED_HEADERS: Final = {
     block_bytes_max: _MAGIC + bytes((0x70, descriptor, checksum))
     for block_bytes_max, descriptor, checksum in (
         (1 << 16, 0x40, 0xAD),
-        (1 << 18, 0x50, 0x72),
-        (1 << 20, 0x60, 0x32),
-        (1 << 22, 0x70, 0x2C),
+        (1 << 18, 0x50, 0x84),
+        (1 << 20, 0x60, 0x33),
+        (1 << 22, 0x70, 0x72),
     )
 }
 
