@@ -1,0 +1,155 @@
+"""What a change of the cluster is as records of the metadata log, in Kafka's order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from broker_lite.control import metadata_records as kinds
+from broker_lite.control.features import SUPPORTED_FEATURES
+from broker_lite.control.image import TOPIC_RESOURCE
+from broker_lite.control.metadata_records import MetadataRecord, make
+from broker_lite.control.topic import Topic
+from broker_lite.control.topic_rules import TopicPlan
+from broker_lite.wire import messages
+
+_PLAINTEXT: Final = 0
+_UNFENCE: Final = -1
+
+
+class Replica(NamedTuple):
+    """Where this node's replicas are: its id and the id of its data directory."""
+
+    node_id: int
+    directory_id: bytes
+
+
+class Endpoint(NamedTuple):
+    """A listener as the cluster knows it."""
+
+    name: str
+    host: str
+    port: int
+
+
+def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[MetadataRecord]:
+    """The records of a new topic.
+
+    Rule: P-102 (ReplicationControlManager.createTopic).
+    """
+    return [
+        make(kinds.TOPIC, name=plan.name, topic_id=topic_id),
+        *config_changes(TOPIC_RESOURCE, plan.name, plan.overrides),
+        *_partitions(topic_id, range(plan.partition_count), replica),
+    ]
+
+
+def growth(topic: Topic, count: int, replica: Replica) -> list[MetadataRecord]:
+    """The records of partitions added to a topic.
+
+    Rule: P-111 (ReplicationControlManager.createPartitions).
+    """
+    return _partitions(topic.topic_id, range(topic.partition_count, count), replica)
+
+
+def _partitions(topic_id: bytes, indexes: Iterable[int], replica: Replica) -> list[MetadataRecord]:
+    replicas, directories = [replica.node_id], [replica.directory_id]
+    return [
+        make(
+            kinds.PARTITION,
+            partition_id=index,
+            topic_id=topic_id,
+            replicas=replicas,
+            isr=replicas,
+            leader=replica.node_id,
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=directories,
+        )
+        for index in indexes
+    ]
+
+
+def removal(topic: Topic) -> MetadataRecord:
+    """The record that takes a topic with its partitions and configs away."""
+    return make(kinds.REMOVE_TOPIC, topic_id=topic.topic_id)
+
+
+def config_changes(
+    resource_type: int, resource_name: str, values: Mapping[str, str | None]
+) -> list[MetadataRecord]:
+    """The records that set configs of a resource; None takes a config away."""
+    return [
+        make(
+            kinds.CONFIG,
+            resource_type=resource_type,
+            resource_name=resource_name,
+            name=name,
+            value=value,
+        )
+        for name, value in values.items()
+    ]
+
+
+def producer_ids(node_id: int, broker_epoch: int, next_producer_id: int) -> MetadataRecord:
+    """The record that hands out the ids below next_producer_id.
+
+    Rule: T-15 (ProducerIdControlManager).
+    """
+    return make(
+        kinds.PRODUCER_IDS,
+        broker_id=node_id,
+        broker_epoch=broker_epoch,
+        next_producer_id=next_producer_id,
+    )
+
+
+def registration(
+    replica: Replica,
+    *,
+    broker_epoch: int,
+    incarnation_id: bytes,
+    endpoints: Sequence[Endpoint],
+    rack: str | None,
+) -> list[MetadataRecord]:
+    """The records of a broker that comes up and is let in at once.
+
+    Args:
+        replica: the broker.
+        broker_epoch: the offset of the first of these records.
+        incarnation_id: an id of this start.
+        endpoints: its listeners.
+        rack: where it stands.
+
+    Source: ClusterControlManager.registerBroker, KIP-631.
+    """
+    register = messages.metadata_record(kinds.REGISTER_BROKER)
+    return [
+        make(
+            kinds.REGISTER_BROKER,
+            broker_id=replica.node_id,
+            incarnation_id=incarnation_id,
+            broker_epoch=broker_epoch,
+            end_points=[
+                register.BrokerEndpoint(
+                    name=one.name, host=one.host, port=one.port, security_protocol=_PLAINTEXT
+                )
+                for one in endpoints
+            ],
+            features=[
+                register.BrokerFeature(
+                    name=name,
+                    min_supported_version=feature.min_level,
+                    max_supported_version=feature.max_level,
+                )
+                for name, feature in SUPPORTED_FEATURES.items()
+            ],
+            rack=rack,
+            fenced=True,
+            log_dirs=[replica.directory_id],
+        ),
+        make(
+            kinds.BROKER_REGISTRATION_CHANGE,
+            broker_id=replica.node_id,
+            broker_epoch=broker_epoch,
+            fenced=_UNFENCE,
+        ),
+    ]

@@ -1,0 +1,390 @@
+"""The cluster: its topics, configs and ids, and the logs of the partitions that live here.
+
+A change is checked, written to the metadata log, applied to the image, and then to the logs, all in
+one synchronous call: who asks at the same time finds it done or not begun. What is on disk in the
+metadata log counts; a partition's directory that is not there yet is made when it is needed.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Self
+
+from broker_lite.control import changes
+from broker_lite.control.changes import Endpoint, Replica
+from broker_lite.control.clock import Clock
+from broker_lite.control.features import initial_features
+from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from broker_lite.control.metadata_log import (
+    MetadataLog,
+    feature_records,
+    write_bootstrap_checkpoint,
+)
+from broker_lite.control.metadata_records import MetadataRecord
+from broker_lite.control.names import make_id
+from broker_lite.control.partition_logs import PartitionLogs
+from broker_lite.control.topic import Topic
+from broker_lite.control.topic_configs import TopicConfigs
+from broker_lite.control.topic_rules import Defaults, NewTopic, TopicPlan, check_growth, plan_topic
+from broker_lite.errors import UnknownTopicOrPartition
+from broker_lite.log.checkpoints import parse_uuid
+from broker_lite.log.files import FileCache
+from broker_lite.log.log import Log
+from broker_lite.log.manager import LogManager
+from broker_lite.settings import Settings, TopicConfig, validate_topic_configs
+
+PRODUCER_ID_BLOCK: Final = 1000
+
+
+class Cluster:
+    """One cluster of one node; made by `open`, used by one thread.
+
+    Attributes:
+        node_id: of this node.
+        settings: the broker's, with the dynamic ones in force.
+        logs: the logs of all partitions, for who flushes, checkpoints and cleans.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        logs: LogManager,
+        clock: Clock,
+        random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        """Remember what is needed; nothing is touched before start().
+
+        Args:
+            settings: as they are without dynamic configs.
+            logs: not open yet; closed by close().
+            clock: the one of the process.
+            random_bytes: where ids come from.
+        """
+        self.node_id: int = settings.node_id
+        self.settings = settings
+        self.logs = logs
+        self._static_settings = settings
+        self._clock = clock
+        self._random_bytes = random_bytes
+        self._image = MetadataImage()
+        self._metadata_log: MetadataLog | None = None
+        self._logs = PartitionLogs(self._image, logs, TopicConfigs(settings))
+        self._next_producer_id = 0
+        self._end_of_block = 0
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings,
+        data_dir: Path,
+        clock: Clock,
+        *,
+        random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> Self:
+        """Open the cluster of a data directory, or begin one in an empty directory.
+
+        Raises:
+            SettingsError: the directory is in use, another node's, or unusable.
+            KafkaStorageError: the metadata log cannot be read or written.
+        """
+        logs = LogManager(
+            data_dir,
+            node_id=settings.node_id,
+            now_ms=clock.now_ms,
+            file_cache=FileCache(settings.broker_lite_open_files_max),
+        )
+        cluster = cls(settings=settings, logs=logs, clock=clock, random_bytes=random_bytes)
+        logs.open()
+        try:
+            cluster.start()
+        except BaseException:
+            logs.close(sync=False)
+            raise
+        return cluster
+
+    def start(self) -> None:
+        """Replay the metadata log and find the logs of all partitions.
+
+        Raises:
+            KafkaStorageError: the metadata log cannot be read or written.
+        """
+        now_ms = self._clock.now_ms()
+        self._metadata_log = MetadataLog(self.logs.open_metadata_log(), self.node_id)
+        is_new = self._metadata_log.is_new
+        for records in self._metadata_log.replay():
+            self._image.apply(records)
+        self._metadata_log.become_leader(now_ms=now_ms)
+        if is_new:
+            features = initial_features()
+            write_bootstrap_checkpoint(self.logs.data_dir, features, now_ms=now_ms)
+            self._commit(feature_records(features))
+        self._next_producer_id = self._end_of_block = self._image.next_producer_id
+        self._apply_broker_configs()
+        for topic in self._image.topics.values():
+            self._logs.make(topic, range(topic.partition_count))
+        self.logs.recover()
+
+    def register(self, endpoints: Sequence[Endpoint]) -> None:
+        """Write this broker's listeners into the metadata, once they are known.
+
+        Raises:
+            KafkaStorageError: not written.
+        """
+        assert self._metadata_log is not None
+        self._commit(
+            changes.registration(
+                self._replica,
+                broker_epoch=self._metadata_log.end_offset,
+                incarnation_id=make_id(self._random_bytes),
+                endpoints=endpoints,
+                rack=self.rack,
+            )
+        )
+
+    def close(self, *, sync: bool = True) -> None:
+        """Put everything down so that the next start is a clean one.
+
+        Args:
+            sync: make it durable; not worth its time for a temporary directory.
+        """
+        self._logs.loaded.clear()
+        self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch, 0))
+
+    # -- what there is
+
+    @property
+    def cluster_id(self) -> str:
+        """The 22 characters that name the cluster (P-83)."""
+        return self.logs.cluster_id
+
+    @property
+    def rack(self) -> str | None:
+        """Where this node stands."""
+        rack: str | None = self.settings.broker_rack
+        return rack
+
+    @property
+    def topics(self) -> Mapping[str, Topic]:
+        """All topics by name; a view that changes with the cluster."""
+        return self._image.topics
+
+    @property
+    def topics_by_id(self) -> Mapping[bytes, Topic]:
+        """All topics by id; a view that changes with the cluster."""
+        return self._image.topics_by_id
+
+    def topic_by_id(self, topic_id: bytes) -> Topic | None:
+        """The topic of an id, None if there is none (any more)."""
+        return self._image.topics_by_id.get(topic_id)
+
+    @property
+    def features(self) -> Mapping[str, int]:
+        """The features in force and their levels."""
+        return self._image.features
+
+    @property
+    def features_epoch(self) -> int:
+        """A number that grows with each change of the features: the metadata log's last offset."""
+        assert self._metadata_log is not None
+        return self._metadata_log.end_offset - 1
+
+    def log(self, topic_name: str, partition: int) -> Log:
+        """The log of a partition.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+            KafkaStorageError: it cannot be loaded.
+        """
+        log = self._logs.loaded.get((topic_name, partition))
+        return log if log is not None else self._logs.load(topic_name, partition)
+
+    def leader_epoch(self, topic_name: str, partition: int) -> int:
+        """The leader epoch of a partition.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+        """
+        topic = self._image.topics.get(topic_name)
+        if topic is None or not 0 <= partition < topic.partition_count:
+            raise UnknownTopicOrPartition
+        return topic.leader_epochs[partition]
+
+    def topic_config(self, topic_name: str) -> TopicConfig:
+        """The effective settings of a topic; the same object until they change.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such topic.
+        """
+        topic = self._image.topics.get(topic_name)
+        if topic is None:
+            raise UnknownTopicOrPartition
+        return self._logs.configs.of(topic)
+
+    def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
+        """The configs set on a resource, by its type code and name."""
+        return self._image.configs(resource_type, resource_name)
+
+    # -- topics
+
+    def plan_topic(self, new: NewTopic) -> TopicPlan:
+        """Check a topic that is to be created, without creating it.
+
+        Raises:
+            BrokerError: it cannot be; see topic_rules.plan_topic.
+
+        Rule: P-102 to P-106.
+        """
+        defaults = Defaults(
+            self.settings.num_partitions,
+            self.settings.default_replication_factor,
+            frozenset((self.node_id,)),
+        )
+        return plan_topic(self._image, new, defaults, self._check_topic_configs)
+
+    def create_topic(self, name: str) -> Topic:
+        """Create a topic with the broker's defaults, as when a client first uses it.
+
+        Raises:
+            BrokerError: it cannot be; see plan_topic.
+
+        Rule: P-85, P-86, P-113.
+        """
+        (topic,) = self.create_topics([self.plan_topic(NewTopic(name))])
+        self.make_logs(topic)
+        return topic
+
+    def create_topics(self, plans: Sequence[TopicPlan]) -> list[Topic]:
+        """Create topics that were planned, all or none; make_logs() then makes their logs.
+
+        Raises:
+            KafkaStorageError: not written; no topic was created.
+
+        Rule: P-108, P-113.
+        """
+        ids = [make_id(self._random_bytes) for _ in plans]
+        records: list[MetadataRecord] = []
+        for plan, topic_id in zip(plans, ids, strict=True):
+            records += changes.creation(plan, topic_id, self._replica)
+        self._commit(records)
+        return [self._image.topics_by_id[topic_id] for topic_id in ids]
+
+    def make_logs(self, topic: Topic, start: int = 0, stop: int | None = None) -> None:
+        """Make the logs of some partitions; what fails is made when the partition is used.
+
+        Args:
+            topic: one of the cluster's; one that is deleted by now is left alone.
+            start: the first partition.
+            stop: one past the last partition, None for all.
+        """
+        current = self._image.topics_by_id.get(topic.topic_id)
+        if current is not None:
+            stop = current.partition_count if stop is None else min(stop, current.partition_count)
+            self._logs.make(current, range(start, stop))
+
+    def plan_growth(
+        self, name: str, count: int, assignments: Sequence[Sequence[int]] | None
+    ) -> Topic:
+        """Check that a topic may have this many partitions, without adding them.
+
+        Raises:
+            BrokerError: it may not; see topic_rules.check_growth.
+
+        Rule: P-111.
+        """
+        topic = self._image.topics.get(name)
+        return check_growth(topic, count, assignments, frozenset((self.node_id,)))
+
+    def create_partitions(self, grown: Sequence[tuple[Topic, int]]) -> list[Topic]:
+        """Add partitions to topics, all or none; make_logs() then makes their logs.
+
+        Args:
+            grown: topics as plan_growth() gave them, and their new numbers of partitions.
+
+        Raises:
+            KafkaStorageError: not written; no topic grew.
+
+        Rule: P-111.
+        """
+        records: list[MetadataRecord] = []
+        for topic, count in grown:
+            records += changes.growth(topic, count, self._replica)
+        self._commit(records)
+        return [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
+
+    def delete_topics(self, topics: Sequence[Topic]) -> None:
+        """Delete topics with their data, all or none; whoever waits at their logs is woken.
+
+        Raises:
+            KafkaStorageError: not written; no topic was deleted.
+
+        Rule: P-110.
+        """
+        self._commit([changes.removal(topic) for topic in topics])
+        for topic in topics:
+            self._logs.remove(topic)
+
+    # -- configs and ids
+
+    def _check_topic_configs(self, overrides: Mapping[str, str]) -> None:
+        validate_topic_configs(self.settings, overrides)
+
+    def alter_configs(self, altered: Iterable[tuple[int, str, Mapping[str, str | None]]]) -> None:
+        """Set configs that were checked; they are in force when this returns.
+
+        Args:
+            altered: resource type, resource name, and its new values by key, None for default.
+
+        Raises:
+            KafkaStorageError: not written; nothing was changed.
+
+        Rule: P-126, P-128, P-131.
+        """
+        altered = list(altered)
+        records: list[MetadataRecord] = []
+        for resource_type, name, values in altered:
+            records += changes.config_changes(resource_type, name, values)
+        self._commit(records)
+        if any(resource_type == BROKER_RESOURCE for resource_type, _, _ in altered):
+            self._apply_broker_configs()
+            names: Iterable[str] = self._image.topics
+        else:
+            names = [name for resource_type, name, _ in altered if resource_type == TOPIC_RESOURCE]
+        for name in names:
+            if name in self._image.topics:
+                self._logs.update_config(self._image.topics[name])
+
+    def _apply_broker_configs(self) -> None:
+        dynamic = self._image.configs(BROKER_RESOURCE, str(self.node_id))
+        dynamic_default = self._image.configs(BROKER_RESOURCE, "")
+        self.settings = self._static_settings.with_dynamic(dynamic, dynamic_default)
+        self._logs.configs = TopicConfigs(self.settings)
+
+    def next_producer_id(self) -> int:
+        """A producer id that was never given before.
+
+        Raises:
+            KafkaStorageError: a new block of ids was needed and could not be written.
+
+        Rule: T-15.
+        """
+        if self._next_producer_id == self._end_of_block:
+            end = self._next_producer_id + PRODUCER_ID_BLOCK
+            record = changes.producer_ids(self.node_id, self._image.broker_epoch, end)
+            self._commit([record])
+            self._end_of_block = end
+        producer_id = self._next_producer_id
+        self._next_producer_id += 1
+        return producer_id
+
+    # -- the way of every change
+
+    @property
+    def _replica(self) -> Replica:
+        return Replica(self.node_id, parse_uuid(self.logs.directory_id))
+
+    def _commit(self, records: Sequence[MetadataRecord]) -> None:
+        assert self._metadata_log is not None
+        if records:
+            self._metadata_log.append(records, now_ms=self._clock.now_ms())
+            self._image.apply(records)

@@ -1,0 +1,203 @@
+"""The metadata log: `__cluster_metadata-0`, as the controller of a KRaft quorum of one writes it.
+
+A change is one batch: all of it is there after a crash, or nothing of it. Each start of the broker
+is an election that it wins, so the log goes on with the next leader epoch and a LeaderChange
+control record. Kafka's dump tool reads the log with `--cluster-metadata-decoder`.
+
+The data directory also gets what Kafka has beside the log: `quorum-state`, and
+`bootstrap.checkpoint` with the features a new cluster starts with.
+
+Source: KafkaRaftClient, KIP-595, KIP-631; compared with the files of a Kafka 4.3.1.
+"""
+
+import json
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from broker_lite.control.metadata_records import FEATURE_LEVEL, MetadataRecord, decode, encode, make
+from broker_lite.control.names import METADATA_TOPIC_ID
+from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.log.checkpoints import (
+    PARTITION_METADATA_FILE,
+    format_partition_metadata,
+    replace_file,
+)
+from broker_lite.log.files import sync_file, write_file
+from broker_lite.log.log import Log
+from broker_lite.log.names import METADATA_TOPIC
+from broker_lite.log.recovery import read_batches
+from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.records import iterate_records
+from broker_lite.wire import DecodeError, messages
+
+PARTITION_DIRECTORY: Final = f"{METADATA_TOPIC}-0"
+BOOTSTRAP_FILE: Final = "bootstrap.checkpoint"
+QUORUM_STATE_FILE: Final = "quorum-state"
+
+_CONTROL_KEY: Final = struct.Struct(">hh")
+_LEADER_CHANGE: Final = 2
+_SNAPSHOT_HEADER: Final = 3
+_SNAPSHOT_FOOTER: Final = 4
+
+
+class MetadataLog:
+    """The log and where its next record goes; one owner, no lock."""
+
+    def __init__(self, log: Log, node_id: int) -> None:
+        """Take over an open log.
+
+        Args:
+            log: of `__cluster_metadata-0`, repaired.
+            node_id: of this node, the only voter.
+        """
+        self._log = log
+        self._node_id = node_id
+        self._has_failed = False
+
+    @property
+    def end_offset(self) -> int:
+        """Offset of the next record."""
+        return self._log.log_end_offset
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was ever written to it."""
+        return self._log.log_end_offset == 0
+
+    def replay(self) -> Iterator[list[MetadataRecord]]:
+        """The records of each batch from the start on; control records are left out.
+
+        Raises:
+            KafkaStorageError: a record cannot be read, or not all of the log is there.
+        """
+        if self._log.log_start_offset > 0:
+            raise KafkaStorageError(f"{PARTITION_DIRECTORY} begins with a snapshot of Kafka's")
+        next_offset = 0
+        try:
+            for segment in self._log.segments:
+                for batch in read_batches(segment, 0):
+                    next_offset = batch.next_offset
+                    if not batch.is_control:
+                        yield [decode(record.value or b"") for record in iterate_records(batch)]
+        except (DecodeError, OSError) as error:
+            raise KafkaStorageError(f"{PARTITION_DIRECTORY} cannot be read: {error}") from error
+        if next_offset != self.end_offset:
+            raise KafkaStorageError(f"{PARTITION_DIRECTORY} is damaged at offset {next_offset}")
+
+    def become_leader(self, *, now_ms: int) -> None:
+        """Begin the next leader epoch, with its control record and quorum-state.
+
+        Raises:
+            KafkaStorageError: not written.
+        """
+        if self.is_new:
+            self._write_partition_metadata()
+        epoch = self._log.leader_epoch + 1
+        self._log.become_leader(epoch)
+        voter = messages.LeaderChangeMessage.Voter(voter_id=self._node_id)
+        change = messages.LeaderChangeMessage(
+            leader_id=self._node_id, voters=[voter], granting_voters=[voter]
+        )
+        value = messages.LeaderChangeMessage.encode(change, 0)
+        self._append(_control_batch(_LEADER_CHANGE, value, now_ms), now_ms)
+        self._write_quorum_state(epoch)
+
+    def append(self, records: Sequence[MetadataRecord], *, now_ms: int) -> int:
+        """Write one change, on disk when this returns.
+
+        Returns:
+            The offset of its last record.
+
+        Raises:
+            KafkaStorageError: not written; or not known to be on disk, then no further change is
+                taken, because the next start may or may not find this one.
+        """
+        if self._has_failed:
+            raise KafkaStorageError(f"an earlier change of {PARTITION_DIRECTORY} failed")
+        self._append(_batch(records, now_ms), now_ms)
+        try:
+            self._log.flush()
+        except KafkaStorageError:
+            self._has_failed = True
+            raise
+        return self.end_offset - 1
+
+    def _append(self, batch: bytes, now_ms: int) -> None:
+        try:
+            self._log.append_batch(batch, now_ms=now_ms)
+        except KafkaStorageError:
+            raise
+        except BrokerError as error:
+            raise KafkaStorageError(f"metadata not written: {error}") from error
+
+    def _write_partition_metadata(self) -> None:
+        path = Path(self._log.directory, PARTITION_METADATA_FILE)
+        try:
+            replace_file(path, format_partition_metadata(METADATA_TOPIC_ID))
+        except OSError as error:
+            raise KafkaStorageError from error
+
+    def _write_quorum_state(self, leader_epoch: int) -> None:
+        """State who leads, in the form that Kafka has at kraft.version 0.
+
+        Without fsync, as the log says the same: recovery needs nothing of it.
+        """
+        state = {
+            "clusterId": "",
+            "leaderId": self._node_id,
+            "leaderEpoch": leader_epoch,
+            "votedId": -1,
+            "appliedOffset": 0,
+            "currentVoters": [{"voterId": self._node_id}],
+            "data_version": 0,
+        }
+        text = json.dumps(state, separators=(",", ":"))
+        try:
+            write_file(f"{self._log.directory}/{QUORUM_STATE_FILE}", text.encode())
+        except OSError as error:
+            raise KafkaStorageError from error
+
+
+def write_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, now_ms: int) -> None:
+    """Write the snapshot from which Kafka would start a cluster with these features.
+
+    Raises:
+        KafkaStorageError: not written.
+    """
+    header = messages.SnapshotHeaderRecord.encode(messages.SnapshotHeaderRecord(), 0)
+    footer = messages.SnapshotFooterRecord.encode(messages.SnapshotFooterRecord(), 0)
+    records = feature_records(features)
+    content = b"".join(
+        (
+            _control_batch(_SNAPSHOT_HEADER, header, now_ms, base_offset=0),
+            _batch(records, now_ms, base_offset=1),
+            _control_batch(_SNAPSHOT_FOOTER, footer, now_ms, base_offset=1 + len(records)),
+        )
+    )
+    path = str(data_dir / BOOTSTRAP_FILE)
+    try:
+        write_file(path, content)
+        sync_file(path)
+    except OSError as error:
+        raise KafkaStorageError from error
+
+
+def feature_records(features: Mapping[str, int]) -> list[MetadataRecord]:
+    """The records that put features into force; metadata.version comes first, as Kafka asks."""
+    names = sorted(features, key=lambda name: (name != "metadata.version", name))
+    return [make(FEATURE_LEVEL, name=name, feature_level=features[name]) for name in names]
+
+
+def _batch(records: Sequence[MetadataRecord], now_ms: int, base_offset: int = 0) -> bytes:
+    builder = BatchBuilder(base_offset=base_offset, leader_epoch=0)
+    for record in records:
+        builder.append(now_ms, None, encode(record))
+    return builder.build()
+
+
+def _control_batch(kind: int, value: bytes, now_ms: int, base_offset: int = 0) -> bytes:
+    builder = BatchBuilder(base_offset=base_offset, is_control=True, leader_epoch=0)
+    builder.append(now_ms, _CONTROL_KEY.pack(0, kind), value)
+    return builder.build()

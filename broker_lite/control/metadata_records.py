@@ -1,0 +1,72 @@
+"""The records of the metadata log: a message inside a frame.
+
+A record's value is uvarint frame version (1), uvarint api key, uvarint version, message; its key is
+null. Every number that occurs fits one byte of uvarint, so the frame is three bytes.
+
+Source: MetadataRecordSerde, KIP-631.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from broker_lite.wire import DecodeError, messages
+
+FRAME_VERSION: Final = 1
+FRAME_SIZE_BYTES: Final = 3
+
+REGISTER_BROKER: Final = 0
+TOPIC: Final = 2
+PARTITION: Final = 3
+CONFIG: Final = 4
+PARTITION_CHANGE: Final = 5
+REMOVE_TOPIC: Final = 9
+FEATURE_LEVEL: Final = 12
+PRODUCER_IDS: Final = 15
+BROKER_REGISTRATION_CHANGE: Final = 17
+
+_WRITTEN_VERSIONS: Final[Mapping[int, int]] = {
+    REGISTER_BROKER: 3,
+    TOPIC: 0,
+    PARTITION: 1,
+    CONFIG: 0,
+    REMOVE_TOPIC: 0,
+    FEATURE_LEVEL: 0,
+    PRODUCER_IDS: 0,
+    BROKER_REGISTRATION_CHANGE: 0,
+}
+"""The versions that metadata.version 25 (Kafka 4.0) asks for, so that any 4.x reads them."""
+
+
+class MetadataRecord(NamedTuple):
+    """One change of the cluster's metadata; `value` is the message of that api key."""
+
+    api_key: int
+    value: Any
+
+
+def make(api_key: int, **fields: Any) -> MetadataRecord:
+    """A record from its fields; those left out have the schema's defaults."""
+    return MetadataRecord(api_key, messages.metadata_record(api_key)(**fields))
+
+
+def encode(record: MetadataRecord) -> bytes:
+    """The value of a record of the log, in the version that this broker writes."""
+    version = _WRITTEN_VERSIONS[record.api_key]
+    message = messages.metadata_record(record.api_key)
+    return bytes((FRAME_VERSION, record.api_key, version)) + message.encode(record.value, version)
+
+
+def decode(value: bytes | memoryview) -> MetadataRecord:
+    """A record from its value, in any version that the schemas know.
+
+    Raises:
+        DecodeError: no frame, or a message that cannot be read.
+    """
+    if len(value) < FRAME_SIZE_BYTES or value[0] != FRAME_VERSION:
+        raise DecodeError("metadata record without a frame of version 1")
+    try:
+        message_type = messages.metadata_record(value[1])
+    except KeyError:
+        raise DecodeError(f"metadata record of the unknown type {value[1]}") from None
+    message, _ = message_type.decode(value, value[2], FRAME_SIZE_BYTES)
+    return MetadataRecord(value[1], message)

@@ -1,0 +1,51 @@
+"""The effective settings of topics, kept so that a produce or fetch finds them at once."""
+
+from collections.abc import Mapping
+
+from broker_lite.control.topic import Topic
+from broker_lite.log.config import LogConfig
+from broker_lite.settings import Settings, TopicConfig, topic_config
+
+
+class TopicConfigs:
+    """Settings of topics under one set of broker settings; made anew when those change.
+
+    Topics without overrides share one value, so 10,000 of them cost one.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._default = topic_config(settings)
+        self._by_name: dict[str, tuple[Mapping[str, str], TopicConfig]] = {}
+
+    def of(self, topic: Topic) -> TopicConfig:
+        """The effective settings of a topic; the same object until they change."""
+        if not topic.overrides:
+            return self._default
+        # overrides never change, a topic gets others
+        overrides, config = self._by_name.get(topic.name, ({}, self._default))
+        if overrides is not topic.overrides:
+            config = topic_config(self._settings, topic.overrides)
+            self._by_name[topic.name] = topic.overrides, config
+        return config
+
+    def log_config(self, topic: Topic) -> LogConfig:
+        """What the logs of a topic have to know of its settings."""
+        config = self.of(topic)
+        return LogConfig(
+            segment_bytes=config.effective_segment_bytes,
+            segment_ms=config.segment_ms,
+            segment_jitter_ms=config.segment_jitter_ms,
+            segment_index_bytes=config.segment_index_bytes,
+            index_interval_bytes=config.index_interval_bytes,
+            flush_messages=config.flush_messages,
+            flush_ms=config.flush_ms,
+            cleanup_delete=config.deletes,
+            cleanup_compact=config.compacts,
+            max_compaction_lag_ms=config.max_compaction_lag_ms,
+            producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
+        )
+
+    def forget(self, topic_name: str) -> None:
+        """Drop what is kept of a topic that is gone."""
+        self._by_name.pop(topic_name, None)

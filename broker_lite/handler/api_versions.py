@@ -1,0 +1,113 @@
+"""ApiVersions (18), versions 0-5.
+
+Answers with what is offered on this listener: `context.apis`. A version above ours is answered by
+the dispatcher (P-45).
+
+- v1 adds throttle_time_ms.
+- v3 is flexible but for the response's header (P-43) and has the client's name (KIP-511) and the
+  features (KIP-584), without those whose lowest level is 0 (KAFKA-17011).
+- v4 has the features whose lowest level is 0 too.
+- v5 checks the cluster id and node id that the client expects (KIP-1242).
+
+Not done: zk_migration_ready, which no broker without ZooKeeper sets.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from broker_lite.control.features import SUPPORTED_FEATURES
+from broker_lite.errors import ErrorCode
+from broker_lite.handler import emulate
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import Api, HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 5
+
+_PRODUCE_KEY: Final = 0
+_NAME_SINCE: Final = 3
+_ZERO_MINIMUM_SINCE: Final = 4
+_CLUSTER_CHECK_SINCE: Final = 5
+_NO_NODE: Final = -1
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Tell which APIs and features this broker has.
+
+    Rule: P-47, P-48, P-49.
+    """
+    body = decode(messages.ApiVersionsRequest, request)
+    error = _check(context, body, request.api_version)
+    if error is not ErrorCode.NONE:
+        refusal = messages.ApiVersionsResponse(error_code=int(error))
+        return encode(messages.ApiVersionsResponse, refusal, request)
+    return encode(messages.ApiVersionsResponse, _response(context, request.api_version), request)
+
+
+def _check(context: HandlerContext, body: Any, version: int) -> ErrorCode:
+    """The error for what the client says of itself, or of the broker that it expects.
+
+    Rule: P-47 (ApiVersionsRequest.isValid), P-48.
+    """
+    if version >= _NAME_SINCE and not (
+        _SOFTWARE.fullmatch(body.client_software_name)
+        and _SOFTWARE.fullmatch(body.client_software_version)
+    ):
+        return ErrorCode.INVALID_REQUEST
+    if version >= _CLUSTER_CHECK_SINCE:
+        if (body.cluster_id is None) != (body.node_id == _NO_NODE):
+            return ErrorCode.INVALID_REQUEST
+        expected = (context.cluster.cluster_id, context.cluster.node_id)
+        if body.cluster_id is not None and (body.cluster_id, body.node_id) != expected:
+            return ErrorCode.REBOOTSTRAP_REQUIRED
+    return ErrorCode.NONE
+
+
+def _response(context: HandlerContext, version: int) -> Any:
+    response = messages.ApiVersionsResponse(api_keys=_api_keys(context.apis))
+    release = context.settings.emulate
+    if version >= _NAME_SINCE and emulate.has_feature(release, "metadata.version"):
+        _add_features(response, context, version, release)
+    return response
+
+
+def _api_keys(apis: Mapping[int, Api]) -> list[Any]:
+    """The ranges of versions, ascending by key.
+
+    Produce starts at 0 whatever is served: else old librdkafka turns features off (KAFKA-18659).
+
+    Rule: P-49, P-50.
+    """
+    entry = messages.ApiVersionsResponse.ApiVersion
+    return [
+        entry(
+            api_key=key,
+            min_version=0 if key == _PRODUCE_KEY else api.min_version,
+            max_version=api.max_version,
+        )
+        for key, api in sorted(apis.items())
+    ]
+
+
+def _add_features(response: Any, context: HandlerContext, version: int, release: str) -> None:
+    """The features that brokers of the release know.
+
+    Rule: P-52, P-53, P-54.
+    """
+    supported = messages.ApiVersionsResponse.SupportedFeatureKey
+    finalized = messages.ApiVersionsResponse.FinalizedFeatureKey
+    response.supported_features = [
+        supported(name=name, min_version=feature.min_level, max_version=feature.max_level)
+        for name, feature in SUPPORTED_FEATURES.items()
+        if emulate.has_feature(release, name)
+        and (feature.min_level > 0 or version >= _ZERO_MINIMUM_SINCE)
+    ]
+    response.finalized_features_epoch = context.cluster.features_epoch
+    response.finalized_features = [
+        finalized(name=name, min_version_level=level, max_version_level=level)
+        for name, level in sorted(context.cluster.features.items())
+        if emulate.has_feature(release, name)
+    ]

@@ -1,0 +1,18 @@
+"""The bit fields of authorized operations; without an authorizer everything is allowed.
+
+Bit n is operation code n of the ACLs: 3 READ, 4 WRITE, 5 CREATE, 6 DELETE, 7 ALTER, 8 DESCRIBE,
+9 CLUSTER_ACTION, 10 DESCRIBE_CONFIGS, 11 ALTER_CONFIGS, 12 IDEMPOTENT_WRITE.
+
+Rule: P-91.
+"""
+
+from typing import Final
+
+NOT_ASKED: Final = -(1 << 31)
+TOPIC_OPERATIONS: Final = 3576
+CLUSTER_OPERATIONS: Final = 8096
+
+
+def if_asked(asked: bool, operations: int) -> int:
+    """The operations when the request's flag is set, else the value that stands for "not asked"."""
+    return operations if asked else NOT_ASKED

@@ -1,0 +1,29 @@
+"""Body of a request to values, values to the body of a response."""
+
+from typing import Any
+
+from broker_lite.errors import BrokerError
+from broker_lite.handler.context import Parts, Request
+from broker_lite.wire.messages import MessageType
+
+
+def decode(message: MessageType, request: Request) -> Any:
+    """The request's body; bytes after it are left alone (P-09).
+
+    Raises:
+        DecodeError: not a body of this version (P-08).
+    """
+    value, _ = message.decode(request.body, request.api_version, request.position)
+    return value
+
+
+def encode(message: MessageType, value: Any, request: Request) -> Parts:
+    """The response's body in the version of the request."""
+    return [message.encode(value, request.api_version)]
+
+
+def code_and_message(error: BrokerError | None) -> dict[str, Any]:
+    """The two fields that most results have, as arguments of their structs."""
+    if error is None:
+        return {"error_code": 0, "error_message": None}
+    return {"error_code": int(error.code), "error_message": error.message}

@@ -1,0 +1,126 @@
+"""DescribeTopicPartitions (75), version 0 (KIP-966): topics page by page.
+
+Topics come sorted by name, never created on demand; what does not fit into the limit is named by
+next_cursor.
+
+Not done: eligible leader replicas, empty for a partition with one replica (P-95).
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
+from broker_lite.control.topic import Topic
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.authorized import TOPIC_OPERATIONS
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 0
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Describe one page of topics.
+
+    Rule: P-93, P-94.
+    """
+    body = decode(messages.DescribeTopicPartitionsRequest, request)
+    cursor = body.cursor
+    start = cursor.topic_name if cursor is not None else ""
+    names = {entry.name for entry in body.topics} or set(context.cluster.topics)
+    names = {name for name in names if _utf16(name) >= _utf16(start)}
+    # a cursor has to name one of the topics asked for, and a partition that can exist
+    is_lost = bool(body.topics) and cursor is not None and start not in names
+    if is_lost or (cursor is not None and cursor.partition_index < 0):
+        return encode(messages.DescribeTopicPartitionsResponse, _refusal(body), request)
+    limit = min(context.settings.max_request_partition_size_limit, body.response_partition_limit)
+    page = _Page(context, max(limit, 1))
+    first_index = cursor.partition_index if cursor is not None else 0
+    for name in sorted(names, key=_utf16):
+        page.add(name, first_index if cursor is not None and name == start else 0)
+    return encode(messages.DescribeTopicPartitionsResponse, page.response, request)
+
+
+def _utf16(name: str) -> bytes:
+    """The key of Java's order of strings: UTF-16 code units."""
+    return name.encode("utf-16-be", "surrogatepass")
+
+
+def _refusal(body: Any) -> Any:
+    topic = messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+    code = int(ErrorCode.INVALID_REQUEST)
+    return messages.DescribeTopicPartitionsResponse(
+        topics=[topic(error_code=code, name=entry.name) for entry in body.topics]
+    )
+
+
+class _Page:
+    """One response in the making; what comes after it is full only sets the cursor.
+
+    Rule: P-93 (KRaftMetadataCache.describeTopicResponse).
+    """
+
+    def __init__(self, context: HandlerContext, limit: int) -> None:
+        self.response = messages.DescribeTopicPartitionsResponse()
+        self._cluster = context.cluster
+        self._remaining = limit
+
+    def add(self, name: str, first_index: int) -> None:
+        """Add a topic from one of its partitions on, as far as it fits."""
+        if self.response.next_cursor is not None:
+            return
+        if self._remaining == 0:
+            self._continue_at(name, 0)
+            return
+        topic = self._cluster.topics.get(name)
+        if topic is None:
+            self.response.topics.append(_unknown(name))
+            return
+        end = min(first_index + self._remaining, topic.partition_count)
+        indexes = range(first_index, end)
+        self.response.topics.append(_describe(topic, indexes, self._cluster.node_id))
+        self._remaining -= len(indexes)
+        if end < topic.partition_count:
+            self._continue_at(name, end)
+
+    def _continue_at(self, name: str, index: int) -> None:
+        self.response.next_cursor = messages.DescribeTopicPartitionsResponse.Cursor(
+            topic_name=name, partition_index=index
+        )
+
+
+def _unknown(name: str) -> Any:
+    error = (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if is_legal_topic_name(name)
+        else ErrorCode.INVALID_TOPIC_EXCEPTION
+    )
+    return messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic(
+        error_code=int(error),
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _describe(topic: Topic, indexes: Iterable[int], node_id: int) -> Any:
+    types = messages.DescribeTopicPartitionsResponse
+    replicas = [node_id]
+    return types.DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+        partitions=[
+            types.DescribeTopicPartitionsResponsePartition(
+                partition_index=index,
+                leader_id=node_id,
+                leader_epoch=topic.leader_epochs[index],
+                replica_nodes=replicas,
+                isr_nodes=replicas,
+            )
+            for index in indexes
+        ],
+    )
