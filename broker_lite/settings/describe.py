@@ -58,7 +58,7 @@ def describe_topic(
     return [
         _topic_entry(settings, TOPIC_SETTINGS[name], overrides.get(name))
         for name in _wanted(TOPIC_SETTINGS, names)
-        if not TOPIC_SETTINGS[name].internal
+        if not TOPIC_SETTINGS[name].internal or name in overrides
     ]
 
 

@@ -1,0 +1,36 @@
+# make serve   start a broker; ARGS="--port 9093 ..." are its arguments
+# make test    run every test; ARGS="-k name ..." are pytest's arguments
+#
+# Both set up .venv first: Python 3.11+ with its venv module is all they need. A C compiler makes
+# the record scan fast; without one the plain Python form is used.
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml setup.py broker_lite/record/scan.py broker_lite/record/scan.pxd
+
+.PHONY: serve test
+.DELETE_ON_ERROR:
+
+serve: $(VENV)/installed
+	@exec $(BIN)/broker-lite serve $(ARGS)
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest $(ARGS)
+
+# a virtual environment that works; one that was begun and not finished is made anew
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "broker-lite: Python 3.11 or newer is needed: apt install python3 (or PYTHON=...)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "broker-lite: $(PYTHON) lacks its venv module: apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+
+$(VENV)/installed: $(SOURCES) | $(BIN)/pip
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/installed-test: $(SOURCES) | $(BIN)/pip
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	@touch $@ $(VENV)/installed

@@ -1,0 +1,199 @@
+"""The command line: `broker-lite serve`, `broker-lite config`, `broker-lite --version`.
+
+What a person did wrong is one line on standard error and exit code 2. The server is imported only
+when it is started, so that everything else answers at once.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import FrameType
+from typing import Final, NoReturn
+
+from broker_lite import __version__, logs
+from broker_lite.errors import SettingsError
+from broker_lite.settings import Settings, load_settings, parse_assignment, parse_listeners
+from broker_lite.settings.table import FORMATS
+
+_USAGE_ERROR: Final = 2
+_IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
+_START_TIME_FIELD: Final = 19  # of /proc/self/stat, counted after the name in brackets
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]
+        """End with the message."""
+        raise SettingsError(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        options = _parser().parse_args(arguments)
+        if options.version:
+            print(f"broker-lite {__version__} (scan: {scan_form()})")  # noqa: T201
+            return 0
+        if options.command == "config":
+            return _config(options)
+        if options.command == "serve":
+            return _serve(options)
+        raise SettingsError("say what to do: serve, config or --version; --help tells more")
+    except SettingsError as error:
+        text = " ".join(str(error).split())
+        print(f"broker-lite: {text}", file=sys.stderr)  # noqa: T201
+        return _USAGE_ERROR
+    except BrokenPipeError:
+        # who read our output has gone; nothing more can be said, not even by the interpreter's exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def scan_form() -> str:
+    """Which form of the record scan is in use: native or python."""
+    from broker_lite.record import scan
+
+    return "python" if str(scan.__file__).endswith(".py") else "native"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="broker-lite", description="A Kafka-compatible broker for tests and load tests."
+    )
+    parser.add_argument("--version", action="store_true", help="print version and form of the scan")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    serve = commands.add_parser("serve", help="start a broker")
+    _add_sources(serve)
+    serve.add_argument("--host", help="address to listen on, 0.0.0.0 for all [127.0.0.1]")
+    serve.add_argument("--port", type=_port, help="port to listen on, 0 for a free one [9092]")
+    serve.add_argument("--data-dir", type=Path, help="where the data is [a temporary directory]")
+    serve.add_argument("--node-id", help="number of this node [1]")
+    serve.add_argument("--log-level", help=f"one of {', '.join(logs.LEVELS)} [info]")
+    serve.add_argument("--log-format", help=f"one of {', '.join(logs.FORMATS)} [text]")
+    config = commands.add_parser("config", help="print every setting")
+    _add_sources(config)
+    config.add_argument("--format", choices=list(FORMATS), default="table", help="[table]")
+    return parser
+
+
+def _add_sources(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="settings: a *.toml, or a server.properties"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="one setting; repeatable"
+    )
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:6]) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text} is not a port, 0 to 65535")
+    return int(text)
+
+
+def _config(options: argparse.Namespace) -> int:
+    warnings: list[str] = []
+    settings = _load(options, {}, warnings)
+    for line in FORMATS[options.format](settings):
+        print(line)  # noqa: T201
+    for warning in warnings:
+        print(f"broker-lite: {warning}", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+def _load(
+    options: argparse.Namespace, flags: Mapping[str, tuple[str, str]], warnings: list[str]
+) -> Settings:
+    assignments = [parse_assignment(text) for text in options.set]
+    return load_settings(options.config, os.environ, assignments, flags=flags, warnings=warnings)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    flags: dict[str, tuple[str, str]] = {}
+    for name, text, flag in (
+        ("node.id", options.node_id, "--node-id"),
+        ("broker.lite.log.level", options.log_level, "--log-level"),
+        ("broker.lite.log.format", options.log_format, "--log-format"),
+        ("log.dirs", options.data_dir and str(options.data_dir), "--data-dir"),
+    ):
+        if text is not None:
+            flags[name] = (text, flag)
+    warnings: list[str] = []
+    settings = _load(options, flags, warnings)
+    if options.host is not None or options.port is not None:
+        flags["listeners"] = (_listeners(settings, options.host, options.port), "--host, --port")
+    directories = settings.log_dirs or settings.log_dir
+    signal.signal(signal.SIGTERM, _end)  # until the server has its own, so that nothing is left
+    with _data_directory(directories) as directory:
+        flags["log.dirs"] = (directory, "--data-dir")
+        settings = _load(options, flags, [])
+        logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
+        return _run(settings, Path(directory), not directories, warnings)
+
+
+def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(0)
+
+
+def _listeners(settings: Settings, host: str | None, port: int | None) -> str:
+    """The text of `listeners` in which the first one that is opened has another address."""
+    first = parse_listeners(settings)[0]
+    new_host = first.host if host is None else host
+    if ":" in new_host:
+        new_host = f"[{new_host}]"
+    entries: Sequence[str] = settings.listeners
+    address = f"{first.name}://{new_host}:{first.port if port is None else port}"
+    return ",".join(
+        address if entry.upper().startswith(f"{first.name}://") else entry for entry in entries
+    )
+
+
+def _data_directory(directories: Sequence[str] | None) -> AbstractContextManager[str]:
+    """The directory that is configured, else a temporary one for as long as the context lasts."""
+    if directories:
+        return nullcontext(directories[0])
+    from tempfile import TemporaryDirectory
+
+    return TemporaryDirectory(prefix="broker-lite-", ignore_cleanup_errors=True)
+
+
+def _run(settings: Settings, data_dir: Path, is_temporary: bool, warnings: Sequence[str]) -> int:
+    import logging
+
+    logger = logging.getLogger("broker_lite.cli")
+    for warning in warnings:
+        logger.warning("%s", warning)
+    if is_temporary:
+        logger.warning("data directory is temporary, it is removed at exit path=%s", data_dir)
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"data directory {data_dir}: {error.strerror}") from error
+    from broker_lite.server.run import serve
+
+    return serve(settings, data_dir=data_dir, ready=_tell_ready)
+
+
+def _tell_ready(address: str) -> None:
+    elapsed_ms = round((time.clock_gettime(time.CLOCK_BOOTTIME) - _started_s()) * 1000)
+    print(  # noqa: T201
+        f"broker-lite {__version__} ready on {address} in {elapsed_ms} ms", flush=True
+    )
+
+
+def _started_s() -> float:
+    """When this process began, on the clock that counts from the machine's start.
+
+    Without /proc, when this module was imported.
+    """
+    try:
+        fields = Path("/proc/self/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        return _IMPORTED_S
+    return int(fields[_START_TIME_FIELD]) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,24 @@
+"""Programs that some tests need and that a machine may lack.
+
+A test that lacks one is skipped on a user's machine, with one loud line at the end of the run, and
+fails when CI is set: there, nothing may be left out unseen.
+"""
+
+import os
+import shutil
+
+import pytest
+
+MISSING = "toolchain missing: "
+"""How the reason of such a skip begins; tests/conftest.py looks for it."""
+
+
+def require(*programs: str) -> None:
+    """Go on only if all programs are found on PATH."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if not missing:
+        return
+    reason = MISSING + ", ".join(missing)
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason} (CI is set, so nothing is skipped)", pytrace=False)
+    pytest.skip(reason)
