@@ -31,6 +31,7 @@ from broker_lite.log.checkpoints import parse_uuid
 from broker_lite.log.files import FileCache
 from broker_lite.log.log import Log
 from broker_lite.log.manager import LogManager
+from broker_lite.log.validated import ValidationConfig
 from broker_lite.settings import Settings, TopicConfig, validate_topic_configs
 
 PRODUCER_ID_BLOCK: Final = 1000
@@ -220,6 +221,10 @@ class Cluster:
         if topic is None:
             raise UnknownTopicOrPartition
         return self._logs.configs.of(topic)
+
+    def validation_config(self, topic: Topic) -> ValidationConfig:
+        """What the validator has to know of a topic; the same object until that changes."""
+        return self._logs.configs.validation_config(topic)
 
     def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
         """The configs set on a resource, by its type code and name."""

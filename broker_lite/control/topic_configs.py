@@ -1,10 +1,21 @@
 """The effective settings of topics, kept so that a produce or fetch finds them at once."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from broker_lite.control.topic import Topic
 from broker_lite.log.config import LogConfig
+from broker_lite.log.validated import ValidationConfig
 from broker_lite.settings import Settings, TopicConfig, topic_config
+
+_CODECS: Final[Mapping[str, int | None]] = {
+    "producer": None,
+    "uncompressed": 0,
+    "gzip": 1,
+    "snappy": 2,
+    "lz4": 3,
+    "zstd": 4,
+}
 
 
 class TopicConfigs:
@@ -17,6 +28,7 @@ class TopicConfigs:
         self._settings = settings
         self._default = topic_config(settings)
         self._by_name: dict[str, tuple[Mapping[str, str], TopicConfig]] = {}
+        self._validation: dict[str, tuple[Mapping[str, str], ValidationConfig]] = {}
 
     def of(self, topic: Topic) -> TopicConfig:
         """The effective settings of a topic; the same object until they change."""
@@ -28,6 +40,30 @@ class TopicConfigs:
             config = topic_config(self._settings, topic.overrides)
             self._by_name[topic.name] = topic.overrides, config
         return config
+
+    def validation_config(self, topic: Topic) -> ValidationConfig:
+        """What the validator has to know of a topic; the same object until that changes."""
+        found = self._validation.get(topic.name)
+        if found is not None and found[0] is topic.overrides:
+            return found[1]
+        config = self.of(topic)
+        levels = {
+            "gzip": config.compression_gzip_level,
+            "lz4": config.compression_lz4_level,
+            "zstd": config.compression_zstd_level,
+        }
+        made = ValidationConfig(
+            topic=topic.name,
+            max_message_bytes=config.max_message_bytes,
+            codec=_CODECS[config.compression_type],
+            compression_level=levels.get(config.compression_type),
+            is_append_time=config.is_log_append_time,
+            before_max_ms=config.message_timestamp_before_max_ms,
+            after_max_ms=config.message_timestamp_after_max_ms,
+            is_compacted=config.compacts,
+        )
+        self._validation[topic.name] = topic.overrides, made
+        return made
 
     def log_config(self, topic: Topic) -> LogConfig:
         """What the logs of a topic have to know of its settings."""
@@ -49,3 +85,4 @@ class TopicConfigs:
     def forget(self, topic_name: str) -> None:
         """Drop what is kept of a topic that is gone."""
         self._by_name.pop(topic_name, None)
+        self._validation.pop(topic_name, None)
