@@ -198,8 +198,8 @@ def by_api(api_key: int) -> tuple[MessageType, MessageType]:
         KeyError: there is no such API.
     """
     return (
-        message(catalog_by_api("request")[api_key]),
-        message(catalog_by_api("response")[api_key]),
+        message(catalog_by_api("protocol", "request")[api_key]),
+        message(catalog_by_api("protocol", "response")[api_key]),
     )
 
 
@@ -209,7 +209,7 @@ def metadata_record(api_key: int) -> MessageType:
     Raises:
         KeyError: there is no such record.
     """
-    return message(catalog_by_api("metadata")[api_key])
+    return message(catalog_by_api("metadata", "metadata")[api_key])
 
 
 def coordinator_record(api_key: int, *, is_key: bool = False) -> MessageType:
@@ -218,4 +218,5 @@ def coordinator_record(api_key: int, *, is_key: bool = False) -> MessageType:
     Raises:
         KeyError: there is no such record.
     """
-    return message(catalog_by_api("coordinator-key" if is_key else "coordinator-value")[api_key])
+    message_type = "coordinator-key" if is_key else "coordinator-value"
+    return message(catalog_by_api("group-coordinator", message_type)[api_key])

@@ -95,6 +95,7 @@ class MessageEntry:
     name: str
     api_key: int | None
     type: str  # request, response, header, metadata, coordinator-key, coordinator-value, data
+    file: str
     line: str
 
 
@@ -116,12 +117,12 @@ def removed_catalog() -> Mapping[str, MessageEntry]:
 
 
 @cache
-def catalog_by_api(message_type: str) -> Mapping[int, str]:
-    """Return the names of all messages of one type (request, response, metadata ...) by key."""
+def catalog_by_api(file: str, message_type: str) -> Mapping[int, str]:
+    """Return the names of all messages of one file and type by key (the files share numbers)."""
     return {
         entry.api_key: entry.name
         for entry in catalog().values()
-        if entry.type == message_type and entry.api_key is not None
+        if (entry.file, entry.type) == (file, message_type) and entry.api_key is not None
     }
 
 
@@ -135,6 +136,7 @@ def _entries(file: str) -> Iterator[MessageEntry]:
                 name=name,
                 api_key=None if api_key is None else int(api_key),
                 type=message_type,
+                file=file,
                 line=line,
             )
 

@@ -1,0 +1,168 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.wire import DecodeError, EncodeError, messages, schema
+from tests.wire.samples import message_versions, samples
+
+# the lowest versions that P-60 serves and Kafka 4 does not have
+SERVED_MIN = {"ListOffsets": 0, "DescribeConfigs": 0, "Produce": 2, "Fetch": 2, "CreateTopics": 0}
+
+
+def test_by_api_p60() -> None:
+    assert messages.by_api(3) == (messages.MetadataRequest, messages.MetadataResponse)
+    with pytest.raises(KeyError):
+        messages.by_api(999)
+
+
+def test_records_by_type() -> None:
+    assert messages.metadata_record(2) is messages.TopicRecord
+    assert messages.coordinator_record(1, is_key=True) is messages.OffsetCommitKey
+    assert messages.coordinator_record(1) is messages.OffsetCommitValue
+    assert messages.QuorumStateData.name == "QuorumStateData"
+    assert messages.TransactionLogKey.api_key == 0
+
+
+def test_facts_of_a_message_p60() -> None:
+    request = messages.MetadataRequest
+    assert (request.name, request.api_key) == ("MetadataRequest", 3)
+    assert (request.min_version, request.max_version, request.flexible_from) == (0, 13, 9)
+    assert repr(request) == "<MessageType MetadataRequest>"
+    assert messages.SaslHandshakeRequest.flexible_from is None  # P-44
+    assert messages.OffsetDeleteRequest.flexible_from is None  # P-44
+    assert messages.LeaderAndIsrRequest.max_version < messages.LeaderAndIsrRequest.min_version
+
+
+@pytest.mark.parametrize("name", ["NoSuchMessage", "__path__", "_private"])
+def test_unknown_message(name: str) -> None:
+    with pytest.raises(AttributeError):
+        getattr(messages, name)
+
+
+@pytest.mark.parametrize("name", ["NoSuchStruct", "nonsense"])
+def test_unknown_struct(name: str) -> None:
+    with pytest.raises(AttributeError):
+        getattr(messages.MetadataRequest, name)
+
+
+@pytest.mark.parametrize("version", [-1, 14, 99])
+def test_version_without_layout_p10(version: int) -> None:
+    with pytest.raises(DecodeError, match="no version"):
+        messages.MetadataRequest.decode(b"", version)
+    with pytest.raises(EncodeError, match="no version"):
+        messages.MetadataRequest.encode(messages.MetadataRequest(), version)
+
+
+@pytest.mark.parametrize("api", SERVED_MIN)
+def test_versions_that_kafka_4_dropped_p171(api: str) -> None:
+    for name in (f"{api}Request", f"{api}Response"):
+        message = messages.message(name)
+        assert message.min_version <= SERVED_MIN[api]
+        value = message()
+        assert message.decode(message.encode(value, SERVED_MIN[api]), SERVED_MIN[api])[0] == value
+
+
+def test_list_offsets_v0_p171() -> None:
+    request = messages.ListOffsetsRequest
+    partition = request.ListOffsetsPartition(partition_index=3, timestamp=-1, max_num_offsets=7)
+    value = request(
+        replica_id=-1, topics=[request.ListOffsetsTopic(name="t", partitions=[partition])]
+    )
+    body = request.encode(value, 0)
+    assert body.hex() == "ffffffff" "00000001" "000174" "00000001" + (
+        "00000003" "ffffffffffffffff" "00000007"
+    )
+    assert request.decode(body, 0) == (value, len(body))
+    with pytest.raises(EncodeError, match="MaxNumOffsets"):
+        request.encode(value, 1)
+    response = messages.ListOffsetsResponse
+    answer = response.ListOffsetsPartitionResponse(partition_index=3, old_style_offsets=[5, 0])
+    topic = response.ListOffsetsTopicResponse(name="t", partitions=[answer])
+    assert response.encode(response(topics=[topic]), 0).hex() == (
+        "00000001" "000174" "00000001" "00000003" "0000" "00000002"
+        "0000000000000005" "0000000000000000"
+    )
+
+
+def test_describe_configs_v0_p171() -> None:
+    response = messages.DescribeConfigsResponse
+    config = response.DescribeConfigsResourceResult(name="k", value=None, is_default=True)
+    result = response.DescribeConfigsResult(
+        error_message=None, resource_type=2, resource_name="t", configs=[config]
+    )
+    body = response.encode(response(results=[result]), 0)
+    assert body.hex() == (
+        "00000000" "00000001" "0000" "ffff" "02" "000174" "00000001" "00016b" "ffff" "00" "01" "00"
+    )
+
+
+def test_api_versions_unsupported_version_p45() -> None:
+    response = messages.ApiVersionsResponse
+    value = response(
+        error_code=35, api_keys=[response.ApiVersion(api_key=18, min_version=0, max_version=5)]
+    )
+    assert response.encode(value, 0).hex() == "00230000000100120000" "0005"
+
+
+def test_every_version_round_trips_p20_to_p33() -> None:
+    for message, version, value in samples(seed=1):
+        body = message.encode(value, version)
+        decoded, end = message.decode(b"\xff" + body + b"trailing", version, 1)
+        assert end == len(body) + 1, (message, version)  # P-09
+        assert decoded == value, (message, version)
+        assert message.decode(memoryview(body), version) == (value, len(body))
+        assert message.encode(decoded, version) == body
+
+
+def test_all_versions_are_known() -> None:
+    versions = message_versions()
+    assert len(versions) > 800
+    assert len({name for name, _ in versions}) > 250
+
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "wire_records.jsonl"
+
+
+def load_vectors() -> list[dict[str, Any]]:
+    origin, *vectors = map(json.loads, VECTORS.read_text("ascii").splitlines())
+    assert "Apache Kafka" in origin["origin"]
+    return vectors
+
+
+@pytest.mark.parametrize("number", range(len(load_vectors())))
+def test_records_as_kafka_writes_them(number: int) -> None:
+    """Golden bytes of Kafka itself for what kio does not know: metadata, coordinators, raft."""
+    vector = load_vectors()[number]
+    message = messages.message(vector["name"])
+    body = bytes.fromhex(vector["hex"])
+    value, end = message.decode(body, vector["version"])
+    assert end == len(body)
+    assert message.encode(value, vector["version"]) == body
+    assert json_form(message, vector["version"], message.name, value) == vector["value"]
+
+
+def json_form(message: messages.MessageType, version: int, struct: str, value: Any) -> Any:
+    """The value as Kafka's JsonConverter writes it."""
+    from base64 import b64encode, urlsafe_b64encode
+
+    layout = message.layout(version)
+    assert layout is not None
+
+    def element(field: schema.Field, item: Any) -> Any:
+        if field.is_struct:
+            return json_form(message, version, field.element_type, item)
+        if field.element_type == "uuid":
+            return urlsafe_b64encode(item).decode().rstrip("=")
+        return b64encode(item).decode() if isinstance(item, bytes | memoryview) else item
+
+    form = {}
+    for field in (*layout.plain_fields(struct), *layout.tagged_fields(struct)):
+        item = getattr(value, field.attribute)
+        if field.is_array and item is not None:
+            item = [element(field, each) for each in item]
+        elif item is not None:
+            item = element(field, item)
+        form[field.name[0].lower() + field.name[1:]] = item
+    return form

@@ -1,0 +1,97 @@
+import pytest
+
+from broker_lite.wire import primitives
+from broker_lite.wire.primitives import DecodeError, EncodeError
+
+UVARINTS = [
+    (0, "00"),
+    (1, "01"),
+    (127, "7f"),
+    (128, "8001"),
+    (300, "ac02"),
+    (16383, "ff7f"),
+    (16384, "808001"),
+    (2097151, "ffff7f"),
+    (2097152, "80808001"),
+    (268435455, "ffffff7f"),
+    (268435456, "8080808001"),
+    (2147483647, "ffffffff07"),
+]
+
+
+@pytest.mark.parametrize(("value", "encoded"), UVARINTS, ids=lambda each: f"P-22 TV-93 {each}")
+def test_uvarint(value: int, encoded: str) -> None:
+    data = bytes.fromhex(encoded)
+    assert primitives.encode_uvarint(value) == data
+    assert primitives.read_uvarint(data, 0) == (value, len(data))
+    assert primitives.read_uvarint(memoryview(b"\xff" + data + b"\xff"), 1) == (
+        value,
+        len(data) + 1,
+    )
+    for length in range(len(data)):
+        with pytest.raises(IndexError):
+            primitives.read_uvarint(data[:length], 0)
+
+
+@pytest.mark.parametrize(
+    ("encoded", "value"),
+    [
+        pytest.param("8000", 0, id="P-22 not the shortest form"),
+        pytest.param("8080808000", 0, id="P-22 five bytes for 0"),
+        pytest.param("ffffffff0f", -1, id="P-22 32 bits are signed, as in Kafka"),
+        pytest.param("8080808008", -(1 << 31), id="P-22 bit 31"),
+        pytest.param("8080808070", 0, id="P-22 bits above 31 are lost"),
+    ],
+)
+def test_odd_uvarint(encoded: str, value: int) -> None:
+    data = bytes.fromhex(encoded)
+    assert primitives.read_uvarint(data, 0) == (value, len(data))
+
+
+def test_uvarint_of_six_bytes_p22_p08() -> None:
+    with pytest.raises(DecodeError, match="longer than 5 bytes"):
+        primitives.read_uvarint(bytes.fromhex("808080808000"), 0)
+
+
+@pytest.mark.parametrize("value", [-1, -(1 << 31), 1 << 32])
+def test_encode_uvarint_out_of_range_p22(value: int) -> None:
+    with pytest.raises(EncodeError):
+        primitives.encode_uvarint(value)
+
+
+def test_encode_uvarint_of_32_bits_p22() -> None:
+    assert primitives.encode_uvarint((1 << 32) - 1).hex() == "ffffffff0f"
+
+
+def test_read_tags_p30() -> None:
+    data = bytes.fromhex("ff 05 02 abcd 00 00 05 01 ee ff")
+    tags = [(5, b"\xab\xcd"), (0, b""), (5, b"\xee")]
+    assert primitives.read_tags(data, 1, 3) == (tags, 10)
+    assert primitives.read_tags(memoryview(data), 1, 3) == (tags, 10)
+    assert primitives.read_tags(data, 3, 0) == (None, 3)
+    assert primitives.read_tags(data, 3, -1) == (None, 3)  # a count of 2^31 or more, as in Kafka
+
+
+@pytest.mark.parametrize("size", ["03", "ffffffff07", "ffffffff0f"])
+def test_tag_size_past_the_end_p34(size: str) -> None:
+    with pytest.raises(DecodeError, match="tag 7"):
+        primitives.read_tag(bytes.fromhex(f"07{size}abcd"), 0)
+
+
+def test_encode_tags_in_order_p29() -> None:
+    encoded = primitives.encode_tags([(3, b"c"), (1, b"a")], [(2, b""), (300, b"z" * 200)])
+    assert encoded.hex() == "04" + "010161" + "0200" + "030163" + "ac02c801" + "7a" * 200
+    assert primitives.encode_tags(None, None) == b"\0"
+
+
+def test_encode_tags_twice_p29() -> None:
+    with pytest.raises(EncodeError, match="tag 1 occurs twice"):
+        primitives.encode_tags([(1, b"a")], [(1, b"b")])
+
+
+def test_short_arrays_p27() -> None:
+    unpack = primitives.array_unpackers("h")
+    pack = primitives.array_packers("B", "h")
+    assert len(unpack) == len(pack) == primitives.ARRAY_SHORT_MAX
+    assert pack[2](3, 1, -1) == b"\x03\x00\x01\xff\xff"
+    assert unpack[2](b"\x00\x01\xff\xff", 0) == (1, -1)
