@@ -353,7 +353,7 @@ class ProducerStateManager:
             batch.producer_id,
             batch.producer_epoch,
             marker,
-            offset=batch.last_offset,
+            offset=batch.base_offset,
             timestamp_ms=batch.max_timestamp,
         )
 
