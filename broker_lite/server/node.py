@@ -4,8 +4,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 import anyio
@@ -15,6 +14,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.connection import Connection
 from broker_lite.server.connection import ClientConnection
+from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, accept_forever, bind
 
 logger = logging.getLogger("broker_lite.server")
@@ -23,25 +23,6 @@ logger = logging.getLogger("broker_lite.server")
 _GRACE_S: Final = 0.3
 _SWEEP_INTERVAL_MS_MIN: Final = 20
 _SWEEP_INTERVAL_MS_MAX: Final = 5_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What a node allows its clients.
-
-    Rule: P-02, P-11, P-12.
-    """
-
-    request_bytes_max: int = 104_857_600
-    connections_max: int = 2**31 - 1
-    connections_per_ip_max: int = 2**31 - 1
-    # Below 1 they are never closed.
-    connections_max_idle_ms: int = 600_000
-    listen_backlog: int = 512
-    # 0 leaves the system's choice. A send buffer of 1 MiB halves the cost of large fetches against
-    # Linux's default; nothing is allocated before bytes are queued in it.
-    send_buffer_bytes: int = 1 << 20
-    receive_buffer_bytes: int = 0
 
 
 class ContextFactory(Protocol):
@@ -65,7 +46,7 @@ class Node:
         *,
         apis: Mapping[int, Api],
         make_context: ContextFactory,
-        limits: Limits,
+        get_limits: Callable[[], Limits],
         clock: Clock,
     ) -> None:
         """Open nothing yet.
@@ -73,18 +54,20 @@ class Node:
         Args:
             apis: the table, for the header version of each request; also of what is not offered.
             make_context: called once per accepted connection.
-            limits: for all listeners together.
+            get_limits: the limits of now; asked for each new connection.
             clock: measures idle time.
         """
         self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
         self._make_context = make_context
-        self._limits = limits
+        self._get_limits = get_limits
         self._clock = clock
         self._listeners: list[tuple[socket.socket, ListenerInfo]] = []
         self._connections: set[ClientConnection] = set()
         self._connections_per_ip: Counter[str] = Counter()
         self._group: TaskGroup | None = None
+        self._second: tuple[int, int] = (0, 0)
         self._stop_wanted = anyio.Event()
+        self.ended = anyio.Event()
         self._all_gone = anyio.Event()
 
     @property
@@ -92,7 +75,7 @@ class Node:
         """How many clients are connected."""
         return len(self._connections)
 
-    def bind(self, addresses: Sequence[ListenerAddress]) -> list[tuple[str, int]]:
+    def bind(self, addresses: Sequence[ListenerAddress], *, backlog: int) -> list[tuple[str, int]]:
         """Open all listening sockets; clients may connect from now on, and wait for run().
 
         Returns:
@@ -103,7 +86,7 @@ class Node:
         """
         try:
             for address in addresses:
-                sock = bind(address, backlog=self._limits.listen_backlog)
+                sock = bind(address, backlog=backlog)
                 self._listeners.append((sock, address.info))
         except BaseException:
             self._close_listeners()
@@ -134,6 +117,7 @@ class Node:
         finally:
             self._group = None
             self._close_listeners()
+            self.ended.set()
 
     async def _finish_connections(self) -> None:
         for connection in self._connections:
@@ -152,37 +136,35 @@ class Node:
 
         Rule: P-12.
         """
-        ip = address[0]
-        if (
-            self._group is None
-            or len(self._connections) >= self._limits.connections_max
-            or self._connections_per_ip[ip] >= self._limits.connections_per_ip_max
-        ):
+        limits = self._get_limits()
+        if self._group is None or self._is_one_too_many(address[0], limits):
             logger.info("refusing %s: too many connections", address)
             sock.close()
             return
         try:
-            self._configure(sock)
+            _configure(sock, limits)
             context = self._make_context(
                 listener=info, local_address=sock.getsockname()[:2], client_address=address
             )
         except OSError:
             sock.close()
             return
-        framing = Connection(self._limits.request_bytes_max, self._flexible_from)
+        framing = Connection(limits.request_bytes_max, self._flexible_from)
         connection = ClientConnection(sock, framing, context, asyncio.get_running_loop())
         self._connections.add(connection)
-        self._connections_per_ip[ip] += 1
+        self._connections_per_ip[address[0]] += 1
         self._group.start_soon(self._run_connection, connection)
 
-    def _configure(self, sock: socket.socket) -> None:
-        limits = self._limits
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if limits.send_buffer_bytes > 0:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
-        if limits.receive_buffer_bytes > 0:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.receive_buffer_bytes)
+    def _is_one_too_many(self, ip: str, limits: Limits) -> bool:
+        second, count = self._second
+        this_second = self._clock.monotonic_ms() // 1000
+        count = count + 1 if second == this_second else 1
+        self._second = (this_second, count)
+        return (
+            len(self._connections) >= limits.connections_max
+            or self._connections_per_ip[ip] >= limits.connections_max_of(ip)
+            or count > limits.connections_per_second_max
+        )
 
     async def _run_connection(self, connection: ClientConnection) -> None:
         try:
@@ -204,7 +186,7 @@ class Node:
 
         Rule: P-11.
         """
-        idle_ms_max = self._limits.connections_max_idle_ms
+        idle_ms_max = self._get_limits().connections_max_idle_ms
         interval_ms = max(_SWEEP_INTERVAL_MS_MIN, min(_SWEEP_INTERVAL_MS_MAX, idle_ms_max // 4))
         seen: dict[ClientConnection, tuple[int, int]] = {}
         while True:
@@ -221,3 +203,12 @@ class Node:
                 if 0 < idle_ms_max <= now_ms - since_ms:
                     logger.info("closing %s: idle", connection.client_ip)
                     connection.stop()
+
+
+def _configure(sock: socket.socket, limits: Limits) -> None:
+    sock.setblocking(False)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if limits.send_buffer_bytes > 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
+    if limits.receive_buffer_bytes > 0:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.receive_buffer_bytes)

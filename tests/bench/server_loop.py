@@ -28,8 +28,9 @@ from broker_lite.control.clock import Clock
 from broker_lite.handler.context import HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE, Api
 from broker_lite.log.files import FileSlice
+from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress
-from broker_lite.server.node import Limits, Node
+from broker_lite.server.node import Node
 
 REQUEST = struct.pack(">ihhih6s", 16, 0, 0, 1, 6, b"client")
 ANSWER = bytes(26)
@@ -67,8 +68,8 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
         )
 
     async def main() -> None:
-        node = Node(apis=apis, make_context=make_context, limits=Limits(), clock=Clock())
-        [(_, port)] = node.bind([ListenerAddress(ListenerInfo("BENCH"), "127.0.0.1", 0)])
+        node = Node(apis=apis, make_context=make_context, get_limits=Limits, clock=Clock())
+        [(_, port)] = node.bind([ListenerAddress(ListenerInfo("BENCH"), "127.0.0.1", 0)], backlog=5)
         print(port, file=port_out, flush=True)
         await node.run()
 

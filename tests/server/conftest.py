@@ -21,8 +21,9 @@ from broker_lite.handler.context import (
     Request,
 )
 from broker_lite.handler.table import NEVER_FLEXIBLE
+from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress
-from broker_lite.server.node import Limits, Node
+from broker_lite.server.node import Node
 
 ECHO, SILENT, PARKED, BROKEN, CLOSING, API_VERSIONS = 0, 1, 2, 4, 5, 18
 
@@ -181,9 +182,15 @@ def serve() -> Serve:
                 **addresses,
             )
 
-        node = Node(apis=apis, make_context=make_context, limits=limits or Limits(), clock=Clock())
+        node = Node(
+            apis=apis,
+            make_context=make_context,
+            get_limits=lambda: limits or Limits(),
+            clock=Clock(),
+        )
         addresses = node.bind(
-            [ListenerAddress(ListenerInfo(name), "127.0.0.1", 0) for name in listeners]
+            [ListenerAddress(ListenerInfo(name), "127.0.0.1", 0) for name in listeners],
+            backlog=100,
         )
         served = Served(node, addresses, parking)
 

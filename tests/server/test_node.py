@@ -12,8 +12,8 @@ import pytest
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Request
+from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, bind
-from broker_lite.server.node import Limits
 from tests.server.conftest import ECHO, PARKED, SILENT, Serve, request_frame
 
 pytestmark = pytest.mark.anyio
@@ -73,6 +73,11 @@ async def test_p_12_max_connections_per_ip(serve: Serve) -> None:
         again = await served.connect()
         await again.send(request_frame(ECHO, b"in"))
         assert await again.answer() == (1, b"in")
+
+
+async def test_p_12_connection_rate(serve: Serve) -> None:
+    async with serve(limits=Limits(connections_per_second_max=0)) as served:
+        assert await (await served.connect()).is_closed()
 
 
 async def test_p_11_idle_connections_are_closed(serve: Serve) -> None:

@@ -1,0 +1,100 @@
+"""What a node allows its clients."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from broker_lite.errors import SettingsError
+from broker_lite.settings import Settings
+
+logger = logging.getLogger("broker_lite.server")
+
+NO_LIMIT: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a node allows its clients; all of it is read when a connection is accepted.
+
+    Args:
+        request_bytes_max: the largest size that a frame may announce.
+        connections_max: at one time, over all listeners.
+        connections_per_ip_max: at one time, from one address.
+        connections_per_ip_overrides: the same for some addresses.
+        connections_per_second_max: new ones.
+        connections_max_idle_ms: below 1 they are never closed.
+        send_buffer_bytes: below 1 it is the system's choice. 1 MiB halves the cost of large fetches
+            against Linux's default, and nothing is allocated before bytes are queued in it.
+        receive_buffer_bytes: below 1 it is the system's choice, which grows with need.
+
+    Rule: P-02, P-11, P-12.
+    """
+
+    request_bytes_max: int = 104_857_600
+    connections_max: int = NO_LIMIT
+    connections_per_ip_max: int = NO_LIMIT
+    connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    connections_per_second_max: int = NO_LIMIT
+    connections_max_idle_ms: int = 600_000
+    send_buffer_bytes: int = 1 << 20
+    receive_buffer_bytes: int = 0
+
+    def connections_max_of(self, ip: str) -> int:
+        """How many connections one address may have at one time."""
+        return self.connections_per_ip_overrides.get(ip, self.connections_per_ip_max)
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The limits that the settings set.
+
+    Raises:
+        SettingsError: max.connections.per.ip.overrides is not a list of ADDRESS:COUNT.
+    """
+    return Limits(
+        request_bytes_max=settings.socket_request_max_bytes,
+        connections_max=settings.max_connections,
+        connections_per_ip_max=settings.max_connections_per_ip,
+        connections_per_ip_overrides=_overrides(settings.max_connections_per_ip_overrides),
+        connections_per_second_max=settings.max_connection_creation_rate,
+        connections_max_idle_ms=settings.connections_max_idle_ms,
+        send_buffer_bytes=settings.socket_send_buffer_bytes,
+        receive_buffer_bytes=settings.socket_receive_buffer_bytes,
+    )
+
+
+class CurrentLimits:
+    """The limits that dynamic settings set now; made anew only when the settings changed."""
+
+    __slots__ = ("_get_settings", "_limits", "_settings")
+
+    def __init__(self, get_settings: Callable[[], Settings]) -> None:
+        """Read the settings for the first time.
+
+        Raises:
+            SettingsError: see limits_of().
+        """
+        self._get_settings = get_settings
+        self._settings = get_settings()
+        self._limits = limits_of(self._settings)
+
+    def __call__(self) -> Limits:
+        """The limits; the last good ones when a dynamic setting is no use."""
+        settings = self._get_settings()
+        if settings is not self._settings:
+            self._settings = settings
+            try:
+                self._limits = limits_of(settings)
+            except SettingsError as error:
+                logger.warning("keeping the limits as they are: %s", error)
+        return self._limits
+
+
+def _overrides(text: str) -> dict[str, int]:
+    overrides = {}
+    for pair in filter(None, (item.strip() for item in text.split(","))):
+        ip, _, count = pair.rpartition(":")
+        if not ip or not (count.isascii() and count.isdigit()):
+            raise SettingsError(f"max.connections.per.ip.overrides: {pair!r} is not ADDRESS:COUNT")
+        overrides[ip] = int(count)
+    return overrides

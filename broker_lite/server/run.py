@@ -1,0 +1,137 @@
+"""A broker from its start to its end, in one process with one event loop."""
+
+import contextlib
+import gc
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from broker_lite.control.changes import Endpoint
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster import Cluster
+from broker_lite.handler import emulate
+from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
+from broker_lite.handler.fetch_session import FetchSessionCache
+from broker_lite.handler.table import APIS, offered
+from broker_lite.server.limits import CurrentLimits
+from broker_lite.server.listener import ListenerAddress
+from broker_lite.server.maintenance import maintain
+from broker_lite.server.node import Node
+from broker_lite.settings import Listener, Settings, parse_listeners
+
+logger = logging.getLogger("broker_lite.server")
+
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def serve(
+    settings: Settings, *, data_dir: Path, ready: Callable[[str], None], durable: bool = True
+) -> int:
+    """Run a broker until SIGTERM or SIGINT.
+
+    Args:
+        settings: without dynamic ones, which the data directory holds.
+        data_dir: made if it does not exist.
+        ready: called with HOST:PORT of the first listener once clients are accepted.
+        durable: make everything durable at the end; not worth its time for a temporary directory.
+
+    Returns:
+        The exit code: 0.
+
+    Raises:
+        SettingsError: a setting, an address or the directory cannot be used; one line for a person.
+        KafkaStorageError: the metadata log cannot be read or written.
+
+    Rule: P-16.
+    """
+    main = partial(_serve, settings, data_dir, ready, durable)
+    return anyio.run(main, backend="asyncio", backend_options={"use_uvloop": True})
+
+
+async def _serve(
+    settings: Settings, data_dir: Path, ready: Callable[[str], None], durable: bool
+) -> int:
+    addresses = [_address(listener) for listener in parse_listeners(settings)]
+    clock = Clock()
+    cluster = Cluster.open(settings, data_dir, clock)
+    try:
+        node = _node(cluster, clock)
+        bound = node.bind(addresses, backlog=settings.socket_listen_backlog_size)
+        cluster.register([_endpoint(*pair) for pair in zip(addresses, bound, strict=True)])
+        # What the start has made stays: a full collection passes over it. Measured with the objects
+        # of 10,000 partitions: 52 ms of standing still become nothing.
+        gc.collect()
+        gc.freeze()
+        with anyio.open_signal_receiver(*_STOP_SIGNALS) as signals:
+            async with anyio.create_task_group() as group:
+                group.start_soon(node.run)
+                group.start_soon(maintain, cluster.logs, settings, clock)
+                ready(f"{addresses[0].host or bound[0][0]}:{bound[0][1]}")
+                await _first(signals)
+                node.stop()
+                await node.ended.wait()
+                group.cancel_scope.cancel()
+    finally:
+        cluster.close(sync=durable)
+    return 0
+
+
+def _node(cluster: Cluster, clock: Clock) -> Node:
+    apis = APIS
+    release = cluster.settings.emulate
+    if release != emulate.NO_RELEASE:
+        apis = offered(APIS, emulate.max_versions(release))
+    fetch_sessions = FetchSessionCache(cluster.settings.max_incremental_fetch_session_cache_slots)
+    hooks: list[Hook] = []
+
+    def make_context(
+        *,
+        listener: ListenerInfo,
+        local_address: tuple[str, int],
+        client_address: tuple[str, int],
+    ) -> HandlerContext:
+        return HandlerContext(
+            cluster=cluster,
+            clock=clock,
+            settings=cluster.settings,
+            apis=apis,
+            listener=listener,
+            local_address=local_address,
+            client_address=client_address,
+            fetch_sessions=fetch_sessions,
+            hooks=hooks,
+        )
+
+    return Node(
+        apis=apis,
+        make_context=make_context,
+        get_limits=CurrentLimits(lambda: cluster.settings),
+        clock=clock,
+    )
+
+
+def _address(listener: Listener) -> ListenerAddress:
+    info = ListenerInfo(
+        listener.name,
+        listener.security_protocol,
+        listener.advertised_host,
+        listener.advertised_port,
+    )
+    return ListenerAddress(info, listener.host, listener.port)
+
+
+def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
+    """What the metadata log tells of a listener."""
+    host = address.info.advertised_host or address.host or bound[0]
+    return Endpoint(address.info.name, host, address.info.advertised_port or bound[1])
+
+
+async def _first(signals: AsyncIterator[signal.Signals]) -> None:
+    with contextlib.suppress(StopAsyncIteration):
+        number = await anext(signals)
+        logger.info("stopping on %s", number.name)

@@ -1,0 +1,47 @@
+"""What the settings set: P-02, P-11, P-12."""
+
+import logging
+
+import pytest
+
+from broker_lite.errors import SettingsError
+from broker_lite.server.limits import CurrentLimits, Limits, limits_of
+from broker_lite.settings import Given, Settings
+
+
+def settings_with(**texts: str) -> Settings:
+    return Settings({name.replace("_", "."): Given(text, "test") for name, text in texts.items()})
+
+
+def test_the_defaults_are_those_of_the_settings() -> None:
+    limits = limits_of(Settings())
+    assert limits.request_bytes_max == Limits().request_bytes_max
+    assert limits.connections_max == Limits().connections_max
+    assert limits.connections_max_idle_ms == Limits().connections_max_idle_ms
+    assert limits.send_buffer_bytes == Limits().send_buffer_bytes
+
+
+def test_p_12_an_address_of_its_own_limit() -> None:
+    limits = limits_of(
+        settings_with(
+            max_connections_per_ip="5", max_connections_per_ip_overrides="1.2.3.4:1, ::1:2"
+        )
+    )
+    assert [limits.connections_max_of(ip) for ip in ("1.2.3.4", "::1", "::2")] == [1, 2, 5]
+
+
+@pytest.mark.parametrize("text", ["x", "1.2.3.4:", ":5", "1.2.3.4:-1"])
+def test_bad_overrides_are_one_line(text: str) -> None:
+    with pytest.raises(SettingsError, match="is not ADDRESS:COUNT"):
+        limits_of(settings_with(max_connections_per_ip_overrides=text))
+
+
+def test_dynamic_settings_are_followed(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings()
+    limits = CurrentLimits(lambda: settings)
+    assert limits() is limits()
+    settings = settings_with(max_connections="7")
+    assert limits().connections_max == 7
+    settings = settings_with(max_connections="8", max_connections_per_ip_overrides="bad")
+    assert limits().connections_max == 7
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
