@@ -7,10 +7,12 @@ the last reference to its OpenFile goes.
 
 import errno
 import os
+import resource
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
-OPEN_FILES_DEFAULT: Final = 256
+OPEN_FILES_MIN: Final = 16
+OPEN_FILES_MAX: Final = 4096
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _OPEN: Final = os.O_RDWR | os.O_CLOEXEC
 
@@ -88,10 +90,11 @@ class FileCache:
 
     __slots__ = ("_files", "open_max")
 
-    def __init__(self, open_max: int = OPEN_FILES_DEFAULT) -> None:
-        if open_max < 1:
+    def __init__(self, open_max: int | None = None) -> None:
+        """Begin empty; by default a quarter of the process's descriptors may be used."""
+        self.open_max = open_max if open_max is not None else _default_open_max()
+        if self.open_max < 1:
             raise ValueError(f"at least one file must be open, not {open_max}")
-        self.open_max = open_max
         self._files: OrderedDict[str, OpenFile] = OrderedDict()
 
     def __len__(self) -> int:
@@ -106,7 +109,7 @@ class FileCache:
         files = self._files
         file = files.get(path)
         if file is None:
-            return self._keep(path, OpenFile(path))
+            return self._keep(path, self._open(path, _OPEN))
         try:
             files.move_to_end(path)
         except KeyError:  # another thread evicted it in between; this reference keeps it open
@@ -119,7 +122,7 @@ class FileCache:
         Raises:
             OSError: the file cannot be created.
         """
-        return self._keep(path, OpenFile(path, _CREATE))
+        return self._keep(path, self._open(path, _CREATE))
 
     def discard(self, path: str) -> None:
         """Forget a file that is renamed or removed."""
@@ -131,12 +134,29 @@ class FileCache:
         for path in [path for path in list(self._files) if path.startswith(prefix)]:
             self.discard(path)
 
+    def _open(self, path: str, flags: int) -> OpenFile:
+        try:
+            return OpenFile(path, flags)
+        except OSError as error:
+            if error.errno not in {errno.EMFILE, errno.ENFILE}:
+                raise
+        # Connections took the descriptors: make do with fewer files.
+        self._files.clear()
+        return OpenFile(path, flags)
+
     def _keep(self, path: str, file: OpenFile) -> OpenFile:
         files = self._files
         files[path] = file
         while len(files) > self.open_max:
             files.popitem(last=False)
         return file
+
+
+def _default_open_max() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return OPEN_FILES_MAX
+    return min(max(soft // 4, OPEN_FILES_MIN), OPEN_FILES_MAX)
 
 
 def write_file(path: str, data: bytes) -> None:

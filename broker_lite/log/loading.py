@@ -112,7 +112,7 @@ class _Loader:
                 start_offset,
                 end_offset,
                 end_offset if first is None else min(recovery_point, end_offset),
-                max(self.snapshots, default=-1),
+                max(self.snapshots, default=0),
                 self.now_ms,
             )
         )
@@ -272,6 +272,8 @@ class _Loader:
         self.snapshots.remove(offset)
 
     def _write_snapshot(self, offset: int) -> None:
+        if offset == 0:
+            return
         write_file(segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX, self.state.to_snapshot())
         if offset not in self.snapshots:
             self.snapshots.append(offset)

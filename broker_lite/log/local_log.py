@@ -100,7 +100,8 @@ class LocalLog:
 
         Rule: V-64 (UnifiedLog.lastStableOffset).
         """
-        return self.producer_state.last_stable_offset(self.log_end_offset)
+        stable = self.producer_state.last_stable_offset(self.log_end_offset)
+        return max(stable, self.log_start_offset)
 
     @property
     def size_bytes(self) -> int:
@@ -174,9 +175,10 @@ class LocalLog:
             jitter_ms=draw_jitter_ms(self.config),
         )
         try:
-            old.close()
+            old.save()
             self.take_snapshot(base_offset)
             segment.create()
+            old.close()
         except OSError as error:
             raise KafkaStorageError from error
         if old.base_offset == base_offset:

@@ -285,5 +285,6 @@ class Log(LocalLog):
 
     def delete(self) -> None:
         """Tell whoever waits that the log is gone; the manager removes the files."""
-        self._cache.discard_directory(self.directory)
+        for segment in self.segments:
+            segment.mark_deleted()
         self._wake()

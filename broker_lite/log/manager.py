@@ -335,14 +335,13 @@ class LogManager:
         if self.metadata_log is not None:
             logs.append(self.metadata_log)
         try:
-            for log in logs:
-                log.close()
+            failed = [log for log in logs if not _put_down(log)]
             if sync:
                 # Concurrent fsyncs share the file system's journal commits.
                 with ThreadPoolExecutor(FLUSH_THREADS) as threads:
                     list(threads.map(Log.flush, logs))
             self.checkpoint()
-            if all(entry.is_clean for entry in self._partitions.values()):
+            if not failed and all(entry.is_clean for entry in self._partitions.values()):
                 leave_clean_mark(self.data_dir, broker_epoch)
         except (KafkaStorageError, OSError):
             logger.exception("stop is not clean data_dir=%s", self.data_dir)
@@ -350,3 +349,12 @@ class LogManager:
             for log in logs:
                 self._cache.discard_directory(log.directory)
             self._unlock()
+
+
+def _put_down(log: Log) -> bool:
+    try:
+        log.close()
+    except KafkaStorageError:
+        logger.exception("log not closed directory=%s", log.directory)
+        return False
+    return True

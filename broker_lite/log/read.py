@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, UnknownServerError
 from broker_lite.log.files import FileSlice
-from broker_lite.log.txn_index import AbortedTransaction
+from broker_lite.log.txn_index import AbortedTransaction, CorruptTransactionIndex
 from broker_lite.log.walk import first_batch_size
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def read_log(
         raise OffsetOutOfRange
     if max_bytes < 0:
         raise UnknownServerError
-    stable = log.producer_state.last_stable_offset(end)
+    stable = log.last_stable_offset
     limit = stable if isolation_level == READ_COMMITTED else end
     if offset < limit:
         try:
             return _read_below(log, offset, limit, max_bytes, isolation_level, min_one_batch)
-        except OSError as error:
+        except (OSError, CorruptTransactionIndex) as error:
             raise KafkaStorageError from error
     aborted: list[AbortedTransaction] | None = [] if isolation_level == READ_COMMITTED else None
     return LogRead(None, end, stable, start, aborted)

@@ -12,6 +12,7 @@ from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files import FileCache, OpenFile, sync_file
 from broker_lite.log.index import OffsetIndex, TimeIndex
 from broker_lite.log.names import (
+    DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
@@ -216,11 +217,11 @@ class LogSegment:
         timestamp, offset = self.max_timestamp_entry()
         self.time_index.append_if_newer(timestamp, offset - self.base_offset)
 
-    def close(self) -> None:
-        """Enter the closing time entry and put the indexes into their files; reads go on.
+    def save(self) -> None:
+        """Enter the closing time entry and put the indexes into their files.
 
         Raises:
-            OSError: an index could not be written; the segment can still be appended to.
+            OSError: a file could not be written; the segment can still be appended to.
 
         Rule: S-31, S-47 (LogSegment.onBecomeInactiveSegment).
         """
@@ -232,8 +233,22 @@ class LogSegment:
         self.transaction_index.save()
         self.offset_index.save()
         self.time_index.save()
+
+    def close(self) -> None:
+        """Save, and keep nothing in memory; reads go on, appends do not.
+
+        Raises:
+            OSError: as save.
+        """
+        self.save()
         self.offset_index.close()
         self.time_index.close()
+        self.recent.clear()
+
+    def mark_deleted(self) -> None:
+        """Let every later access fail: the files' names may come to belong to another topic."""
+        for file in (self, self.offset_index, self.time_index, self.transaction_index):
+            file.path += DELETED_SUFFIX
 
     def flush(self) -> None:
         """Make everything durable.
