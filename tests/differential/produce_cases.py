@@ -22,7 +22,7 @@ from tests.differential.batches import (
 )
 
 HOUR_MS: Final = 3_600_000
-TOPICS: Final[dict[str, dict[str, str]]] = {
+_CONFIGS: Final[dict[str, dict[str, str]]] = {
     "plain": {},
     "append-time": {"message.timestamp.type": "LogAppendTime"},
     "compacted": {"cleanup.policy": "compact"},
@@ -48,6 +48,8 @@ TOPICS: Final[dict[str, dict[str, str]]] = {
         "message.timestamp.before.max.ms": str(24 * HOUR_MS),
     },
 }
+# records of 1970 are among the cases: nothing may be deleted by its age
+TOPICS: Final = {name: {"retention.ms": "-1", **config} for name, config in _CONFIGS.items()}
 INTERESTING: Final = (-(2**31), -2, -1, 0, 1, 2, 5, 13, 14, 48, 49, 2**31 - 2, 2**31 - 1)
 
 

@@ -1,0 +1,203 @@
+"""What a request costs: broker-lite and Apache Kafka side by side, with one raw load client.
+
+    python -m tests.bench.cost [--scale 1.0] [--rounds 3] [--cases fetch]
+
+A warm-up, then the best of three rounds for each case and broker, the brokers taking turns. CPU is
+the broker process's user and system time. A ratio is broker-lite's figure over Kafka's; for CPU a
+small one is good, for throughput a large one. `bound` is the CPU ratio that must not be passed.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker_lite.record import scan_implementation
+from tests.bench.load_client import (
+    LoadClient,
+    Round,
+    batch_of,
+    create_topic,
+    delete_topic,
+    fetch_frame,
+    measure,
+    produce_frame,
+)
+from tests.bench.sendfile_loop import bare_sendfile_mb_per_s
+from tests.support.broker_process import BrokerProcess
+from tests.support.reference_kafka import ReferenceKafka
+
+MIB = 1 << 20
+SMALL = (1, 88)  # records and value bytes of one batch: 100 bytes of record
+MIDDLE = (150, 99)  # 16 KB
+LARGE = (1000, 1036)  # 1 MB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One row of the table; `max_bytes` 0 is a produce."""
+
+    name: str
+    batch: tuple[int, int]
+    requests: int
+    in_flight: int
+    bound: float
+    max_bytes: int = 0
+
+    @property
+    def per_gb(self) -> bool:
+        """Whether CPU is counted per GB instead of per request."""
+        return (self.max_bytes or self.batch[0] * self.batch[1]) >= 1_000_000
+
+
+CASES = (
+    Case(name="produce 100 B", batch=SMALL, requests=25_000, in_flight=1, bound=0.60),
+    Case(name="produce 16 KB", batch=MIDDLE, requests=40_000, in_flight=5, bound=0.35),
+    Case(name="produce 1 MB", batch=LARGE, requests=1_500, in_flight=3, bound=0.45),
+    Case(
+        name="fetch 16 KB", batch=MIDDLE, requests=25_000, in_flight=1, bound=0.70, max_bytes=17_000
+    ),
+    Case(name="fetch 1 MB", batch=MIDDLE, requests=4_000, in_flight=3, bound=0.75, max_bytes=MIB),
+    Case(name="fetch 8 MB", batch=MIDDLE, requests=600, in_flight=3, bound=0.70, max_bytes=8 * MIB),
+)
+STORED_BYTES = 1_000_000_000
+
+
+class Target:
+    """One running broker under load."""
+
+    def __init__(self, name: str, port: int, pid: int) -> None:
+        self.name = name
+        self.port = port
+        self.pid = pid
+        self._topics = 0
+        self._stored: dict[tuple[int, int], str] = {}
+
+    def rounds(self, case: Case, requests: int, count: int) -> Iterator[Round]:
+        """A warm-up, then `count` rounds, one at each step."""
+        frame_at, payload_bytes = self._frames(case)
+        client = LoadClient("127.0.0.1", self.port)
+        client.run(frame_at, requests, case.in_flight)
+        for _ in range(count):
+            yield measure(
+                client,
+                self.pid,
+                frame_at,
+                requests=requests,
+                in_flight=case.in_flight,
+                payload_bytes=payload_bytes,
+            )
+        client.close()
+
+    def _frames(self, case: Case) -> tuple[Callable[[int], bytes], int]:
+        batch = batch_of(*case.batch)
+        if not case.max_bytes:
+            frame = produce_frame(self._new_topic(), batch)
+            return lambda _: frame, len(batch)
+        topic = self._stored_topic(case.batch, batch)
+        step = case.max_bytes // len(batch)
+        last = STORED_BYTES // len(batch) // step - 1
+        frames = [
+            fetch_frame(topic, index * step * case.batch[0], case.max_bytes)
+            for index in range(last)
+        ]
+        # a fetch may end inside a batch: those bytes are sent, and count
+        return lambda index: frames[index % last], case.max_bytes
+
+    def _new_topic(self) -> str:
+        if self._topics:
+            delete_topic("127.0.0.1", self.port, f"load-{self._topics}")
+        self._topics += 1
+        create_topic("127.0.0.1", self.port, f"load-{self._topics}")
+        return f"load-{self._topics}"
+
+    def _stored_topic(self, shape: tuple[int, int], batch: bytes) -> str:
+        if shape not in self._stored:
+            name = self._stored[shape] = f"stored-{len(self._stored)}"
+            create_topic("127.0.0.1", self.port, name)
+            client = LoadClient("127.0.0.1", self.port)
+            frame = produce_frame(name, batch)
+            client.run(lambda _: frame, STORED_BYTES // len(batch), 5)
+            client.close()
+        return self._stored[shape]
+
+
+@contextmanager
+def targets(folder: Path, names: set[str]) -> Iterator[list[Target]]:
+    """Start the brokers that are asked for."""
+    found: list[Target] = []
+    with BrokerProcess(folder / "ours") as ours:
+        found.append(Target("broker-lite", ours.port, ours.pid))
+        if "kafka" not in names:
+            yield found
+            return
+        with ReferenceKafka(folder / "kafka", heap="1500m") as kafka:
+            found.append(Target("kafka", kafka.port, kafka.pid))
+            yield found
+
+
+def best(rounds: list[Round], *, per_gb: bool) -> tuple[float, float]:
+    """The least CPU and the highest throughput of the rounds."""
+    cpu = min(r.cpu_s_per_gb if per_gb else r.cpu_us_per_request for r in rounds)
+    return cpu, max(r.mb_per_s if per_gb else r.requests_per_s for r in rounds)
+
+
+def run_case(case: Case, brokers: list[Target], scale: float, rounds: int) -> list[list[Round]]:
+    """All brokers in turns, round by round."""
+    requests = max(int(case.requests * scale), 10)
+    running = [broker.rounds(case, requests, rounds) for broker in brokers]
+    found: list[list[Round]] = [[] for _ in brokers]
+    for _ in range(rounds):
+        for results, source in zip(found, running, strict=True):
+            results.append(next(source))
+    for source in running:
+        for _ in source:  # closes its connection
+            pass
+    return found
+
+
+def row(case: Case, found: list[list[Round]]) -> str:
+    """One line of the table."""
+    unit, speed = ("s/GB", "MB/s") if case.per_gb else ("us/req", "req/s")
+    figures = [best(rounds, per_gb=case.per_gb) for rounds in found]
+    cells = [f"{cpu:8.3g} {unit:6} {rate:9.0f} {speed:5}" for cpu, rate in figures]
+    if len(figures) == 2:
+        ratio = figures[0][0] / figures[1][0]
+        mark = "ok" if ratio <= case.bound else "MISSED"
+        cells.append(f"cpu x {ratio:.2f} (bound {case.bound:.2f} {mark})")
+        cells.append(f"throughput x {figures[0][1] / figures[1][1]:.2f}")
+    return f"{case.name:14} | " + " | ".join(cells)
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="requests per round, relative")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cases", default="", help="only cases whose name holds this")
+    parser.add_argument("--alone", action="store_true", help="broker-lite only, without Kafka")
+    options = parser.parse_args()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+          f"scan: {scan_implementation()}")  # fmt: skip
+    names = {"broker-lite"} if options.alone else {"broker-lite", "kafka"}
+    with (
+        tempfile.TemporaryDirectory(prefix="cost-") as folder,
+        targets(Path(folder), names) as all_,
+    ):
+        print("               | " + " | ".join(f"{broker.name:31}" for broker in all_))
+        for case in CASES:
+            if options.cases in case.name:
+                print(row(case, run_case(case, all_, options.scale, options.rounds)), flush=True)
+                if case.name == "fetch 1 MB":
+                    loop_mb_per_s = bare_sendfile_mb_per_s(MIB, case.in_flight)
+                    print(f"bare os.sendfile loop of 1 MB: {loop_mb_per_s:.0f} MB/s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
