@@ -7,6 +7,7 @@ handler gets the table as offered on its listener in `context.apis`, it never im
 from collections.abc import Mapping
 from typing import Final
 
+from broker_lite.handler import api_versions, describe_topic_partitions, metadata, produce
 from broker_lite.handler.context import Api
 
 __all__ = ["APIS", "NEVER_FLEXIBLE", "Api", "offered"]
@@ -14,7 +15,20 @@ __all__ = ["APIS", "NEVER_FLEXIBLE", "Api", "offered"]
 NEVER_FLEXIBLE: Final = 32767
 """`flexible_from` of an API without flexible versions (P-44)."""
 
-APIS: Final[Mapping[int, Api]] = {}
+APIS: Final[Mapping[int, Api]] = {
+    0: Api("Produce", produce.MIN_VERSION, produce.MAX_VERSION, 9, produce.handle),
+    3: Api("Metadata", metadata.MIN_VERSION, metadata.MAX_VERSION, 9, metadata.handle),
+    18: Api(
+        "ApiVersions", api_versions.MIN_VERSION, api_versions.MAX_VERSION, 3, api_versions.handle
+    ),
+    75: Api(
+        "DescribeTopicPartitions",
+        describe_topic_partitions.MIN_VERSION,
+        describe_topic_partitions.MAX_VERSION,
+        0,
+        describe_topic_partitions.handle,
+    ),
+}
 
 
 def offered(apis: Mapping[int, Api], max_versions: Mapping[int, int]) -> Mapping[int, Api]:
