@@ -4,7 +4,9 @@ An entry (epoch, start offset) covers the offsets up to the next entry's start. 
 grow. Nothing here touches a file: who changes the cache writes to_text() when a method says so.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from broker_lite.log.checkpoints import CorruptCheckpoint, format_lines, parse_integers, parse_lines
@@ -85,12 +87,9 @@ class LeaderEpochCache:
             return EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
         if epoch == entries[-1].epoch:
             return EpochEndOffset(epoch, log_end_offset)
-        known = epoch
-        for entry in entries:
-            if entry.epoch > epoch:
-                break
-            known = entry.epoch
-        return EpochEndOffset(known, entry.start_offset)
+        following = bisect_right(entries, epoch, key=itemgetter(0))
+        known = entries[following - 1].epoch if following else epoch
+        return EpochEndOffset(known, entries[following].start_offset)
 
     def epoch_for_offset(self, offset: int) -> int:
         """Tell under which epoch an offset was written, -1 when it is below all entries."""

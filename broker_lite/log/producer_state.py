@@ -48,8 +48,8 @@ class ProducerStateManager:
 
     def __init__(self) -> None:
         self._producers: dict[int, ProducerEntry] | None = None
-        # First offset -> producer id; filled in the order of offsets, so the first is the least.
-        self._ongoing: dict[int, int] | None = None
+        # First offsets of open transactions, in order: a dict keeps it, so the first is the least.
+        self._ongoing: dict[int, None] | None = None
         # First offset -> marker offset, of transactions whose marker is not below the watermark.
         self._unreplicated: dict[int, int] | None = None
         self._verification: dict[int, VerificationEntry] | None = None
@@ -155,7 +155,7 @@ class ProducerStateManager:
             entry.transaction_first_offset = base_offset
             if self._ongoing is None:
                 self._ongoing = {}
-            self._ongoing[base_offset] = entry.producer_id
+            self._ongoing[base_offset] = None
         self._forget_verification(entry.producer_id)
 
     def _entry(self, producer_id: int) -> ProducerEntry:
@@ -250,8 +250,8 @@ class ProducerStateManager:
         self._forget_verification(producer_id)
         if first_offset < 0:
             return None
-        if self._ongoing is not None:
-            self._ongoing.pop(first_offset, None)
+        assert self._ongoing is not None, "an open transaction is always among the ongoing"
+        del self._ongoing[first_offset]
         if self._unreplicated is None:
             self._unreplicated = {}
         self._unreplicated[first_offset] = offset
@@ -286,12 +286,12 @@ class ProducerStateManager:
     def last_stable_offset_after(self, completed: CompletedTransaction) -> int:
         """The last stable offset that the transaction index stores for a completed transaction.
 
+        Args:
+            completed: what apply_marker() or replay() has just returned.
+
         Rule: S-16 (ProducerStateManager.lastStableOffset).
         """
-        for first_offset, producer_id in (self._ongoing or {}).items():
-            if producer_id != completed.producer_id:
-                return first_offset
-        return completed.last_offset + 1
+        return next(iter(self._ongoing)) if self._ongoing else completed.last_offset + 1
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Forget the completed transactions whose marker is below the high watermark.
@@ -384,13 +384,9 @@ class ProducerStateManager:
         self.clear()
         if kept:
             self._producers = {entry.producer_id: entry for entry in kept}
-        ongoing = sorted(
-            (entry.transaction_first_offset, entry.producer_id)
-            for entry in kept
-            if entry.is_in_transaction
-        )
+        ongoing = sorted(e.transaction_first_offset for e in kept if e.is_in_transaction)
         if ongoing:
-            self._ongoing = dict(ongoing)
+            self._ongoing = dict.fromkeys(ongoing)
 
 
 def _is_expired(entry: ProducerEntry, now_ms: int, expiration_ms: int) -> bool:

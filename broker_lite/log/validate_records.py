@@ -4,7 +4,7 @@ A batch is judged by the totals of one scan. Only when these show that a record 
 the records are walked again in Python to say which and why.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from broker_lite.errors import InvalidRecord, UnknownServerError
 from broker_lite.log.validated import (
@@ -93,13 +93,12 @@ def check_records(
     return RecordTotals(maximum, minimum, is_sequential)
 
 
-def _raise_structure(batch: RecordBatch, status: int, codec_failed: bool) -> None:
+def _raise_structure(batch: RecordBatch, status: int, codec_failed: bool) -> NoReturn:
     """Raise what a scan found, without a text, for Kafka sends none here."""
     error = scan_error(status, compressed=batch.is_compressed, codec_failed=codec_failed)
     if isinstance(error, UnknownServerError):
         raise UnknownServerError from error
-    if error is not None:
-        raise InvalidRecord from error
+    raise InvalidRecord from error
 
 
 def _check_one_by_one(

@@ -173,6 +173,6 @@ def test_a_failed_write_leaves_the_old_content(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     replace_file(path, "old")
     (tmp_path / "checkpoint.tmp").mkdir()
-    with pytest.raises(OSError, match="checkpoint.tmp"):
+    with pytest.raises(OSError, match=r"checkpoint\.tmp"):
         replace_file(path, "new")
     assert read_file(path) == "old"

@@ -1,5 +1,7 @@
 """S-60 to S-65."""
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -153,7 +155,7 @@ def test_entries_always_grow(assignments: list[tuple[int, int]]) -> None:
         cache.assign(epoch, offset)
         entries = cache.entries
         assert entries[-1].epoch == epoch
-        assert all(a.epoch < b.epoch and a[1] < b[1] for a, b in zip(entries, entries[1:]))
+        assert all(a.epoch < b.epoch and a[1] < b[1] for a, b in itertools.pairwise(entries))
         assert LeaderEpochCache.from_text(cache.to_text()).entries == entries
 
 

@@ -13,8 +13,17 @@ from broker_lite.log.producer_entry import (
 
 @pytest.mark.parametrize(
     ("last", "following", "expected"),
-    [(-1, 0, True), (-1, 1, False), (7, 8, True), (7, 7, False), (7, 9, False), (7, 0, False)]
-    + [(2147483647, 0, True), (2147483646, 2147483647, True), (2147483647, 1, False)],
+    [
+        (-1, 0, True),
+        (-1, 1, False),
+        (7, 8, True),
+        (7, 7, False),
+        (7, 9, False),
+        (7, 0, False),
+        (2147483647, 0, True),
+        (2147483646, 2147483647, True),
+        (2147483647, 1, False),
+    ],
 )
 def test_follows_in_sequence(last: int, following: int, expected: bool) -> None:
     """V-57 row 4."""

@@ -64,8 +64,7 @@ class Partition:
         try:
             duplicate = self.state.check(new, origin, **guard)  # type: ignore[arg-type]
         except BrokerError as error:
-            assert error.message is None
-            return error.code, -1
+            return error.code, -1 if error.message is None else -2
         if duplicate is not None:
             assert duplicate.timestamp_ms == BASE_TIMESTAMP
             assert duplicate.last_offset == duplicate.base_offset + count - 1
@@ -135,8 +134,14 @@ def test_idempotent_sequences() -> None:
         pytest.param([(2147483646, 4, 0, 0), (2, 1, 0, 4)], id="V-93-wrap-inside"),
         pytest.param([(2147483647, 1, 0, 0), (0, 1, 0, 1)], id="V-93-wrap-between"),
         pytest.param(
-            [(7, 1, -1, 0), (3, 1, -1, 1), (7, 1, -1, 0), (3, 1, -1, 1), (4, 1, -1, 2)]
-            + [(9, 1, 0, 3)],
+            [
+                (7, 1, -1, 0),
+                (3, 1, -1, 1),
+                (7, 1, -1, 0),
+                (3, 1, -1, 1),
+                (4, 1, -1, 2),
+                (9, 1, 0, 3),
+            ],
             id="V-57-3-epoch--1",
         ),
         pytest.param(
@@ -221,6 +226,8 @@ def test_a_marker_above_the_watermark_holds_the_last_stable_offset() -> None:
     assert state.last_stable_offset(1) == 1
     state.apply_marker(2, 0, COMMIT, offset=3, timestamp_ms=NOW_MS)
     assert state.first_unstable_offset == 1
+    partition.append(0, producer_id=3, transactional=True)
+    state.apply_marker(3, 0, COMMIT, offset=4, timestamp_ms=NOW_MS)
     state.high_watermark_moved(4)
     state.high_watermark_moved(5)
     assert state.first_unstable_offset is None
