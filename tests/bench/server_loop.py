@@ -8,7 +8,6 @@ against a bare epoll loop that receives and sends. Large answers: a range of a f
 own; CPU is that process's user and system time. Best of the rounds; they are interleaved.
 """
 
-# ruff: noqa: T201 (its output is its purpose)
 import argparse
 import os
 import select
