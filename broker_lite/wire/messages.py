@@ -53,9 +53,11 @@ class MessageType:
         return self._root(**fields)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the class of a nested struct by its name in the schema."""
+        """Return the class of a struct by its name in the schema; then it is a plain attribute."""
         if name[0].isupper() and name in self._classes:
-            return self._classes[name]
+            struct_class = self._classes[name]
+            setattr(self, name, struct_class)
+            return struct_class
         raise AttributeError(f"{self.name} has no struct {name!r}")
 
     @cached_property

@@ -71,9 +71,7 @@ def test_list_offsets_v0_p171() -> None:
         replica_id=-1, topics=[request.ListOffsetsTopic(name="t", partitions=[partition])]
     )
     body = request.encode(value, 0)
-    assert body.hex() == "ffffffff" "00000001" "000174" "00000001" + (
-        "00000003" "ffffffffffffffff" "00000007"
-    )
+    assert body.hex() == "ffffffff0000000100017400000001" + ("00000003ffffffffffffffff00000007")
     assert request.decode(body, 0) == (value, len(body))
     with pytest.raises(EncodeError, match="MaxNumOffsets"):
         request.encode(value, 1)
@@ -81,8 +79,7 @@ def test_list_offsets_v0_p171() -> None:
     answer = response.ListOffsetsPartitionResponse(partition_index=3, old_style_offsets=[5, 0])
     topic = response.ListOffsetsTopicResponse(name="t", partitions=[answer])
     assert response.encode(response(topics=[topic]), 0).hex() == (
-        "00000001" "000174" "00000001" "00000003" "0000" "00000002"
-        "0000000000000005" "0000000000000000"
+        "00000001000174000000010000000300000000000200000000000000050000000000000000"
     )
 
 
@@ -93,9 +90,7 @@ def test_describe_configs_v0_p171() -> None:
         error_message=None, resource_type=2, resource_name="t", configs=[config]
     )
     body = response.encode(response(results=[result]), 0)
-    assert body.hex() == (
-        "00000000" "00000001" "0000" "ffff" "02" "000174" "00000001" "00016b" "ffff" "00" "01" "00"
-    )
+    assert body.hex() == ("00000000000000010000ffff020001740000000100016bffff000100")
 
 
 def test_api_versions_unsupported_version_p45() -> None:
@@ -103,7 +98,7 @@ def test_api_versions_unsupported_version_p45() -> None:
     value = response(
         error_code=35, api_keys=[response.ApiVersion(api_key=18, min_version=0, max_version=5)]
     )
-    assert response.encode(value, 0).hex() == "00230000000100120000" "0005"
+    assert response.encode(value, 0).hex() == "002300000001001200000005"
 
 
 def test_every_version_round_trips_p20_to_p33() -> None:

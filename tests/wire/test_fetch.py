@@ -1,0 +1,171 @@
+"""The hand-written Fetch response against the generated codec."""
+
+import random
+from typing import Any, NamedTuple
+
+import pytest
+
+from broker_lite.wire import EncodeError, fetch, messages
+from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint
+
+VERSIONS = range(4, 19)
+
+
+class Slice(NamedTuple):
+    """Stands for a slice of a file."""
+
+    size_bytes: int
+
+
+def generated_partition(partition: FetchedPartition, records: Any, version: int) -> Any:
+    message = messages.FetchResponse
+    aborted = partition.aborted_transactions
+    fields: dict[str, Any] = {}
+    if version >= 12 and partition.diverging_epoch is not None:
+        epoch, end_offset = partition.diverging_epoch
+        fields["diverging_epoch"] = message.EpochEndOffset(epoch=epoch, end_offset=end_offset)
+    if version >= 12 and partition.current_leader is not None:
+        leader_id, epoch = partition.current_leader
+        fields["current_leader"] = message.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=epoch)
+    if version >= 12 and partition.snapshot_id is not None:
+        end_offset, epoch = partition.snapshot_id
+        fields["snapshot_id"] = message.SnapshotId(end_offset=end_offset, epoch=epoch)
+    return message.PartitionData(
+        partition_index=partition.partition_index,
+        error_code=partition.error_code,
+        high_watermark=partition.high_watermark,
+        last_stable_offset=partition.last_stable_offset,
+        log_start_offset=partition.log_start_offset,
+        aborted_transactions=None
+        if aborted is None
+        else [message.AbortedTransaction(producer_id=p, first_offset=o) for p, o in aborted],
+        preferred_read_replica=partition.preferred_read_replica if version >= 11 else -1,
+        records=records,
+        **fields,
+    )
+
+
+def joined(parts: list[fetch.Part]) -> bytes:
+    return b"".join(
+        bytes(part.size_bytes) if isinstance(part, Slice) else part  # type: ignore[misc]
+        for part in parts
+    )
+
+
+def random_partition(choose: random.Random, version: int) -> FetchedPartition:
+    pair = (choose.randrange(100), choose.randrange(100))
+    return FetchedPartition(
+        partition_index=choose.randrange(10),
+        error_code=choose.choice((0, 1)),
+        high_watermark=choose.choice((-1, 1 << 40)),
+        last_stable_offset=choose.choice((-1, 1 << 40)),
+        log_start_offset=choose.choice((-1, 7)),
+        aborted_transactions=choose.choice((None, (), [(1, 2)], [(3, 4), (5, 6)])),
+        preferred_read_replica=choose.choice((-1, 2)),
+        records=choose.choice((None, b"", b"abc", bytes(200), Slice(70_000), Slice(0))),
+        diverging_epoch=choose.choice((None, pair)),
+        current_leader=choose.choice((None, pair)),
+        snapshot_id=choose.choice((None, pair)),
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"F-01 v{version}")
+def test_as_generated(version: int) -> None:
+    choose = random.Random(version)
+    message = messages.FetchResponse
+    topic_id = bytes(range(16))
+    endpoints = [NodeEndpoint(1, "h", 9092), NodeEndpoint(2, "g", 9093, "rack")]
+    for _ in range(60):
+        partitions = [random_partition(choose, version) for _ in range(choose.randrange(4))]
+        with_endpoints = choose.random() < 0.5
+        parts = fetch.encode_fetch_response(
+            version,
+            topics=[("topic", topic_id, partitions), ("t", topic_id, [])],
+            throttle_time_ms=5,
+            error_code=70,
+            session_id=9,
+            node_endpoints=endpoints if with_endpoints else (),
+        )
+        expected = [
+            generated_partition(
+                partition,
+                bytes(partition.records.size_bytes)
+                if isinstance(partition.records, Slice)
+                else partition.records,
+                version,
+            )
+            for partition in partitions
+        ]
+        name = {"topic_id": topic_id} if version >= 13 else {}
+        value = message(
+            throttle_time_ms=5,
+            error_code=70,
+            session_id=9 if version >= 7 else 0,
+            responses=[
+                message.FetchableTopicResponse(topic="topic", partitions=expected, **name),
+                message.FetchableTopicResponse(topic="t", **name),
+            ],
+        )
+        if with_endpoints and version >= 16:
+            value.node_endpoints = [
+                message.NodeEndpoint(node_id=1, host="h", port=9092),
+                message.NodeEndpoint(node_id=2, host="g", port=9093, rack="rack"),
+            ]
+        assert joined(parts) == message.encode(value, version)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_records_are_handed_through_p178(version: int) -> None:
+    first, second = Slice(1000), memoryview(b"second")
+    partitions = [
+        FetchedPartition(partition_index=0, records=first),
+        FetchedPartition(partition_index=1, records=second),
+        FetchedPartition(partition_index=2),
+        FetchedPartition(partition_index=3, records=Slice(0)),
+    ]
+    parts = fetch.encode_fetch_response(version, topics=[("t", bytes(16), partitions)])
+    assert [part for part in parts if not isinstance(part, bytes)] == [first, second]
+    assert parts[1] is first
+    assert parts[3] is second
+    assert all(parts)
+
+
+def test_parts_end_with_records_in_old_versions() -> None:
+    partition = FetchedPartition(partition_index=0, records=b"abc")
+    parts = fetch.encode_fetch_response(4, topics=[("t", None, [partition])])
+    assert len(parts) == 2
+    assert parts[1] == b"abc"
+
+
+def test_long_counts_p22() -> None:
+    partitions = [FetchedPartition(partition_index=index) for index in range(200)]
+    topics = [(f"{'n' * 200}{number}", None, partitions) for number in range(200)]
+    (body,) = fetch.encode_fetch_response(12, topics=topics)
+    assert isinstance(body, bytes)
+    value, end = messages.FetchResponse.decode(body, 12)
+    assert end == len(body)
+    assert [len(topic.partitions) for topic in value.responses] == [200] * 200
+    assert value.responses[3].partitions[2].records == b""
+
+
+@pytest.mark.parametrize("version", [-1, 3, 19])
+def test_other_versions(version: int) -> None:
+    with pytest.raises(EncodeError, match="no version"):
+        fetch.encode_fetch_response(version, topics=[])
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "topic_id"),
+    [
+        pytest.param(12, None, bytes(16), id="P-33 no name"),
+        pytest.param(13, "t", None, id="P-33 no id"),
+        pytest.param(13, "t", b"short", id="P-21 short id"),
+        pytest.param(11, "n" * 32768, None, id="P-23 name too long"),
+        pytest.param(12, "n" * 32768, None, id="P-24 name too long"),
+    ],
+)
+def test_topic_that_the_version_cannot_name(
+    version: int, name: str | None, topic_id: bytes | None
+) -> None:
+    with pytest.raises(EncodeError):
+        fetch.encode_fetch_response(version, topics=[(name, topic_id, [])])

@@ -1,0 +1,124 @@
+import random
+
+import pytest
+
+from broker_lite.wire import DecodeError, headers, messages
+from broker_lite.wire.headers import RequestHeader
+
+
+def flexible(_api_key: int, _api_version: int) -> bool:
+    return True
+
+
+def old(_api_key: int, _api_version: int) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    ("frame", "is_flexible", "header"),
+    [
+        pytest.param(
+            "0003 0004 0000004d 0004 74657374",
+            old,
+            RequestHeader(3, 4, 77, "test", 14),
+            id="P-40",
+        ),
+        pytest.param("0012 0000 ffffffff ffff", old, RequestHeader(18, 0, -1, None, 10), id="null"),
+        pytest.param("0012 0000 00000001 0000", old, RequestHeader(18, 0, 1, "", 10), id="empty"),
+        pytest.param(
+            "0003 000c 0000004d 0004 74657374 00",
+            flexible,
+            RequestHeader(3, 12, 77, "test", 15),
+            id="P-41 int16 client id, tags",
+        ),
+        pytest.param(
+            "0003 000c 0000004d ffff 02 0701ab 0900",
+            flexible,
+            RequestHeader(3, 12, 77, None, 16),
+            id="P-41 unknown tags",
+        ),
+        pytest.param(
+            "03e7 7fff 00000000 0002 ffc3",
+            old,
+            RequestHeader(999, 32767, 0, "\ufffd\ufffd", 12),
+            id="P-14, unknown API",
+        ),
+    ],
+)
+def test_request_header(frame: str, is_flexible: object, header: RequestHeader) -> None:
+    data = bytes.fromhex(frame)
+    assert headers.decode_request_header(memoryview(data), is_flexible) == header  # type: ignore[arg-type]
+    body = data + b"body"
+    assert headers.decode_request_header(body, is_flexible) == header  # type: ignore[arg-type]
+    for length in range(len(data)):
+        with pytest.raises(DecodeError):
+            headers.decode_request_header(memoryview(data)[:length], is_flexible)  # type: ignore[arg-type]
+
+
+def test_flexible_is_asked_with_what_the_client_sent() -> None:
+    asked = []
+
+    def ask(api_key: int, api_version: int) -> bool:
+        asked.append((api_key, api_version))
+        return False
+
+    headers.decode_request_header(bytes.fromhex("ffff 8000 00000000 ffff"), ask)
+    assert asked == [(-1, -32768)]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "0003 000c 0000004d 0005 74657374",  # P-34: length + 1
+        "0003 000c 0000004d 7fff 74657374",
+        "0003 000c 0000004d ffff 01 0705ab",  # tag size past the end
+        "0003 000c 0000004d ffff 808080808000",
+    ],
+)
+def test_length_out_of_range_p34(frame: str) -> None:
+    with pytest.raises(DecodeError):
+        headers.decode_request_header(bytes.fromhex(frame), flexible)
+
+
+def test_request_header_like_the_schema_p32() -> None:
+    """The generated codec of the schema agrees, also that the client id is never compact."""
+    message = messages.RequestHeader
+    for version, is_flexible in ((1, old), (2, flexible)):
+        value = message(
+            request_api_key=3, request_api_version=12, correlation_id=77, client_id="test"
+        )
+        data = message.encode(value, version)
+        assert headers.decode_request_header(data, is_flexible) == (3, 12, 77, "test", len(data))
+
+
+def test_edited_headers_p03() -> None:
+    edits = random.Random(5)
+    frame = bytes.fromhex("0003 000c 0000004d 0004 74657374 01 0702abcd")
+    for _ in range(2000):
+        edited = bytearray(frame)
+        edited[edits.randrange(len(frame))] = edits.randrange(256)
+        try:
+            header = headers.decode_request_header(edited, flexible)  # type: ignore[arg-type]
+        except DecodeError:
+            continue
+        assert header.body_position <= len(edited)
+
+
+@pytest.mark.parametrize(
+    ("is_flexible", "expected"),
+    [
+        pytest.param(False, "0000004d", id="P-42 v0, P-43"),
+        pytest.param(True, "0000004d00", id="P-42 v1"),
+    ],
+)
+def test_response_header(is_flexible: bool, expected: str) -> None:
+    assert headers.encode_response_header(77, is_flexible).hex() == expected
+
+
+def test_api_versions_example_p45() -> None:
+    response = messages.ApiVersionsResponse
+    value = response(
+        error_code=35, api_keys=[response.ApiVersion(api_key=18, min_version=0, max_version=5)]
+    )
+    frame = headers.encode_response_header(77, flexible=False) + response.encode(value, 0)
+    assert frame.hex() == "0000004d002300000001001200000005"
