@@ -3,6 +3,10 @@
 The usual batch, whose first record has the base timestamp and whose offset deltas are 0, 1, 2 and
 so on, keeps its plain records byte for byte and only changes its coat. Every other batch is written
 record by record, as Kafka does it for all.
+
+A difference to Kafka: oddities that a record may have keep their bytes (attribute bits of a record,
+over-long varints, null lengths below -1, header keys that are not UTF-8). Kafka normalises them,
+and puts U+FFFD into such header keys.
 """
 
 import struct
