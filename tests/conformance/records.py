@@ -31,7 +31,7 @@ def messages(count: int = 200, *, client_takes_all_nulls: bool = True) -> list[M
         headers: list[tuple[str, bytes | None]] = []
         if index % 4 == 1:
             null = None if client_takes_all_nulls else b"null"
-            headers = [("a", null), ("a", b""), ("schlüssel", "wert".encode()), ("b", b"\x00\xff")]
+            headers = [("a", null), ("a", b""), ("schlüssel", b"wert"), ("b", b"\x00\xff")]
         has_key = index % 3 != 0
         has_null_value = index % 17 == 16 and (has_key or client_takes_all_nulls)
         made.append(

@@ -2,8 +2,13 @@
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import KafkaAdminClient, NewPartitions, NewTopic
-from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.admin import (
+    ConfigResource,
+    ConfigResourceType,
+    KafkaAdminClient,
+    NewPartitions,
+    NewTopic,
+)
 
 from tests.conformance.records import (
     CODECS,
