@@ -137,7 +137,7 @@ class Cluster:
             changes.registration(
                 self._replica,
                 broker_epoch=self._metadata_log.end_offset,
-                incarnation_id=make_id(self._random_bytes),
+                incarnation_id=self.make_id(),
                 endpoints=endpoints,
                 rack=self.rack,
             )
@@ -230,6 +230,10 @@ class Cluster:
         """The configs set on a resource, by its type code and name."""
         return self._image.configs(resource_type, resource_name)
 
+    def make_id(self) -> bytes:
+        """A fresh random id, of a topic or of what only looks like one (P-21, P-106)."""
+        return make_id(self._random_bytes)
+
     # -- topics
 
     def plan_topic(self, new: NewTopic) -> TopicPlan:
@@ -267,7 +271,7 @@ class Cluster:
 
         Rule: P-108, P-113.
         """
-        ids = [make_id(self._random_bytes) for _ in plans]
+        ids = [self.make_id() for _ in plans]
         records: list[MetadataRecord] = []
         for plan, topic_id in zip(plans, ids, strict=True):
             records += changes.creation(plan, topic_id, self._replica)
@@ -326,6 +330,7 @@ class Cluster:
         Rule: P-110.
         """
         self._commit([changes.removal(topic) for topic in topics])
+        # at once: a topic made anew under the name must not find these logs
         for topic in topics:
             self._logs.remove(topic)
 

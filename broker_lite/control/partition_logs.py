@@ -67,7 +67,7 @@ class PartitionLogs:
         )
 
     def remove(self, topic: Topic) -> None:
-        """Remove the logs of a topic; whoever waits at them is woken.
+        """Remove the logs of a topic that is gone; whoever waits at them is woken.
 
         Rule: P-110.
         """
@@ -82,5 +82,6 @@ class PartitionLogs:
                 _log.exception("files of a deleted partition stay %s-%d", topic.name, partition)
 
     def update_config(self, topic: Topic) -> None:
-        """Give the logs of a topic its settings."""
+        """Give the logs of a topic its settings, which have changed."""
+        self.configs.forget(topic.name)
         self._manager.update_config(topic.name, self.configs.log_config(topic))

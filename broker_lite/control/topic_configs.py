@@ -61,6 +61,7 @@ class TopicConfigs:
             before_max_ms=config.message_timestamp_before_max_ms,
             after_max_ms=config.message_timestamp_after_max_ms,
             is_compacted=config.compacts,
+            decompressed_bytes_max=self._settings.broker_lite_decompressed_max_bytes,
         )
         self._validation[topic.name] = topic.overrides, made
         return made

@@ -7,7 +7,19 @@ handler gets the table as offered on its listener in `context.apis`, it never im
 from collections.abc import Mapping
 from typing import Final
 
-from broker_lite.handler import api_versions, describe_topic_partitions, metadata, produce
+from broker_lite.handler import (
+    alter_configs,
+    api_versions,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    describe_topic_partitions,
+    metadata,
+    produce,
+)
 from broker_lite.handler.context import Api
 
 __all__ = ["APIS", "NEVER_FLEXIBLE", "Api", "offered"]
@@ -20,6 +32,62 @@ APIS: Final[Mapping[int, Api]] = {
     3: Api("Metadata", metadata.MIN_VERSION, metadata.MAX_VERSION, 9, metadata.handle),
     18: Api(
         "ApiVersions", api_versions.MIN_VERSION, api_versions.MAX_VERSION, 3, api_versions.handle
+    ),
+    19: Api(
+        "CreateTopics",
+        create_topics.MIN_VERSION,
+        create_topics.MAX_VERSION,
+        5,
+        create_topics.handle,
+    ),
+    20: Api(
+        "DeleteTopics",
+        delete_topics.MIN_VERSION,
+        delete_topics.MAX_VERSION,
+        4,
+        delete_topics.handle,
+    ),
+    32: Api(
+        "DescribeConfigs",
+        describe_configs.MIN_VERSION,
+        describe_configs.MAX_VERSION,
+        4,
+        describe_configs.handle,
+    ),
+    33: Api(
+        "AlterConfigs",
+        alter_configs.ALTER_MIN_VERSION,
+        alter_configs.ALTER_MAX_VERSION,
+        2,
+        alter_configs.handle_alter,
+    ),
+    35: Api(
+        "DescribeLogDirs",
+        describe_log_dirs.MIN_VERSION,
+        describe_log_dirs.MAX_VERSION,
+        2,
+        describe_log_dirs.handle,
+    ),
+    37: Api(
+        "CreatePartitions",
+        create_partitions.MIN_VERSION,
+        create_partitions.MAX_VERSION,
+        2,
+        create_partitions.handle,
+    ),
+    44: Api(
+        "IncrementalAlterConfigs",
+        alter_configs.INCREMENTAL_MIN_VERSION,
+        alter_configs.INCREMENTAL_MAX_VERSION,
+        1,
+        alter_configs.handle_incremental,
+    ),
+    60: Api(
+        "DescribeCluster",
+        describe_cluster.MIN_VERSION,
+        describe_cluster.MAX_VERSION,
+        0,
+        describe_cluster.handle,
     ),
     75: Api(
         "DescribeTopicPartitions",

@@ -1,0 +1,118 @@
+"""AlterConfigs (33), versions 0-2, and IncrementalAlterConfigs (44), versions 0-1.
+
+The older one replaces all configs of a resource; the other one (KIP-339) sets, deletes, appends to
+and subtracts from single keys. The resources of a request are one change of the metadata; a
+resource that fails leaves its configs as they were, the others go on.
+
+Not done: groups (32) and client metrics (16), of which this broker keeps nothing, and broker
+loggers (8), which are Java's: refused like types that do not exist.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.config_rules import (
+    ConfigOperation,
+    Values,
+    plan_operations,
+    plan_replacement,
+)
+from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
+from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+ALTER_MIN_VERSION: Final = 0
+ALTER_MAX_VERSION: Final = 2
+INCREMENTAL_MIN_VERSION: Final = 0
+INCREMENTAL_MAX_VERSION: Final = 1
+
+Plan = Callable[[Cluster, Any], Values]
+Outcome = tuple[Any, Values | BrokerError]
+"""A resource of the request and what is to be written of it, or why nothing."""
+
+
+async def handle_alter(context: HandlerContext, request: Request) -> Parts:
+    """Replace all configs of resources.
+
+    Rule: P-127, P-128, P-129.
+    """
+    body = decode(messages.AlterConfigsRequest, request)
+    result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
+    responses = _alter(context.cluster, body, _replacement, result)
+    response = messages.AlterConfigsResponse(responses=responses)
+    return encode(messages.AlterConfigsResponse, response, request)
+
+
+async def handle_incremental(context: HandlerContext, request: Request) -> Parts:
+    """Change single configs of resources.
+
+    Rule: P-126, P-127, P-129.
+    """
+    body = decode(messages.IncrementalAlterConfigsRequest, request)
+    result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+    responses = _alter(context.cluster, body, _operations, result)
+    response = messages.IncrementalAlterConfigsResponse(responses=responses)
+    return encode(messages.IncrementalAlterConfigsResponse, response, request)
+
+
+def _replacement(cluster: Cluster, resource: Any) -> Values:
+    configs = [(config.name, config.value) for config in resource.configs]
+    return plan_replacement(cluster, resource.resource_type, resource.resource_name, configs)
+
+
+def _operations(cluster: Cluster, resource: Any) -> Values:
+    operations = [
+        ConfigOperation(config.name, config.config_operation, config.value)
+        for config in resource.configs
+    ]
+    return plan_operations(cluster, resource.resource_type, resource.resource_name, operations)
+
+
+def _alter(cluster: Cluster, body: Any, plan: Plan, result: Callable[..., Any]) -> list[Any]:
+    outcomes = _plan(cluster, body.resources, plan)
+    if not body.validate_only:
+        outcomes = _write(cluster, outcomes)
+    return [
+        result(
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            **code_and_message(outcome if isinstance(outcome, BrokerError) else None),
+        )
+        for resource, outcome in outcomes
+    ]
+
+
+def _plan(cluster: Cluster, resources: Sequence[Any], plan: Plan) -> list[Outcome]:
+    """What comes out of each resource; one that is named twice fails each time.
+
+    Rule: P-127 (ConfigAdminManager.preprocess).
+    """
+    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    outcomes: list[Outcome] = []
+    for resource in resources:
+        try:
+            if counts[resource.resource_type, resource.resource_name] > 1:
+                raise InvalidRequest("Each resource must appear at most once.")
+            outcomes.append((resource, plan(cluster, resource)))
+        except BrokerError as error:
+            outcomes.append((resource, error))
+    return outcomes
+
+
+def _write(cluster: Cluster, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Put into force what was planned; no other request was handled since then."""
+    try:
+        cluster.alter_configs(
+            (resource.resource_type, resource.resource_name, outcome)
+            for resource, outcome in outcomes
+            if not isinstance(outcome, BrokerError)
+        )
+    except KafkaStorageError as error:
+        return [
+            (resource, outcome if isinstance(outcome, BrokerError) else error)
+            for resource, outcome in outcomes
+        ]
+    return list(outcomes)

@@ -1,0 +1,76 @@
+"""CreatePartitions (37), versions 0-3 (KIP-195): more partitions for topics that there are.
+
+- v2 is flexible; v3 knows THROTTLING_QUOTA_EXCEEDED.
+
+Partitions are there when the answer is sent; those of a request are one change of the metadata.
+
+Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.topic import Topic
+from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
+from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.create_topics import make_logs
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 3
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Add partitions to topics, or tell whether they could be.
+
+    Rule: P-106, P-111.
+    """
+    body = decode(messages.CreatePartitionsRequest, request)
+    results, planned = _plan(context.cluster, body.topics)
+    error: BrokerError | None = None
+    if not body.validate_only:
+        error = await _grow(context.cluster, planned)
+    results += [_result(topic.name, error) for topic, _ in planned]
+    response = messages.CreatePartitionsResponse(results=results)
+    return encode(messages.CreatePartitionsResponse, response, request)
+
+
+def _plan(cluster: Cluster, entries: Sequence[Any]) -> tuple[list[Any], list[tuple[Topic, int]]]:
+    """The results of what cannot grow, topic and new count of what can."""
+    counts = Counter(entry.name for entry in entries)
+    results = [
+        _result(name, InvalidRequest("Duplicate topic name."))
+        for name, count in counts.items()
+        if count > 1
+    ]
+    planned: list[tuple[Topic, int]] = []
+    for entry in entries:
+        if counts[entry.name] > 1:
+            continue
+        assignments = entry.assignments
+        replicas = None if assignments is None else [one.broker_ids for one in assignments]
+        try:
+            planned.append((cluster.plan_growth(entry.name, entry.count, replicas), entry.count))
+        except BrokerError as error:
+            results.append(_result(entry.name, error))
+    return results, planned
+
+
+async def _grow(cluster: Cluster, planned: Sequence[tuple[Topic, int]]) -> BrokerError | None:
+    """Add what was planned; no other request was handled since then."""
+    try:
+        grown = cluster.create_partitions(planned)
+    except KafkaStorageError as error:
+        return error
+    for (before, _), topic in zip(planned, grown, strict=True):
+        await make_logs(cluster, topic, before.partition_count)
+    return None
+
+
+def _result(name: str, error: BrokerError | None) -> Any:
+    return messages.CreatePartitionsResponse.CreatePartitionsTopicResult(
+        name=name, **code_and_message(error)
+    )

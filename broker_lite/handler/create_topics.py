@@ -1,0 +1,147 @@
+"""CreateTopics (19), versions 0-7.
+
+- v1 adds validate_only and error_message.
+- v4 lets the broker choose the numbers (KIP-464); accepted before it too, as Kafka does.
+- v5 answers with configs, partition count and replication factor (KIP-525); v7 with the topic id.
+
+A topic is there when the answer is sent (P-108). All topics of a request are one change of the
+metadata: they are written together.
+
+Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.topic import Topic
+from broker_lite.control.topic_rules import USE_DEFAULT, NewTopic, TopicPlan, check_partition_total
+from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
+from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.log.names import METADATA_TOPIC
+from broker_lite.settings.describe import describe_topic
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 7
+
+LOGS_AT_A_TIME: Final = 256
+"""Directories made before other connections get their turn: some 20 ms."""
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Create topics, or tell whether they could be.
+
+    Rule: P-102, P-106, P-107, P-108.
+    """
+    body = decode(messages.CreateTopicsRequest, request)
+    results, plans = _plan(context.cluster, body.topics)
+    if body.validate_only:
+        results += [_created(context.cluster, plan, context.cluster.make_id()) for plan in plans]
+    else:
+        results += await _create(context.cluster, plans)
+    response = messages.CreateTopicsResponse(topics=results)
+    return encode(messages.CreateTopicsResponse, response, request)
+
+
+def _plan(cluster: Cluster, entries: Sequence[Any]) -> tuple[list[Any], list[TopicPlan]]:
+    """The results of what cannot be created, the plans of what can."""
+    counts = Counter(entry.name for entry in entries)
+    try:
+        check_partition_total([_partition_count(cluster, entry) for entry in entries])
+    except BrokerError as error:
+        return [_failed(name, error) for name in counts], []
+    results: list[Any] = []
+    plans: list[TopicPlan] = []
+    for entry in entries:
+        if counts[entry.name] == 0:
+            continue
+        try:
+            if counts[entry.name] > 1:
+                counts[entry.name] = 0  # one result for all of that name
+                raise InvalidRequest("Duplicate topic name.")
+            if entry.name == METADATA_TOPIC:
+                raise InvalidRequest(f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
+            plans.append(cluster.plan_topic(_new_topic(entry)))
+        except BrokerError as error:
+            results.append(_failed(entry.name, error))
+    return results, plans
+
+
+def _partition_count(cluster: Cluster, entry: Any) -> int:
+    if entry.assignments:
+        return len(entry.assignments)
+    if entry.num_partitions == USE_DEFAULT:
+        default: int = cluster.settings.num_partitions
+        return default
+    count: int = entry.num_partitions
+    return count
+
+
+def _new_topic(entry: Any) -> NewTopic:
+    return NewTopic(
+        entry.name,
+        entry.num_partitions,
+        entry.replication_factor,
+        [(one.partition_index, one.broker_ids) for one in entry.assignments],
+        [(config.name, config.value) for config in entry.configs],
+    )
+
+
+async def _create(cluster: Cluster, plans: Sequence[TopicPlan]) -> list[Any]:
+    """Create what was planned; no other request was handled since then."""
+    try:
+        topics = cluster.create_topics(plans)
+    except KafkaStorageError as error:
+        return [_failed(plan.name, error) for plan in plans]
+    results = [
+        _created(cluster, plan, topic.topic_id) for plan, topic in zip(plans, topics, strict=True)
+    ]
+    for topic in topics:
+        await make_logs(cluster, topic, 0)
+    return results
+
+
+async def make_logs(cluster: Cluster, topic: Topic, start: int) -> None:
+    """Make the logs of a topic's partitions from one on, without holding up other connections.
+
+    A client that goes away meanwhile does no harm: a log is also made when it is first used.
+    """
+    for first in range(start, topic.partition_count, LOGS_AT_A_TIME):
+        if first > start:
+            await checkpoint()
+        cluster.make_logs(topic, first, first + LOGS_AT_A_TIME)
+
+
+def _failed(name: str, error: BrokerError) -> Any:
+    return messages.CreateTopicsResponse.CreatableTopicResult(
+        name=name, configs=[], **code_and_message(error)
+    )
+
+
+def _created(cluster: Cluster, plan: TopicPlan, topic_id: bytes) -> Any:
+    """What version 5 and later tell of a new topic.
+
+    Rule: P-107.
+    """
+    config = messages.CreateTopicsResponse.CreatableTopicConfigs
+    return messages.CreateTopicsResponse.CreatableTopicResult(
+        name=plan.name,
+        topic_id=topic_id,
+        num_partitions=plan.partition_count,
+        replication_factor=plan.replication_factor,
+        configs=[
+            config(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                config_source=int(entry.source),
+                is_sensitive=entry.is_sensitive,
+            )
+            for entry in describe_topic(cluster.settings, plan.overrides)
+        ],
+    )

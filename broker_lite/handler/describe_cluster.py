@@ -1,0 +1,61 @@
+"""DescribeCluster (60), versions 0-2 (KIP-700).
+
+- v1 asks for brokers or controllers (KIP-919): this endpoint is a broker's.
+- v2 tells which brokers are fenced (KIP-1073): none is, and none is left out.
+"""
+
+from typing import Any, Final
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.authorized import CLUSTER_OPERATIONS, if_asked
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 2
+
+_BROKERS: Final = 1
+_CONTROLLERS: Final = 2
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Describe the one broker, by the address of the client's listener.
+
+    Rule: P-75, P-140.
+    """
+    body = decode(messages.DescribeClusterRequest, request)
+    response = _describe(context, body) if body.endpoint_type == _BROKERS else _refuse(body)
+    return encode(messages.DescribeClusterResponse, response, request)
+
+
+def _describe(context: HandlerContext, body: Any) -> Any:
+    cluster = context.cluster
+    host, port = context.advertised_address()
+    broker = messages.DescribeClusterResponse.DescribeClusterBroker(
+        broker_id=cluster.node_id, host=host, port=port, rack=cluster.rack
+    )
+    return messages.DescribeClusterResponse(
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.node_id,
+        brokers=[broker],
+        cluster_authorized_operations=if_asked(
+            body.include_cluster_authorized_operations, CLUSTER_OPERATIONS
+        ),
+    )
+
+
+def _refuse(body: Any) -> Any:
+    """Rule: P-140."""
+    if body.endpoint_type == _CONTROLLERS:
+        error = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        text = (
+            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "
+            "CONTROLLER"
+        )
+    else:
+        error = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+        text = f"Unsupported endpoint type {body.endpoint_type}"
+    return messages.DescribeClusterResponse(
+        error_code=int(error), error_message=text, cluster_id="", controller_id=-1
+    )

@@ -1,0 +1,133 @@
+"""DescribeConfigs (32), versions 0-4, of topics and of this broker.
+
+- v0 has is_default instead of the source; v1 synonyms (KIP-226); v3 type and documentation
+  (KIP-569); v4 is flexible.
+
+Not done: groups (32) and client metrics (16), of which this broker keeps nothing, and broker
+loggers (8), which are Java's: refused like types that do not exist.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.names import check_topic_name
+from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.settings.describe import (
+    ConfigEntry,
+    describe_broker,
+    describe_cluster_default,
+    describe_topic,
+)
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 4
+
+_IS_DEFAULT_VERSION: Final = 0
+_TYPES_SINCE: Final = 3
+_MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the "
+    "message was sent to an incompatible broker. See the broker logs for more details."
+)
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Describe the configs of resources, in the order of the request.
+
+    Rule: P-120, P-124.
+    """
+    body = decode(messages.DescribeConfigsRequest, request)
+    known = all(
+        resource.resource_type in {TOPIC_RESOURCE, BROKER_RESOURCE} for resource in body.resources
+    )
+    results = [
+        _describe(context.cluster, body, resource, request.api_version)
+        if known
+        else _failed(resource, InvalidRequest(_MALFORMED))
+        for resource in body.resources
+    ]
+    response = messages.DescribeConfigsResponse(results=results)
+    return encode(messages.DescribeConfigsResponse, response, request)
+
+
+def _describe(cluster: Cluster, body: Any, resource: Any, version: int) -> Any:
+    try:
+        entries = _entries(cluster, resource)
+    except BrokerError as error:
+        return _failed(resource, error)
+    return messages.DescribeConfigsResponse.DescribeConfigsResult(
+        error_message="",
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=[_config(entry, body, version) for entry in entries],
+    )
+
+
+def _failed(resource: Any, error: BrokerError) -> Any:
+    return messages.DescribeConfigsResponse.DescribeConfigsResult(
+        error_code=int(error.code),
+        error_message=error.message or "",
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+
+
+def _entries(cluster: Cluster, resource: Any) -> Sequence[ConfigEntry]:
+    """The configs asked for.
+
+    Rule: P-121, P-123 (ConfigHelper.describeConfigs).
+    """
+    name, keys = resource.resource_name, resource.configuration_keys
+    if resource.resource_type == BROKER_RESOURCE:
+        if not name:
+            return describe_cluster_default(cluster.settings, keys)
+        _check_broker_id(name, cluster.node_id)
+        return describe_broker(cluster.settings, keys)
+    check_topic_name(name)
+    topic = cluster.topics.get(name)
+    if topic is None:
+        raise UnknownTopicOrPartition
+    return describe_topic(cluster.settings, topic.overrides, keys)
+
+
+def _check_broker_id(name: str, node_id: int) -> None:
+    """Rule: P-123."""
+    try:
+        asked = int(name)
+    except ValueError:
+        raise InvalidRequest(f"Broker id must be an integer, but it is: {name}") from None
+    if asked != node_id:
+        raise InvalidRequest(
+            f"Unexpected broker id, expected {node_id} or empty string, but received {name}"
+        )
+
+
+def _config(entry: ConfigEntry, body: Any, version: int) -> Any:
+    """One config in the form of a version.
+
+    Rule: P-121, P-122, P-125.
+    """
+    types = messages.DescribeConfigsResponse
+    config = types.DescribeConfigsResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        is_sensitive=entry.is_sensitive,
+    )
+    if version == _IS_DEFAULT_VERSION:
+        config.is_default = entry.is_default
+        return config
+    config.config_source = int(entry.source)
+    if body.include_synonyms:
+        config.synonyms = [
+            types.DescribeConfigsSynonym(name=one.name, value=one.value, source=int(one.source))
+            for one in entry.synonyms
+        ]
+    if version >= _TYPES_SINCE:
+        config.config_type = int(entry.config_type)
+        config.documentation = entry.documentation if body.include_documentation else None
+    return config

@@ -1,0 +1,84 @@
+"""DescribeLogDirs (35), versions 0-5 (KIP-113).
+
+- v3 has a top-level error; v4 the bytes of the volume (KIP-827); v5 whether it is cordoned
+  (KIP-1066): never.
+
+Sizes are those of the .log files; a partition that is not in use is measured without being loaded.
+"""
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 5
+
+_VOLUME_SINCE: Final = 4
+_UNKNOWN_BYTES: Final = -1
+_PARTITIONS_AT_A_TIME: Final = 256
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Tell how much of the one data directory each partition takes.
+
+    Rule: P-141.
+    """
+    body = decode(messages.DescribeLogDirsRequest, request)
+    cluster = context.cluster
+    types = messages.DescribeLogDirsResponse
+    result = types.DescribeLogDirsResult(log_dir=str(cluster.logs.data_dir.absolute()))
+    for topic, indexes in _asked(cluster, body.topics).items():
+        partitions: list[Any] = []
+        for position, index in enumerate(indexes):
+            if position % _PARTITIONS_AT_A_TIME == _PARTITIONS_AT_A_TIME - 1:
+                await checkpoint()
+            partitions += _measure(cluster, topic, index)
+        if partitions:
+            result.topics.append(types.DescribeLogDirsTopic(name=topic, partitions=partitions))
+    if request.api_version >= _VOLUME_SINCE:
+        result.total_bytes, result.usable_bytes = _volume(cluster)
+    response = types(results=[result])
+    return encode(messages.DescribeLogDirsResponse, response, request)
+
+
+def _asked(cluster: Cluster, entries: Iterable[Any] | None) -> Mapping[str, Iterable[int]]:
+    """Topics and partitions asked for: null is all of them."""
+    if entries is None:
+        return {topic.name: range(topic.partition_count) for topic in cluster.topics.values()}
+    asked: dict[str, dict[int, None]] = {}
+    for entry in entries:
+        asked.setdefault(entry.topic, {}).update(dict.fromkeys(entry.partitions))
+    return asked
+
+
+def _measure(cluster: Cluster, topic: str, index: int) -> Iterator[Any]:
+    """One partition, or nothing for one that is not there or cannot be read."""
+    known = cluster.topics.get(topic)
+    if known is None or not 0 <= index < known.partition_count:
+        return
+    try:
+        size_bytes = cluster.logs.size_bytes(topic, index)
+    except UnknownTopicOrPartition:
+        size_bytes = 0  # its directory is made when it is used
+    except KafkaStorageError:
+        return
+    yield messages.DescribeLogDirsResponse.DescribeLogDirsPartition(
+        partition_index=index, partition_size=size_bytes, offset_lag=0
+    )
+
+
+def _volume(cluster: Cluster) -> tuple[int, int]:
+    """Total and free bytes of the file system, -1 when it does not tell."""
+    try:
+        usage = shutil.disk_usage(cluster.logs.data_dir)
+    except OSError:
+        return _UNKNOWN_BYTES, _UNKNOWN_BYTES
+    return usage.total, usage.free
