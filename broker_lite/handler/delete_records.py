@@ -1,0 +1,59 @@
+"""DeleteRecords (21), versions 0-2.
+
+Moves the log start offset of partitions; whole segments below it go with the next retention check.
+
+- v0 KIP-107; v2 flexible (KIP-482).
+
+The request's timeout is for followers, of which there are none.
+"""
+
+import logging
+from typing import Any, Final
+
+from broker_lite.errors import BrokerError, ErrorCode, InvalidTopic, UnknownTopicOrPartition
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+logger = logging.getLogger("broker_lite.handler")
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 2
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Delete records below offsets.
+
+    Rule: F-90, P-112.
+    """
+    body = decode(messages.DeleteRecordsRequest, request)
+    response_type = messages.DeleteRecordsResponse
+    topics = [
+        response_type.DeleteRecordsTopicResult(
+            name=topic.name,
+            partitions=[_delete(context, topic.name, wanted) for wanted in topic.partitions],
+        )
+        for topic in body.topics
+    ]
+    return encode(response_type, response_type(topics=topics), request)
+
+
+def _delete(context: HandlerContext, name: str, wanted: Any) -> Any:
+    """Rule: F-90."""
+    answer = messages.DeleteRecordsResponse.DeleteRecordsPartitionResult(
+        partition_index=wanted.partition_index, low_watermark=-1
+    )
+    try:
+        topic = context.cluster.topics.get(name)
+        if topic is None or not 0 <= wanted.partition_index < topic.partition_count:
+            raise UnknownTopicOrPartition
+        if topic.is_internal:
+            raise InvalidTopic
+        log = context.cluster.log(name, wanted.partition_index)
+        answer.low_watermark = log.delete_records_before(wanted.offset)
+    except BrokerError as error:
+        answer.error_code = error.code
+    except Exception:
+        logger.exception("records not deleted topic=%s-%d", name, wanted.partition_index)
+        answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+    return answer

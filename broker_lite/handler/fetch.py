@@ -1,0 +1,244 @@
+"""Fetch (1), versions 4-18.
+
+The records of an answer are ranges of segment files, which the server sends without reading them.
+
+- v4 isolation level and aborted transactions (KIP-98); v5 log start offset (KIP-107).
+- v7 sessions (KIP-227); v9 leader epoch checks (KIP-320); v10 zstd batches (KIP-110).
+- v11 rack and preferred replica (KIP-392), which is never named: there is one replica.
+- v12 last fetched epoch and diverging epoch (KIP-595); v13 topic ids (KIP-516).
+- v15 replica state instead of the replica id (KIP-903); v16 the address of a leader that moved
+  (KIP-951); v17 and v18 fields of followers (KIP-853, KIP-1166), which are ignored.
+
+Not done: quotas, so an answer is never throttled; followers, since the replicas of a partition are
+those of one broker, and a follower is told that it is none of them (F-02).
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.delayed_fetch import must_wait, wait
+from broker_lite.handler.fetch_partition import FetchPartitions
+from broker_lite.handler.fetch_read import FetchRead, FetchTerms, PartitionRead, read_partitions
+from broker_lite.handler.fetch_session import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchSession,
+    next_epoch,
+)
+from broker_lite.wire import messages
+from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint, encode_fetch_response
+
+if TYPE_CHECKING:
+    from broker_lite.control.cluster import Cluster
+
+MIN_VERSION: Final = 4
+MAX_VERSION: Final = 18
+
+_TOPIC_IDS_FROM: Final = 13
+_REPLICA_STATE_FROM: Final = 15
+_CONSUMERS: Final = frozenset((-1, -2))
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Read records, maybe after waiting for them.
+
+    Rule: F-01 to F-48.
+    """
+    body = decode(messages.FetchRequest, request)
+    version = request.api_version
+    terms = _terms(context, body, version)
+    if body.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
+        return await _incremental(context, terms, body)
+    sessions = context.fetch_sessions
+    sessions.remove(body.session_id)
+    partitions = FetchPartitions()
+    _apply(partitions, body, version)
+    session = None
+    try:
+        read = await _read(context.cluster, terms, partitions)
+        if body.session_epoch == INITIAL_EPOCH:
+            session = sessions.create(
+                partitions,
+                uses_topic_ids=version >= _TOPIC_IDS_FROM,
+                now_ms=context.clock.monotonic_ms(),
+            )
+        if session is not None:
+            session.isolation_level = terms.isolation_level
+            _remember_all(partitions, read)
+    finally:
+        if session is None:
+            partitions.unwatch()
+    session_id = session.session_id if session is not None else NO_SESSION
+    return _answer(context, terms, read.partitions, session_id)
+
+
+async def _incremental(context: HandlerContext, terms: FetchTerms, body: Any) -> Parts:
+    """Answer the next request of a session.
+
+    Rule: F-41, F-43 to F-45 (FetchManager.newContext, IncrementalFetchContext).
+    """
+    sessions = context.fetch_sessions
+    session = sessions.get(body.session_id)
+    error = _session_error(session, body, terms.version)
+    if session is None or error is not None:
+        return _refuse(terms, error or ErrorCode.FETCH_SESSION_ID_NOT_FOUND, NO_SESSION)
+    partitions = session.partitions
+    _apply(partitions, body, terms.version)
+    if not partitions:
+        sessions.remove(session.session_id)
+        return _answer(context, terms, [], NO_SESSION)
+    sessions.touch(session, context.clock.monotonic_ms())
+    session.epoch = expected_epoch = next_epoch(session.epoch)
+    if session.isolation_level != terms.isolation_level:
+        session.isolation_level = terms.isolation_level
+        partitions.all_pending()
+    try:
+        read = await _read(context.cluster, terms, partitions)
+        if session.epoch != expected_epoch:
+            code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
+            return _refuse(terms, code, session.session_id)
+        news = [each for each in read.partitions if _remember(partitions, each)]
+    finally:
+        if sessions.get(session.session_id) is not session:
+            partitions.unwatch()
+    return _answer(context, terms, news, session.session_id)
+
+
+def _session_error(session: FetchSession | None, body: Any, version: int) -> ErrorCode | None:
+    """Rule: F-41."""
+    if session is None:
+        return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    if session.epoch != body.session_epoch:
+        return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    if session.uses_topic_ids != (version >= _TOPIC_IDS_FROM):
+        return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+    return None
+
+
+def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
+    """Rule: F-02, F-11."""
+    if version >= _REPLICA_STATE_FROM:
+        replica_id = body.replica_state.replica_id
+    else:
+        replica_id = body.replica_id
+    max_bytes = min(body.max_bytes, context.settings.fetch_max_bytes)
+    return FetchTerms(
+        version,
+        replica_id >= 0,
+        body.isolation_level if replica_id in _CONSUMERS else 0,
+        body.max_wait_ms,
+        min(body.min_bytes, max_bytes),
+        max_bytes,
+    )
+
+
+def _apply(partitions: FetchPartitions, body: Any, version: int) -> None:
+    """Note what a request wants, and what it wants no more.
+
+    Rule: F-03, F-43.
+    """
+    by_id = version >= _TOPIC_IDS_FROM
+    for topic in body.topics:
+        name = topic.topic_id if by_id else topic.topic
+        for wanted in topic.partitions:
+            partitions.want(name, wanted)
+    for topic in body.forgotten_topics_data:
+        name = topic.topic_id if by_id else topic.topic
+        for index in topic.partitions:
+            partitions.forget(name, index)
+
+
+async def _read(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions) -> FetchRead:
+    """Look at all pending partitions, once more after waiting.
+
+    Rule: F-30, F-31.
+    """
+    read = read_partitions(cluster, terms, partitions.pending())
+    if must_wait(read, terms, len(partitions)):
+        await wait(cluster, terms, partitions, read)
+        read = read_partitions(cluster, terms, partitions.pending())
+    return read
+
+
+def _remember_all(partitions: FetchPartitions, read: FetchRead) -> None:
+    """Begin a session with what its full fetch was answered; unknown topics stand behind.
+
+    Rule: F-42, F-45.
+    """
+    for each in read.partitions:
+        partition, answer = each.partition, each.answer
+        partition.high_watermark = answer.high_watermark
+        partition.log_start_offset = answer.log_start_offset
+        if each.is_drained and each.log is not None:
+            partitions.settle(partition, each.log)
+        partitions.move_to_end(partition)
+
+
+def _remember(partitions: FetchPartitions, read: PartitionRead) -> bool:
+    """Take over what a partition is answered, and tell whether it is news to the client.
+
+    Rule: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
+    """
+    partition, answer, log, size_bytes, is_drained = read
+    is_news = (
+        size_bytes > 0
+        or answer.error_code != 0
+        or partition.high_watermark != answer.high_watermark
+        or partition.log_start_offset != answer.log_start_offset
+        or answer.diverging_epoch is not None
+    )
+    partition.high_watermark = answer.high_watermark
+    partition.log_start_offset = answer.log_start_offset
+    if size_bytes:
+        partitions.move_to_end(partition)
+    elif is_drained and log is not None:
+        partitions.settle(partition, log)
+    return is_news
+
+
+def _answer(
+    context: HandlerContext, terms: FetchTerms, reads: Iterable[PartitionRead], session_id: int
+) -> Parts:
+    """Encode an answer; neighbours of one topic share its head."""
+    by_id = terms.version >= _TOPIC_IDS_FROM
+    topics: list[tuple[str | None, bytes | None, list[FetchedPartition]]] = []
+    last: str | bytes | None = None
+    has_moved = False
+    for partition, answer, _, _, _ in reads:
+        topic = partition.topic
+        if topic != last:
+            last = topic
+            group: list[FetchedPartition] = []
+            if by_id:
+                topics.append((None, cast(bytes, topic), group))
+            else:
+                topics.append((cast(str, topic), None, group))
+        group.append(answer)
+        has_moved = has_moved or answer.current_leader is not None
+    return cast(
+        Parts,
+        encode_fetch_response(
+            terms.version,
+            topics=topics,
+            session_id=session_id,
+            node_endpoints=_endpoints(context) if has_moved else (),
+        ),
+    )
+
+
+def _endpoints(context: HandlerContext) -> list[NodeEndpoint]:
+    cluster = context.cluster
+    host, port = context.advertised_address()
+    return [NodeEndpoint(cluster.node_id, host, port, cluster.rack)]
+
+
+def _refuse(terms: FetchTerms, code: ErrorCode, session_id: int) -> Parts:
+    """Rule: F-41: a top-level error, and no partitions."""
+    return cast(
+        Parts,
+        encode_fetch_response(terms.version, topics=[], error_code=code, session_id=session_id),
+    )

@@ -1,0 +1,172 @@
+"""The partitions of one Fetch request or session: what is wanted of each, and which have news.
+
+Only partitions that have something to tell are looked at. One that has not is watched: its log
+calls it at the next change, and it is pending again. So an incremental fetch of a session with
+10,000 partitions costs what the changed ones cost, and a long poll is a wait for the first call.
+"""
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from broker_lite.log.log import Log
+
+PartitionKey: TypeAlias = tuple[str | bytes, int]
+"""Topic name (up to v12) or topic id (v13 and later) and partition index."""
+
+_BY_ORDER = attrgetter("order")
+
+
+class FetchPartition:
+    """One partition that is fetched from; mutable, called by its log when that changes.
+
+    `high_watermark` and `log_start_offset` are those of the last answer, -1 before the first.
+    `segment_base` names the segment in which the fetch offset lay when waiting began.
+
+    Rule: F-43, F-44 (CachedPartition).
+    """
+
+    __slots__ = (
+        "_log",
+        "_owner",
+        "current_leader_epoch",
+        "fetch_offset",
+        "high_watermark",
+        "index",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "order",
+        "segment_base",
+        "topic",
+    )
+
+    def __init__(
+        self, owner: "FetchPartitions", topic: str | bytes, order: int, wanted: Any
+    ) -> None:
+        """Take over what a request says; wanted is a FetchRequest.FetchPartition."""
+        self._owner = owner
+        self._log: Log | None = None
+        self.topic = topic
+        self.index: int = wanted.partition
+        self.order = order
+        self.high_watermark = -1
+        self.log_start_offset = -1
+        self.segment_base = -1
+        self.update(wanted)
+
+    def update(self, wanted: Any) -> None:
+        """Fetch from elsewhere, or with another limit, from now on.
+
+        Rule: F-43 (CachedPartition.updateRequestParams).
+        """
+        self.fetch_offset: int = wanted.fetch_offset
+        self.max_bytes: int = wanted.partition_max_bytes
+        self.current_leader_epoch: int = wanted.current_leader_epoch
+        self.last_fetched_epoch: int = wanted.last_fetched_epoch
+
+    @property
+    def key(self) -> PartitionKey:
+        """What the partition is known by within its request or session."""
+        return self.topic, self.index
+
+    def begin_watching(self, log: "Log") -> None:
+        """Be called at the next change of a log, which was just looked at."""
+        self.segment_base = log.segment_for(self.fetch_offset).base_offset
+        self.watch(log)
+
+    def watch(self, log: "Log") -> None:
+        """Be called at the next change of a log."""
+        if self._log is not log:
+            self.unwatch()
+            self._log = log
+            log.add_waiter(self)
+
+    def unwatch(self) -> None:
+        """Stop being called."""
+        if self._log is not None:
+            self._log.remove_waiter(self)
+            self._log = None
+
+    def __call__(self) -> None:
+        """Note that the log has changed; one call is enough until the next look at it."""
+        self.unwatch()
+        self._owner.note_change(self)
+
+
+class FetchPartitions:
+    """An ordered set of partitions, and which of them are to be looked at.
+
+    A partition that is not pending is watched, had nothing to tell when it was looked at last, and
+    has not changed since. `listeners` are called at each change while somebody waits.
+
+    Rule: F-03, F-43, F-45.
+    """
+
+    __slots__ = ("_by_key", "_next_order", "_pending", "listeners")
+
+    def __init__(self) -> None:
+        self._by_key: dict[PartitionKey, FetchPartition] = {}
+        self._pending: set[FetchPartition] = set()
+        self._next_order = 0
+        self.listeners: list[Callable[[], None]] = []
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __iter__(self) -> Iterator[FetchPartition]:
+        return iter(self._by_key.values())
+
+    def __contains__(self, key: PartitionKey) -> bool:
+        return key in self._by_key
+
+    def want(self, topic: str | bytes, wanted: Any) -> None:
+        """Add a partition at the end, or change what is wanted of it where it stands."""
+        key = (topic, wanted.partition)
+        partition = self._by_key.get(key)
+        if partition is None:
+            partition = FetchPartition(self, topic, self._next_order, wanted)
+            self._next_order += 1
+            self._by_key[key] = partition
+        else:
+            partition.update(wanted)
+        self._pending.add(partition)
+
+    def forget(self, topic: str | bytes, index: int) -> None:
+        """Remove a partition; one that is not there is no error."""
+        partition = self._by_key.pop((topic, index), None)
+        if partition is not None:
+            partition.unwatch()
+            self._pending.discard(partition)
+
+    def pending(self) -> list[FetchPartition]:
+        """The partitions to look at, in order."""
+        if len(self._pending) < 2:
+            return list(self._pending)
+        return sorted(self._pending, key=_BY_ORDER)
+
+    def all_pending(self) -> None:
+        """Look at every partition next time."""
+        self._pending.update(self._by_key.values())
+
+    def note_change(self, partition: FetchPartition) -> None:
+        """Look at a partition next time, and tell whoever waits."""
+        self._pending.add(partition)
+        for listener in self.listeners:
+            listener()
+
+    def settle(self, partition: FetchPartition, log: "Log") -> None:
+        """Look at a partition only after the next change of its log."""
+        partition.begin_watching(log)
+        self._pending.discard(partition)
+
+    def move_to_end(self, partition: FetchPartition) -> None:
+        """Put a partition that has got records behind those that have not."""
+        partition.order = self._next_order
+        self._next_order += 1
+
+    def unwatch(self) -> None:
+        """Let go of all logs, for good."""
+        for partition in self._by_key.values():
+            partition.unwatch()

@@ -1,0 +1,145 @@
+"""Fetch sessions: what a consumer fetches is told once, then only what changes (KIP-227).
+
+A session holds the partitions of its consumer; an incremental request names those whose position
+has moved. The cache is bounded: a full one takes a new session only in the stead of one that is
+idle, or worth less.
+
+The cache is one shard where Kafka has eight: the same number of sessions altogether, and an id
+tells nothing about the shard.
+
+Rule: F-40 to F-48.
+"""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from broker_lite.handler.fetch_partition import FetchPartitions
+
+NO_SESSION: Final = 0
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+SLOTS_DEFAULT: Final = 1000
+MIN_EVICTION_MS: Final = 120_000
+_INT32_MAX: Final = 2**31 - 1
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch of the request after one of this epoch.
+
+    Rule: F-42 (FetchMetadata.nextEpoch).
+    """
+    return 1 if epoch == _INT32_MAX else epoch + 1
+
+
+def random_session_id() -> int:
+    """A session id that cannot be guessed: 1 to 2^31 - 1."""
+    return secrets.randbelow(_INT32_MAX) + 1
+
+
+class FetchSession:
+    """One session; `epoch` is the one its next request must have."""
+
+    __slots__ = (
+        "created_ms",
+        "epoch",
+        "isolation_level",
+        "last_used_ms",
+        "partitions",
+        "session_id",
+        "size",
+        "uses_topic_ids",
+    )
+
+    def __init__(
+        self, session_id: int, partitions: FetchPartitions, *, uses_topic_ids: bool, now_ms: int
+    ) -> None:
+        self.session_id = session_id
+        self.partitions = partitions
+        self.uses_topic_ids = uses_topic_ids
+        self.epoch = next_epoch(INITIAL_EPOCH)
+        self.isolation_level = 0
+        self.created_ms = now_ms
+        self.last_used_ms = now_ms
+        # As of the last request: what a session is worth does not change while it is idle.
+        self.size = len(partitions)
+
+
+class FetchSessionCache:
+    """All sessions of a node, at most `slots` of them; 0 slots means no sessions at all.
+
+    Rule: F-47 (FetchSessionCacheShard). All sessions are those of consumers: a broker alone has no
+    followers, which Kafka would prefer.
+    """
+
+    def __init__(
+        self, slots: int = SLOTS_DEFAULT, *, make_id: Callable[[], int] = random_session_id
+    ) -> None:
+        """Start empty.
+
+        Args:
+            slots: max.incremental.fetch.session.cache.slots.
+            make_id: gives a number from 1 to 2^31 - 1.
+        """
+        self._slots = slots
+        self._make_id = make_id
+        # By last use, the least recent first.
+        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def get(self, session_id: int) -> FetchSession | None:
+        """The session of an id."""
+        return self._sessions.get(session_id)
+
+    def touch(self, session: FetchSession, now_ms: int) -> None:
+        """Note that a session is in use."""
+        session.last_used_ms = now_ms
+        session.size = len(session.partitions)
+        self._sessions.move_to_end(session.session_id)
+
+    def remove(self, session_id: int) -> None:
+        """End a session; one that is not there is no error."""
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.partitions.unwatch()
+
+    def create(
+        self, partitions: FetchPartitions, *, uses_topic_ids: bool, now_ms: int
+    ) -> FetchSession | None:
+        """Make a session of the partitions of a full fetch, if there is room or room can be made.
+
+        Rule: F-42, F-47 (FetchSessionCacheShard.maybeCreateSession).
+        """
+        if len(self._sessions) >= self._slots and not self._evict(len(partitions), now_ms):
+            return None
+        session_id = self._make_id()
+        while session_id in self._sessions:
+            session_id = self._make_id()
+        session = FetchSession(session_id, partitions, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
+        self._sessions[session_id] = session
+        return session
+
+    def _evict(self, size: int, now_ms: int) -> bool:
+        """Make room for a session of so many partitions.
+
+        Rule: F-47 (FetchSessionCacheShard.tryEvict).
+        """
+        if not self._sessions:
+            return False
+        session = next(iter(self._sessions.values()))
+        if now_ms - session.last_used_ms <= MIN_EVICTION_MS:
+            old_enough = [
+                each
+                for each in self._sessions.values()
+                if each.last_used_ms - each.created_ms > MIN_EVICTION_MS
+            ]
+            if not old_enough:
+                return False
+            session = min(old_enough, key=lambda each: (each.size, each.session_id))
+            if (size, 0) < (session.size, session.session_id):
+                return False
+        self.remove(session.session_id)
+        return True

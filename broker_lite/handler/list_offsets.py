@@ -1,0 +1,190 @@
+"""ListOffsets (2), versions 0-11.
+
+- v0 lists segment offsets older than a time; v1 one offset and its timestamp (KIP-79).
+- v2 isolation level (KIP-98); v4 leader epochs (KIP-320); v7 -3, the record with the largest
+  timestamp (KIP-734); v8 -4 earliest local (KIP-405); v9 -5 latest tiered (KIP-1005); v10 a timeout
+  for tiered storage (KIP-1075); v11 -6 earliest pending upload (KIP-1023).
+
+Not done: tiered storage. Earliest local is the earliest offset; there is no tiered one, and none
+waits for an upload.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.fetch_read import check_leader_epoch, limit_offset
+from broker_lite.log.log import Log
+from broker_lite.wire import messages
+
+logger = logging.getLogger("broker_lite.handler")
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 11
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+
+_FIRST_VERSION: Final = {
+    LATEST: 0,
+    EARLIEST: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+_CONSUMER: Final = -1
+
+
+class _Found(NamedTuple):
+    """An offset with its timestamp and leader epoch; -1 each where there is none."""
+
+    timestamp: int = -1
+    offset: int = -1
+    leader_epoch: int = -1
+
+
+_NOTHING: Final = _Found()
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Find offsets by timestamp or by a special value.
+
+    Rule: F-70 to F-75.
+    """
+    body = decode(messages.ListOffsetsRequest, request)
+    response_type = messages.ListOffsetsResponse
+    counts = Counter((t.name, p.partition_index) for t in body.topics for p in t.partitions)
+    topics = []
+    for topic in body.topics:
+        partitions = []
+        for wanted in topic.partitions:
+            answer = response_type.ListOffsetsPartitionResponse(
+                partition_index=wanted.partition_index, old_style_offsets=[]
+            )
+            is_duplicate = counts[topic.name, wanted.partition_index] > 1
+            _answer(context, request, body, topic.name, wanted, answer, is_duplicate)
+            partitions.append(answer)
+        topics.append(
+            response_type.ListOffsetsTopicResponse(name=topic.name, partitions=partitions)
+        )
+    return encode(response_type, response_type(topics=topics), request)
+
+
+def _answer(
+    context: HandlerContext,
+    request: Request,
+    body: Any,
+    topic: str,
+    wanted: Any,
+    answer: Any,
+    is_duplicate: bool,
+) -> None:
+    """Fill in the answer of one partition.
+
+    Rule: F-73.
+    """
+    version = request.api_version
+    if is_duplicate and version > 0:
+        answer.error_code = ErrorCode.INVALID_REQUEST
+        return
+    try:
+        log = context.cluster.log(topic, wanted.partition_index)
+        if version == 0:
+            answer.old_style_offsets = _old_style(context, log, body.replica_id, wanted)
+            return
+        check_leader_epoch(log, wanted.current_leader_epoch)
+        isolation_level = body.isolation_level if body.replica_id == _CONSUMER else 0
+        found = find_offset(log, wanted.timestamp, version, isolation_level)
+    except BrokerError as error:
+        answer.error_code = error.code
+    except Exception:
+        logger.exception("offsets not listed topic=%s-%d", topic, wanted.partition_index)
+        answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+    else:
+        answer.timestamp, answer.offset, answer.leader_epoch = found
+
+
+def find_offset(log: Log, timestamp: int, version: int, isolation_level: int) -> _Found:
+    """Find the offset that a timestamp or a special value stands for.
+
+    Raises:
+        UnsupportedVersion: a special value that this version does not have.
+        KafkaStorageError: a file cannot be read.
+
+    Rule: F-71, F-72, F-75.
+    """
+    if timestamp >= 0:
+        return _by_timestamp(log, timestamp, isolation_level)
+    if version < _FIRST_VERSION.get(timestamp, MAX_VERSION + 1):
+        raise UnsupportedVersion
+    return _SPECIAL[timestamp](log, isolation_level)
+
+
+def _latest(log: Log, isolation_level: int) -> _Found:
+    return _Found(-1, limit_offset(log, isolation_level), log.leader_epoch)
+
+
+def _earliest(log: Log, isolation_level: int) -> _Found:
+    """The leader epoch is that of the first entry, if that holds for the log start offset."""
+    start_offset = log.log_start_offset
+    entries = log.epochs.entries
+    if entries and entries[0].start_offset <= start_offset:
+        return _Found(-1, start_offset, entries[0].epoch)
+    return _Found(-1, start_offset, -1)
+
+
+def _max_timestamp(log: Log, isolation_level: int) -> _Found:
+    found = log.max_timestamp_offset()
+    if found is None or found.offset >= limit_offset(log, isolation_level):
+        return _NOTHING
+    return _Found(*found)
+
+
+def _by_timestamp(log: Log, timestamp: int, isolation_level: int) -> _Found:
+    """Rule: F-72."""
+    found = log.offset_for_timestamp(timestamp)
+    if found is None or found.offset >= limit_offset(log, isolation_level):
+        return _NOTHING
+    return _Found(*found)
+
+
+def _nothing_tiered(log: Log, isolation_level: int) -> _Found:
+    return _NOTHING
+
+
+_SPECIAL: Final[dict[int, Callable[[Log, int], _Found]]] = {
+    LATEST: _latest,
+    EARLIEST: _earliest,
+    MAX_TIMESTAMP: _max_timestamp,
+    EARLIEST_LOCAL: _earliest,
+    LATEST_TIERED: _nothing_tiered,
+    EARLIEST_PENDING_UPLOAD: _nothing_tiered,
+}
+
+
+def _old_style(context: HandlerContext, log: Log, replica_id: int, wanted: Any) -> list[int]:
+    """The answer of version 0; a consumer sees nothing above the high watermark.
+
+    Raises:
+        UnsupportedVersion: a special value other than latest and earliest.
+
+    Rule: F-74.
+    """
+    if wanted.timestamp < EARLIEST:
+        raise UnsupportedVersion
+    offsets = log.offsets_before(
+        wanted.timestamp, wanted.max_num_offsets, now_ms=context.clock.now_ms()
+    )
+    high_watermark = log.high_watermark
+    if replica_id == _CONSUMER and any(offset > high_watermark for offset in offsets):
+        return [high_watermark, *(offset for offset in offsets if offset <= high_watermark)]
+    return offsets

@@ -1,0 +1,54 @@
+"""OffsetForLeaderEpoch (23), versions 2-4.
+
+Where the records of a leader epoch end, so that a client notices a log that was cut.
+
+- v2 leader epoch check (KIP-320); v3 replica id (KIP-392), which makes no difference here.
+
+Not done: versions 0 and 1, which only old brokers send.
+"""
+
+import logging
+from typing import Any, Final
+
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.fetch_read import check_leader_epoch
+from broker_lite.wire import messages
+
+logger = logging.getLogger("broker_lite.handler")
+
+MIN_VERSION: Final = 2
+MAX_VERSION: Final = 4
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Give the end offsets of leader epochs.
+
+    Rule: F-80, F-81.
+    """
+    body = decode(messages.OffsetForLeaderEpochRequest, request)
+    response_type = messages.OffsetForLeaderEpochResponse
+    topics = [
+        response_type.OffsetForLeaderTopicResult(
+            topic=topic.topic,
+            partitions=[_answer(context, topic.topic, wanted) for wanted in topic.partitions],
+        )
+        for topic in body.topics
+    ]
+    return encode(response_type, response_type(topics=topics), request)
+
+
+def _answer(context: HandlerContext, topic: str, wanted: Any) -> Any:
+    """Rule: F-81."""
+    answer = messages.OffsetForLeaderEpochResponse.EpochEndOffset(partition=wanted.partition)
+    try:
+        log = context.cluster.log(topic, wanted.partition)
+        check_leader_epoch(log, wanted.current_leader_epoch)
+        answer.leader_epoch, answer.end_offset = log.offset_for_leader_epoch(wanted.leader_epoch)
+    except BrokerError as error:
+        answer.error_code = error.code
+    except Exception:
+        logger.exception("no end offset topic=%s partition=%d", topic, wanted.partition)
+        answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+    return answer

@@ -1,0 +1,197 @@
+"""Produce (0), versions 3-13; versions 0-2 are advertised and close the connection (P-50).
+
+The checks come in Kafka's order (the table "The whole order" of the specification): first those
+that fail the whole request, then those of each partition, and nothing is written before all of
+them are through. Then the partitions are validated and appended one after the other.
+
+- v3 transactional id (KIP-98), one v2 batch a partition; v5 log start offset (KIP-107).
+- v7 zstd (KIP-110); v8 record errors and a message (KIP-467); v9 flexible.
+- v10 current leader of a partition that moved (KIP-951), v11 TRANSACTION_ABORTABLE (KIP-890): one
+  broker that leads everything and has no transactions never has cause for either.
+- v13 topic ids instead of names (KIP-516).
+
+With one replica acks -1 means what acks 1 means: the high watermark moves with the append, and
+min.insync.replicas is compared with at most the replica count (V-13).
+
+Not done: transactions, which have no coordinator here yet: no transactional id is known, so a
+batch of a transaction is refused as verification refuses an unknown id (49).
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from broker_lite.control.topic import Topic
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.produce_append import append
+from broker_lite.handler.produce_response import (
+    PartitionAnswer,
+    PartitionKey,
+    encode_produce_response,
+    refusal,
+)
+from broker_lite.log.validate_request import (
+    check_one_producer,
+    check_record_set,
+    first_batch_headers,
+)
+from broker_lite.wire.produce import ProduceRequest, decode_produce_request
+
+MIN_VERSION: Final = 3
+MAX_VERSION: Final = 13
+ADVERTISED_MIN_VERSION: Final = 0
+
+_TOPIC_IDS_FROM: Final = 13
+_ACKS: Final = frozenset((-1, 0, 1))
+_ADMIN_CLIENT_ID: Final = "__admin_client"
+
+
+class _Accepted(NamedTuple):
+    """A partition that passed the checks of the request: what is to be appended to it."""
+
+    topic: Topic
+    partition: int
+    records: memoryview
+    producer: tuple[int, int] | None
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts | None:
+    """Append records.
+
+    Raises:
+        DecodeError: not a request of this version.
+        CloseConnection: acks 0 and something failed.
+
+    Rule: V-01 to V-14, V-60, V-70, V-71, P-07.
+    """
+    version = request.api_version
+    produce = decode_produce_request(request.body, version, request.position)
+    answers: dict[PartitionKey, PartitionAnswer] = {}
+    try:
+        accepted, refused = _check(context, produce, version)
+    except BrokerError as error:
+        answers = dict.fromkeys(
+            (key for key, _ in _partitions(produce)), refusal(error.code, error.message)
+        )
+    else:
+        acks_are_valid = produce.acks in _ACKS
+        for key, partition in accepted.items():
+            code = _refused_before_log(context, produce, partition)
+            if code is None and not acks_are_valid:
+                code = ErrorCode.INVALID_REQUIRED_ACKS
+            if code is None and partition.topic.is_internal and not _is_admin(request):
+                code = ErrorCode.INVALID_TOPIC_EXCEPTION
+            if code is None:
+                answers[key] = await append(
+                    context, partition.topic, partition.partition, partition.records
+                )
+            else:
+                answers[key] = refusal(code)
+        answers.update(refused)
+    if produce.acks == 0:
+        _close_after_failure(answers)
+        return None
+    return [encode_produce_response(answers, version)]
+
+
+def _check(
+    context: HandlerContext, produce: ProduceRequest, version: int
+) -> tuple[dict[PartitionKey, _Accepted], dict[PartitionKey, PartitionAnswer]]:
+    """Sort the partitions into those to append to and those that are refused already.
+
+    The last entry of a partition that comes twice counts.
+
+    Raises:
+        BrokerError: the whole request fails.
+
+    Rule: V-02, V-03, V-06 to V-10.
+    """
+    topics = produce.topics
+    if (
+        first_batch_headers([records for _, _, parts in topics for _, records in parts])
+        and produce.transactional_id is None
+    ):
+        raise _TransactionalIdMissing
+    cluster = context.cluster
+    accepted: dict[PartitionKey, _Accepted] = {}
+    refused: dict[PartitionKey, PartitionAnswer] = {}
+    has_producers = False
+    for name, topic_id, partitions in topics:
+        if topic_id is not None:
+            topic = cluster.topics_by_id.get(topic_id)
+        else:
+            topic = cluster.topics.get(name or "")
+        for index, records in partitions:
+            key = (topic_id or name or "", index)
+            if topic is None or not 0 <= index < topic.partition_count:
+                refused[key] = refusal(_unknown(topic, version))
+                continue
+            try:
+                producer = check_record_set(records, version)
+            except BrokerError as error:
+                if error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
+                    raise
+                refused[key] = refusal(error.code)
+                continue
+            assert records is not None
+            has_producers = has_producers or producer is not None
+            accepted[key] = _Accepted(topic, index, records, producer)
+    if has_producers:
+        check_one_producer(partition.producer for partition in accepted.values())
+    return accepted, refused
+
+
+class _TransactionalIdMissing(BrokerError):
+    """A transactional batch in a request without a transactional id (53)."""
+
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+def _unknown(topic: Topic | None, version: int) -> ErrorCode:
+    """Rule: V-08; an id that is not known has an error of its own since version 13."""
+    if topic is None and version >= _TOPIC_IDS_FROM:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _partitions(produce: ProduceRequest) -> Iterator[tuple[PartitionKey, memoryview | None]]:
+    for name, topic_id, partitions in produce.topics:
+        for index, records in partitions:
+            yield (topic_id or name or "", index), records
+
+
+def _refused_before_log(
+    context: HandlerContext, produce: ProduceRequest, partition: _Accepted
+) -> ErrorCode | None:
+    """What the verification of a transactional batch says.
+
+    A batch without a producer id, or of a transaction that is open here, needs no verification.
+
+    Rule: V-60 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator).
+    """
+    if partition.producer is None or produce.transactional_id is None:
+        return None
+    if not context.settings.transaction_partition_verification_enable:
+        return None
+    try:
+        log = context.cluster.log(partition.topic.name, partition.partition)
+    except BrokerError as error:
+        return error.code
+    entry = log.producer_state.get(partition.producer[0])
+    if entry is not None and entry.is_in_transaction:
+        return None
+    return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def _is_admin(request: Request) -> bool:
+    """Rule: V-12."""
+    return request.client_id == _ADMIN_CLIENT_ID
+
+
+def _close_after_failure(answers: dict[PartitionKey, PartitionAnswer]) -> None:
+    """Rule: P-07, V-11: with acks 0 the close is the only sign of an error."""
+    for (_, index), answer in answers.items():
+        if answer.error_code:
+            raise CloseConnection(
+                f"Produce with acks=0 failed: error {answer.error_code} in partition {index}"
+            )

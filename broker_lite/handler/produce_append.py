@@ -1,0 +1,105 @@
+"""One partition of a Produce request: validate, append, and what is answered."""
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from broker_lite.control.topic import Topic
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.context import HandlerContext
+from broker_lite.handler.produce_response import PartitionAnswer, refusal
+from broker_lite.log.validate import validate_records
+from broker_lite.log.validate_request import answers_log_start_offset
+from broker_lite.log.validated import RejectedRecords, ValidatedRecords, ValidationConfig
+from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK
+
+if TYPE_CHECKING:
+    from broker_lite.log.log import Log
+
+logger = logging.getLogger("broker_lite.handler")
+
+# Decompressing more than this in the event loop would hold up the other connections.
+INLINE_BYTES_MAX: Final = 64 * 1024
+_NO_CODEC: Final = 0
+
+
+async def append(
+    context: HandlerContext, topic: Topic, index: int, records: memoryview
+) -> PartitionAnswer:
+    """Validate and append one batch.
+
+    Args:
+        context: of the connection.
+        topic: as the request's checks found it.
+        index: of the partition.
+        records: one complete v2 batch, maybe with a rest; stamped and corrected in place.
+
+    Returns:
+        What the partition is answered, errors included.
+
+    Rule: V-13, V-14, V-20 to V-59, V-72.
+    """
+    cluster = context.cluster
+    name = topic.name
+    log = None
+    try:
+        config = cluster.validation_config(topic)
+        if len(records) > INLINE_BYTES_MAX and _is_costly(records, config):
+            validated = await _validate_in_thread(context, config, records, index)
+            # What was decided before the pause may not hold any more.
+            log = cluster.log(name, index)
+        else:
+            log = cluster.log(name, index)
+            validated = validate_records(
+                records, config, now_ms=context.clock.now_ms(), partition=index
+            )
+        info = log.append(
+            validated,
+            now_ms=context.clock.now_ms(),
+            verification_enabled=context.settings.transaction_partition_verification_enable,
+        )
+    except BrokerError as error:
+        return _answer_to(error, log or _log_or_none(context, name, index))
+    except Exception:
+        logger.exception("append failed topic=%s partition=%d", name, index)
+        return refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+    return PartitionAnswer(0, info.base_offset, info.log_append_time_ms, info.log_start_offset)
+
+
+def _is_costly(records: memoryview, config: ValidationConfig) -> bool:
+    codec = records[ATTRIBUTES_OFFSET + 1] & CODEC_MASK
+    return codec != _NO_CODEC or config.codec not in (None, _NO_CODEC)
+
+
+async def _validate_in_thread(
+    context: HandlerContext, config: ValidationConfig, records: memoryview, index: int
+) -> ValidatedRecords:
+    """Validate in a worker thread; this connection's next request waits (P-04).
+
+    The thread is always waited for, so the records may stay in the receive buffer.
+    """
+    now_ms = context.clock.now_ms()
+    return await to_thread.run_sync(
+        partial(validate_records, records, config, now_ms=now_ms, partition=index)
+    )
+
+
+def _log_or_none(context: HandlerContext, topic: str, index: int) -> "Log | None":
+    try:
+        return context.cluster.log(topic, index)
+    except BrokerError:
+        return None
+
+
+def _answer_to(error: BrokerError, log: "Log | None") -> PartitionAnswer:
+    """Rule: V-14."""
+    log_start_offset = -1
+    if log is not None and answers_log_start_offset(error):
+        log_start_offset = log.log_start_offset
+    if isinstance(error, RejectedRecords):
+        return PartitionAnswer(
+            error.code, -1, -1, log_start_offset, error.record_errors, error.message
+        )
+    return PartitionAnswer(error.code, -1, -1, log_start_offset)
