@@ -17,6 +17,7 @@ from broker_lite.record.batch import (
     HEADER,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
+    MAX_RECORD_OVERHEAD,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
@@ -27,7 +28,12 @@ from broker_lite.record.batch import (
 )
 from broker_lite.record.compression import codec_of, compress
 from broker_lite.record.crc import crc32c
-from broker_lite.record.varint import encode_varint, encode_varlong
+from broker_lite.record.varint import (
+    decode_varint,
+    encode_varint,
+    encode_varlong,
+    varint_size_bytes,
+)
 
 _INT32_MAX: Final = 2**31 - 1
 _CRC_OFFSET: Final = 17
@@ -62,6 +68,27 @@ def encode_record(
 
 def _sized(value: bytes | memoryview | None) -> tuple[bytes | memoryview, ...]:
     return (_NULL,) if value is None else (encode_varint(len(value)), value)
+
+
+def compressed_size_estimate(uncompressed_bytes: int) -> int:
+    """Guess what a set of records takes when it is compressed.
+
+    Rule: R-54 (AbstractRecords.estimateSizeInBytes).
+    """
+    return min(max(uncompressed_bytes // 2, 1024), 65536)
+
+
+def record_size_max(
+    key: bytes | None, value: bytes | None, headers: Iterable[tuple[bytes, bytes | None]] = ()
+) -> int:
+    """Give the most that a batch with this one record can take, whatever its deltas.
+
+    Rule: R-54 (DefaultRecordBatch.estimateBatchSizeUpperBound).
+    """
+    # All fields but length, attributes and deltas do not depend on where the record is.
+    plain = encode_record(0, 0, key, value, headers)
+    length_bytes = varint_size_bytes(decode_varint(plain, 0, len(plain))[0])
+    return RECORD_BATCH_OVERHEAD + MAX_RECORD_OVERHEAD + len(plain) - length_bytes - 3
 
 
 class BatchBuilder:
@@ -135,6 +162,39 @@ class BatchBuilder:
     def uncompressed_size_bytes(self) -> int:
         """Header and plain records so far, 0 before the first."""
         return RECORD_BATCH_OVERHEAD + len(self._records) if self.record_count else 0
+
+    @property
+    def max_timestamp_offset(self) -> int:
+        """Offset that a time index notes for max_timestamp: the last one, -1 without timestamps.
+
+        Rule: R-53 (MemoryRecordsBuilder.info).
+        """
+        if self.last_offset is None or self.max_timestamp == NO_TIMESTAMP:
+            return -1
+        return self.last_offset
+
+    def has_room_for(
+        self,
+        size_bytes_max: int,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Iterable[tuple[bytes, bytes | None]] = (),
+    ) -> bool:
+        """Whether the batch with a further record keeps within a size; the first always fits.
+
+        Rule: R-55 (MemoryRecordsBuilder.hasRoomFor).
+        """
+        if self._base_timestamp is None or self.record_count == 0:
+            return True
+        record = encode_record(
+            timestamp - self._base_timestamp,
+            self.next_sequential_offset - self.base_offset,
+            key,
+            value,
+            headers,
+        )
+        return self.uncompressed_size_bytes + len(record) <= size_bytes_max
 
     def append(
         self,

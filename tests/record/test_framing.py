@@ -12,7 +12,7 @@ from tests.record.support import BATCHES, PRODUCE, vectors
 
 
 def entry(length: int, magic: int = 2, size_bytes: int | None = None) -> bytes:
-    data = struct.pack(">qiib", 0, length, 0, magic) + bytes(max(0, length - 5))
+    data = struct.pack(">qiib", 0, length, 0, magic) + bytes(min(max(0, length - 5), 1000))
     return data if size_bytes is None else data[:size_bytes].ljust(size_bytes, b"\0")
 
 
