@@ -229,3 +229,49 @@ def test_array_elements_take_at_least_one_byte_p34() -> None:
         for fields in layout.schema.structs.values():
             for field in fields:
                 assert layout.element_size_min(field) >= 1
+
+
+@pytest.mark.parametrize(
+    ("body", "version", "assignment"),
+    [
+        pytest.param("0000 00000002 abcd", 0, b"\xab\xcd", id="P-25"),
+        pytest.param("0000 00000000", 0, b"", id="P-25 empty"),
+        pytest.param("0000 00000003 abcd", 0, None, id="P-25 P-34 length + 1"),
+        pytest.param("0000 7fffffff abcd", 0, None, id="P-25 P-34 largest length"),
+        pytest.param("0000 ffffffff", 0, None, id="P-25 null where not allowed"),
+        pytest.param("00000000 0000 03abcd 00", 4, b"\xab\xcd", id="P-26"),
+        pytest.param("00000000 0000 01 00", 4, b"", id="P-26 empty"),
+        pytest.param("00000000 0000 05abcd 00", 4, None, id="P-26 P-34 length + 1"),
+        pytest.param("00000000 0000 00 00", 4, None, id="P-26 null where not allowed"),
+    ],
+)
+def test_bytes(body: str, version: int, assignment: bytes | None) -> None:
+    data = bytes.fromhex(body)
+    if assignment is None:
+        with pytest.raises(DecodeError):
+            messages.SyncGroupResponse.decode(data, version)
+        return
+    value, end = messages.SyncGroupResponse.decode(data, version)
+    assert (value.assignment, end) == (assignment, len(data))
+    assert messages.SyncGroupResponse.encode(value, version) == data
+
+
+@pytest.mark.parametrize(
+    ("body", "version", "records"),
+    [
+        pytest.param("ffffffff", 8, None, id="P-25 null records"),
+        pytest.param("00000000", 8, b"", id="P-25 empty records"),
+        pytest.param("00 00 00 00", 9, None, id="P-26 null records"),
+        pytest.param("01 00 00 00", 9, b"", id="P-26 empty records"),
+    ],
+)
+def test_nullable_records(body: str, version: int, records: bytes | None) -> None:
+    if version == 8:
+        head = "ffff ffff 00000000 00000001 000174 00000001 00000000"
+    else:
+        head = "00 ffff 00000000 02 0274 02 00000000"
+    data = bytes.fromhex(head + body)
+    value, end = messages.ProduceRequest.decode(data, version)
+    assert end == len(data)
+    assert value.topic_data[0].partition_data[0].records == records
+    assert messages.ProduceRequest.encode(value, version) == data
