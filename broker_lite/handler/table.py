@@ -12,13 +12,19 @@ from broker_lite.handler import (
     api_versions,
     create_partitions,
     create_topics,
+    delete_records,
     delete_topics,
     describe_cluster,
     describe_configs,
     describe_log_dirs,
+    describe_producers,
     describe_topic_partitions,
+    fetch,
+    list_offsets,
     metadata,
+    offset_for_leader_epoch,
     produce,
+    producer_ids,
 )
 from broker_lite.handler.context import Api
 
@@ -29,6 +35,10 @@ NEVER_FLEXIBLE: Final = 32767
 
 APIS: Final[Mapping[int, Api]] = {
     0: Api("Produce", produce.MIN_VERSION, produce.MAX_VERSION, 9, produce.handle),
+    1: Api("Fetch", fetch.MIN_VERSION, fetch.MAX_VERSION, 12, fetch.handle),
+    2: Api(
+        "ListOffsets", list_offsets.MIN_VERSION, list_offsets.MAX_VERSION, 6, list_offsets.handle
+    ),
     3: Api("Metadata", metadata.MIN_VERSION, metadata.MAX_VERSION, 9, metadata.handle),
     18: Api(
         "ApiVersions", api_versions.MIN_VERSION, api_versions.MAX_VERSION, 3, api_versions.handle
@@ -46,6 +56,23 @@ APIS: Final[Mapping[int, Api]] = {
         delete_topics.MAX_VERSION,
         4,
         delete_topics.handle,
+    ),
+    21: Api(
+        "DeleteRecords",
+        delete_records.MIN_VERSION,
+        delete_records.MAX_VERSION,
+        2,
+        delete_records.handle,
+    ),
+    22: Api(
+        "InitProducerId", producer_ids.MIN_VERSION, producer_ids.MAX_VERSION, 2, producer_ids.handle
+    ),
+    23: Api(
+        "OffsetForLeaderEpoch",
+        offset_for_leader_epoch.MIN_VERSION,
+        offset_for_leader_epoch.MAX_VERSION,
+        4,
+        offset_for_leader_epoch.handle,
     ),
     32: Api(
         "DescribeConfigs",
@@ -88,6 +115,13 @@ APIS: Final[Mapping[int, Api]] = {
         describe_cluster.MAX_VERSION,
         0,
         describe_cluster.handle,
+    ),
+    61: Api(
+        "DescribeProducers",
+        describe_producers.MIN_VERSION,
+        describe_producers.MAX_VERSION,
+        0,
+        describe_producers.handle,
     ),
     75: Api(
         "DescribeTopicPartitions",
