@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
         if options.version:
-            print(f"broker-lite {__version__} (scan: {scan_form()})")  # noqa: T201
+            print(f"broker-lite {__version__} (scan: {scan_form()})")
             return 0
         if options.command == "config":
             return _config(options)
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise SettingsError("say what to do: serve, config or --version; --help tells more")
     except SettingsError as error:
         text = " ".join(str(error).split())
-        print(f"broker-lite: {text}", file=sys.stderr)  # noqa: T201
+        print(f"broker-lite: {text}", file=sys.stderr)
         return _USAGE_ERROR
     except BrokenPipeError:
         # who read our output has gone; nothing more can be said, not even by the interpreter's exit
@@ -101,9 +101,9 @@ def _config(options: argparse.Namespace) -> int:
     warnings: list[str] = []
     settings = _load(options, {}, warnings)
     for line in FORMATS[options.format](settings):
-        print(line)  # noqa: T201
+        print(line)
     for warning in warnings:
-        print(f"broker-lite: {warning}", file=sys.stderr)  # noqa: T201
+        print(f"broker-lite: {warning}", file=sys.stderr)
     return 0
 
 
@@ -182,9 +182,7 @@ def _run(settings: Settings, data_dir: Path, is_temporary: bool, warnings: Seque
 
 def _tell_ready(address: str) -> None:
     elapsed_ms = round((time.clock_gettime(time.CLOCK_BOOTTIME) - _started_s()) * 1000)
-    print(  # noqa: T201
-        f"broker-lite {__version__} ready on {address} in {elapsed_ms} ms", flush=True
-    )
+    print(f"broker-lite {__version__} ready on {address} in {elapsed_ms} ms", flush=True)
 
 
 def _started_s() -> float:

@@ -81,8 +81,9 @@ def _add(given: dict[str, Given], name: str, one: Given, notes: list[str] | None
     try:
         setting.parse(one.text)
     except InvalidValue as error:
-        allowed = f"allowed: {setting.allowed}"
-        raise SettingsError(f"{one.origin}: {error} ({allowed})") from error
+        told = setting.allowed in str(error)
+        allowed = "" if told else f" (allowed: {setting.allowed})"
+        raise SettingsError(f"{one.origin}: {error}{allowed}") from error
     given[name] = one
 
 
@@ -97,10 +98,10 @@ def _suggestion(name: str) -> str:
 
 
 def _join_node_and_broker_id(given: dict[str, Given]) -> None:
-    """One number has two names; the newer one is the stronger."""
+    """One number has two names; the newer one is the stronger, a negative older one is none."""
     if "node.id" in given:
         given["broker.id"] = given["node.id"]
-    elif "broker.id" in given:
+    elif "broker.id" in given and int(given["broker.id"].text) >= 0:
         given["node.id"] = given["broker.id"]
 
 
@@ -109,8 +110,6 @@ def _build(given: Mapping[str, Given]) -> Settings:
         settings = Settings(given)
     except InvalidValue as error:
         raise SettingsError(str(error)) from error
-    if int(settings.node_id) < 0:
-        raise SettingsError(f"{given['node.id'].origin}: node.id must be at least 0")
     for name in ("log.dirs", "log.dir"):
         if len(settings.value(name) or ()) > 1:  # type: ignore[arg-type]
             origin = given[name].origin
