@@ -28,7 +28,7 @@ class IndexEntry(NamedTuple):
 class SegmentIndex:
     """Pairs with strictly increasing keys, either in memory (growing) or in their file (closed)."""
 
-    __slots__ = ("_cache", "_keys", "_saved_count", "_values", "count", "path")
+    __slots__ = ("_cache", "_keys", "_saved_count", "_synced_count", "_values", "count", "path")
 
     ENTRY: ClassVar[struct.Struct]
     KEY_TYPE: ClassVar[str]
@@ -38,6 +38,7 @@ class SegmentIndex:
         self._cache = cache
         self.count = size_bytes // self.ENTRY.size
         self._saved_count = self.count
+        self._synced_count = -1
         self._keys: array[int] | None = None
         self._values: array[int] = array("i")
 
@@ -57,6 +58,7 @@ class SegmentIndex:
         self._keys = array(self.KEY_TYPE)
         self._values = array("i")
         self.count = self._saved_count = 0
+        self._synced_count = -1
 
     def open_for_append(self) -> None:
         """Take the file's entries into memory, so that more can follow.
@@ -105,6 +107,18 @@ class SegmentIndex:
         data = b"".join(map(pack, keys[first:last], self._values[first:last]))
         OpenFile(self.path).write(data, first * self.ENTRY.size)
         self._saved_count = last
+
+    def flush(self) -> None:
+        """Make the entries durable, if there are new ones.
+
+        Raises:
+            OSError: they may not be on disk.
+        """
+        self.save()
+        count = self._saved_count
+        if count != self._synced_count:
+            OpenFile(self.path).sync()
+            self._synced_count = count
 
     def close(self) -> None:
         """Write everything and keep nothing in memory; lookups go on from the file.

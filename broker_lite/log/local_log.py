@@ -221,8 +221,9 @@ class LocalLog:
             for segment in self.segments[first:]:
                 if segment.base_offset < target:
                     segment.flush()
+                if self.recovery_point <= segment.base_offset < target:  # it is new
                     sync_file(segment_stem(self.directory, segment.base_offset) + SNAPSHOT_SUFFIX)
-            sync_directory(Path(self.directory))
+                    sync_directory(Path(self.directory))
         except OSError as error:
             raise KafkaStorageError from error
         self.recovery_point = max(self.recovery_point, target)

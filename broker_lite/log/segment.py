@@ -258,11 +258,9 @@ class LogSegment:
 
         Rule: S-32 (LogSegment.flush).
         """
-        self.offset_index.save()
-        self.time_index.save()
         self.file().sync()
-        sync_file(self.offset_index.path)
-        sync_file(self.time_index.path)
+        self.offset_index.flush()
+        self.time_index.flush()
         self.transaction_index.save()
         if self.transaction_index.exists:
             sync_file(self.transaction_index.path)
