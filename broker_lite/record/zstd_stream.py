@@ -1,7 +1,7 @@
 """zstd: frames in a row, skippable ones among them, until the end of the data.
 
-The library decodes; it does not say whether the last frame was complete, so the frames are walked
-here from block header to block header.
+The library decodes; it does not say whether a frame was complete, so each frame is walked here from
+block header to block header before. So what follows a frame cannot take away what the frame gave.
 
 Rule: R-81 (ZstdCompression, com.github.luben.zstd.ZstdInputStream).
 """
@@ -35,27 +35,35 @@ def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
     """Read all frames; see compression.decompress."""
     output: list[bytes] = []
     room_bytes = output_bytes_max
-    reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    position = 0
+    failed = len(data) == 0
+    limit_exceeded = False
+    while position < len(data) and not failed and not limit_exceeded:
+        end = _frame_end(data, position)
+        steps, failed, limit_exceeded = _read_frame(data[position:end], room_bytes)
+        output += steps
+        room_bytes -= sum(map(len, steps))
+        failed = failed or (end > len(data) and not limit_exceeded)
+        position = end
+    return Decompressed(b"".join(output), failed, limit_exceeded)
+
+
+def _read_frame(data: memoryview, room_bytes: int) -> tuple[list[bytes], bool, bool]:
+    """Read one frame, or what is there of it; failed and limit_exceeded as in Decompressed."""
+    steps: list[bytes] = []
+    reader = zstandard.ZstdDecompressor().stream_reader(data)
     while True:
         try:
             step = reader.read(_STEP_BYTES)
         except zstandard.ZstdError:
-            return Decompressed(b"".join(output), True, False)
+            return steps, True, False
         if not step:
-            return Decompressed(b"".join(output), not _frames_are_complete(data), False)
+            return steps, False, False
         if len(step) > room_bytes:
-            output.append(step[:room_bytes])
-            return Decompressed(b"".join(output), False, True)
-        output.append(step)
+            steps.append(step[:room_bytes])
+            return steps, False, True
+        steps.append(step)
         room_bytes -= len(step)
-
-
-def _frames_are_complete(data: memoryview) -> bool:
-    """Whether the data is one frame at least and ends with the end of a frame."""
-    position = 0
-    while position < len(data):
-        position = _frame_end(data, position)
-    return position == len(data) > 0
 
 
 def _frame_end(data: memoryview, position: int) -> int:

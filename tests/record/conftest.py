@@ -14,7 +14,7 @@ from broker_lite.record import scan_implementation
 
 def load_python_scan() -> ModuleType:
     path = Path(broker_lite.record.__file__).parent / "scan.py"
-    loader = SourceFileLoader("scan_as_python", str(path))
+    loader = SourceFileLoader("broker_lite.record.scan_as_python", str(path))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
     module = module_from_spec(spec)

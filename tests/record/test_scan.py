@@ -187,7 +187,7 @@ edits = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 255) | special_b
 
 
 @settings(
-    max_examples=4000,
+    max_examples=3000,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

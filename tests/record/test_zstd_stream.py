@@ -1,0 +1,66 @@
+"""R-81."""
+
+import pytest
+import zstandard
+
+from broker_lite.record.compression import decompress
+from broker_lite.record.zstd_stream import compress
+
+DATA = b"some data " * 50
+FRAME = compress(DATA, 3)
+SKIPPABLE = bytes.fromhex("5a2a4d18" "03000000" "aabbcc")  # fmt: skip
+
+
+def read(stream: bytes) -> tuple[bytes, bool, bool]:
+    found = decompress(4, stream, output_bytes_max=10**8)
+    return bytes(found.data), found.failed, found.limit_exceeded
+
+
+@pytest.mark.parametrize("level", [-5, 1, 3, 22])
+def test_the_writer(level: int) -> None:
+    frame = compress(DATA, level)
+    parameters = zstandard.get_frame_parameters(frame)
+    assert parameters.content_size == zstandard.CONTENTSIZE_UNKNOWN
+    assert not parameters.has_checksum
+    assert read(frame) == (DATA, False, False)
+
+
+def test_frames_in_a_row() -> None:
+    assert read(FRAME * 3) == (DATA * 3, False, False)
+    assert read(SKIPPABLE + FRAME + SKIPPABLE * 2 + FRAME + SKIPPABLE) == (DATA * 2, False, False)
+
+
+@pytest.mark.parametrize("size", [True, False])
+@pytest.mark.parametrize("checksum", [True, False])
+@pytest.mark.parametrize("data", [b"", b"x", DATA, DATA * 100, bytes(500_000)], ids=len)
+def test_frames_of_other_writers(size: bool, checksum: bool, data: bytes) -> None:
+    writer = zstandard.ZstdCompressor(write_content_size=size, write_checksum=checksum)
+    frame = writer.compress(data)
+    assert read(frame + FRAME) == (data + DATA, False, False)
+    for cut in (1, 2, 5):
+        assert read(frame[:-cut])[1] is True
+
+
+@pytest.mark.parametrize("tail", [b"\xee", b"\xee\xee\xee", b"garbage", SKIPPABLE[:-1], FRAME[:5]])
+def test_trailing_garbage_fails(tail: bytes) -> None:
+    assert read(FRAME + tail) == (DATA, True, False)
+
+
+def test_own_checksum() -> None:
+    frame = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(DATA))
+    frame[-1] ^= 1
+    assert read(bytes(frame))[1] is True
+
+
+def test_data_before_a_broken_frame_counts() -> None:
+    data = bytes(range(256)) * 400
+    broken = bytearray(FRAME)
+    broken[6] ^= 0xFF
+    found, failed, _ = read(compress(data, 3) + bytes(broken))
+    assert failed
+    assert data.startswith(found)
+    assert len(found) > 64 * 1024
+
+
+def test_only_skippable_frames() -> None:
+    assert read(SKIPPABLE) == (b"", False, False)
