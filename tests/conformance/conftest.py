@@ -1,4 +1,4 @@
-"""The broker that the clients are run against: ours, or the one that CONFORMANCE_BOOTSTRAP names."""
+"""The broker that the clients are run against: ours, or what CONFORMANCE_BOOTSTRAP names."""
 
 import os
 import uuid
