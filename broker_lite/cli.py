@@ -1,7 +1,8 @@
 """The command line: `broker-lite serve`, `broker-lite config`, `broker-lite --version`.
 
-What a person did wrong is one line on standard error and exit code 2. The server is imported only
-when it is started, so that everything else answers at once.
+What a person did wrong is one line on standard error and exit code 2; a disk that fails is one line
+and exit code 1. The server is imported only when it is started, so that everything else answers at
+once.
 """
 
 import argparse
@@ -16,11 +17,12 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from broker_lite import __version__, logs
-from broker_lite.errors import SettingsError
+from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.settings import Settings, load_settings, parse_assignment, parse_listeners
 from broker_lite.settings.table import FORMATS
 
 _USAGE_ERROR: Final = 2
+_DISK_ERROR: Final = 1
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
 _START_TIME_FIELD: Final = 19  # of /proc/self/stat, counted after the name in brackets
 
@@ -45,10 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "serve":
             return _serve(options)
         raise SettingsError("say what to do: serve, config or --version; --help tells more")
-    except SettingsError as error:
+    except (SettingsError, KafkaStorageError) as error:
         text = " ".join(str(error).split())
         print(f"broker-lite: {text}", file=sys.stderr)
-        return _USAGE_ERROR
+        return _USAGE_ERROR if isinstance(error, SettingsError) else _DISK_ERROR
     except BrokenPipeError:
         # who read our output has gone; nothing more can be said, not even by the interpreter's exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -177,7 +179,7 @@ def _run(settings: Settings, data_dir: Path, is_temporary: bool, warnings: Seque
         raise SettingsError(f"data directory {data_dir}: {error.strerror}") from error
     from broker_lite.server.run import serve
 
-    return serve(settings, data_dir=data_dir, ready=_tell_ready)
+    return serve(settings, data_dir=data_dir, ready=_tell_ready, durable=not is_temporary)
 
 
 def _tell_ready(address: str) -> None:

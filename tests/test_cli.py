@@ -1,6 +1,8 @@
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import tomllib
@@ -104,3 +106,95 @@ def test_nothing_of_the_server_is_imported_before_it_is_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=30, check=False)
     assert done.returncode == 0
+
+
+class _Serving:
+    """`broker-lite serve` with these arguments; a context manager, ended with a signal."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        kept = {name: text for name, text in os.environ.items() if not name.startswith("KAFKA_")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "broker_lite", "serve", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**kept, **environment},
+        )
+
+    def __enter__(self) -> "_Serving":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def ready_line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def end(self, number: int) -> tuple[int, str]:
+        """Exit code and what is on standard error."""
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=10)
+        return self.process.returncode, errors
+
+
+READY = re.compile(r"broker-lite 0\.1\.0 ready on 127\.0\.0\.1:(\d+) in (\d+) ms\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_in_a_temporary_directory(number: signal.Signals, tmp_path: Path) -> None:
+    with _Serving("--port", "0", TMPDIR=str(tmp_path)) as serving:
+        ready = READY.fullmatch(serving.ready_line())
+        assert ready is not None
+        assert 0 < int(ready[2]) < 20_000
+        with socket.create_connection(("127.0.0.1", int(ready[1])), timeout=5):
+            (directory,) = tmp_path.iterdir()
+        code, errors = serving.end(number)
+    assert code == 0
+    assert f"data directory is temporary, it is removed at exit path={directory}" in errors
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_serve_keeps_a_directory_and_speaks_json(tmp_path: Path) -> None:
+    directory = tmp_path / "a" / "data"
+    arguments = ("--port", "0", "--data-dir", str(directory), "--log-format", "json")
+    with _Serving(*arguments, KAFKA_NOSUCH="1") as serving:
+        assert READY.fullmatch(serving.ready_line())
+        code, errors = serving.end(signal.SIGTERM)
+    assert code == 0
+    assert directory.exists()
+    events = [json.loads(line) for line in errors.splitlines()]
+    assert events[0]["event"] == "KAFKA_NOSUCH: unknown setting nosuch; ignored"
+
+
+def test_host_and_port_replace_those_of_the_first_listener(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(
+        "listeners=CONTROLLER://:9093,PLAINTEXT://example.invalid:9092,B://127.0.0.1:0\n"
+    )
+    mapping = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,B:PLAINTEXT"
+    arguments = ("--config", str(path), "--set", mapping, "--host", "127.0.0.1", "--port", "0")
+    with _Serving(*arguments, TMPDIR=str(tmp_path)) as serving:
+        assert READY.fullmatch(serving.ready_line())
+        assert serving.end(signal.SIGTERM)[0] == 0
+
+
+def test_port_that_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        done = _run("serve", "--port", str(other.getsockname()[1]))
+    lines = [line for line in done.stderr.splitlines() if line.startswith("broker-lite: ")]
+    assert (done.returncode, len(lines)) == (2, 1)
+    assert "Traceback" not in done.stderr
+
+
+def test_directory_that_is_in_use(tmp_path: Path) -> None:
+    with _Serving("--port", "0", "--data-dir", str(tmp_path)) as serving:
+        serving.ready_line()
+        done = _run("serve", "--port", "0", "--data-dir", str(tmp_path))
+        serving.end(signal.SIGTERM)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"broker-lite: [^\n]+\n", done.stderr)
