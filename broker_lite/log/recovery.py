@@ -12,6 +12,7 @@ from broker_lite.errors import CorruptMessage, KafkaStorageError
 from broker_lite.log.config import LogConfig
 from broker_lite.log.leader_epochs import LeaderEpochCache
 from broker_lite.log.producer_state import ProducerStateManager
+from broker_lite.log.roll import RELATIVE_OFFSET_MAX
 from broker_lite.log.segment import LogSegment
 from broker_lite.log.txn_index import AbortedTransaction
 from broker_lite.log.walk import FRAME_MIN, MAGIC_V2, checked_size
@@ -49,7 +50,7 @@ def recover_segment(
     """
     try:
         end_offset, valid_bytes = _rebuild(segment, config, epochs, producer_state)
-    except (ValueError, OverflowError) as error:  # offsets do not rise: nothing of it is usable
+    except ValueError as error:  # offsets do not rise: nothing of it is usable
         logger.warning("segment emptied path=%s reason=%s", segment.path, error)
         segment.reset_indexes()
         end_offset, valid_bytes = segment.base_offset, 0
@@ -74,6 +75,8 @@ def _rebuild(
         last_offset = batch.last_offset
         if last_offset < end_offset:
             raise ValueError(f"offset {last_offset} at position {position} is not above the last")
+        if last_offset - segment.base_offset > RELATIVE_OFFSET_MAX:
+            break
         segment.note_timestamp(position, batch.max_timestamp, last_offset)
         if position - indexed_position > config.index_interval_bytes:
             segment.offset_index.append(last_offset - segment.base_offset, position)

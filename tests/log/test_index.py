@@ -1,0 +1,84 @@
+"""S-10 to S-14, S-21: the two sorted indexes, in memory and in their files."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker_lite.log.files import FileCache
+from broker_lite.log.index import OffsetIndex, TimeIndex
+
+
+def new_index(path: Path) -> OffsetIndex:
+    index = OffsetIndex(str(path), FileCache(4))
+    index.create()
+    return index
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sets(st.integers(1, 2000), max_size=50), st.integers(0, 2100))
+def test_s21_memory_and_file_answer_alike(
+    tmp_path_factory: pytest.TempPathFactory, keys: set[int], target: int
+) -> None:
+    index = new_index(tmp_path_factory.mktemp("i") / "x.index")
+    entries = [(key, position * 70) for position, key in enumerate(sorted(keys), start=1)]
+    for entry in entries:
+        index.append(*entry)
+    at_most = max((e for e in entries if e[0] <= target), default=None)
+    behind = min((e for e in entries if e[1] >= target), default=None)
+    for _ in range(2):
+        assert index.find_at_most(target) == at_most
+        assert index.find_at_or_behind(target) == behind
+        assert index.last_entry() == max(entries, default=None)
+        index.close()
+    index.open_for_append()
+    index.open_for_append()
+    index.append(3000, 9999)
+    index.save()
+    data = Path(index.path).read_bytes()
+    assert len(data) == index.size_bytes == (len(entries) + 1) * 8
+    assert data[-8:] == (3000).to_bytes(4, "big") + (9999).to_bytes(4, "big")
+
+
+def test_s10_entries_rise(tmp_path: Path) -> None:
+    index = new_index(tmp_path / "x.index")
+    index.append(5, 70)
+    with pytest.raises(ValueError, match="does not come after"):
+        index.append(5, 140)
+    index.close()
+    with pytest.raises(ValueError, match="closed"):
+        index.append(6, 140)
+
+
+def test_entries_reach_the_file_in_chunks(tmp_path: Path) -> None:
+    index = new_index(tmp_path / "x.index")
+    for number in range(600):
+        index.append(number + 1, number)
+    assert Path(index.path).stat().st_size == 512 * 8
+    index.flush()
+    index.flush()
+    assert Path(index.path).stat().st_size == 600 * 8
+
+
+def test_a_chunk_that_cannot_be_written_is_written_later(tmp_path: Path) -> None:
+    index = new_index(tmp_path / "x.index")
+    Path(index.path).unlink()
+    for number in range(513):
+        index.append(number + 1, number)
+    with pytest.raises(OSError, match="No such file"):
+        index.save()
+    Path(index.path).touch()
+    index.close()
+    assert index.entry(512) == (513, 512)
+    assert Path(index.path).stat().st_size == 513 * 8
+
+
+def test_s14_the_time_index_takes_newer_timestamps_only(tmp_path: Path) -> None:
+    index = TimeIndex(str(tmp_path / "x.timeindex"), FileCache(4))
+    index.create()
+    for timestamp, offset in ((-1, 0), (0, 0), (5, 1), (5, 2), (4, 3), (6, 3)):
+        index.append_if_newer(timestamp, offset)
+    index.close()
+    assert [index.entry(i) for i in range(index.count)] == [(0, 0), (5, 1), (6, 3)]
+    assert index.find_at_most(-1) is None

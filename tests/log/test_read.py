@@ -1,0 +1,181 @@
+"""F-05, F-10 to F-14, S-20 to S-22: which bytes a fetch gets."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from broker_lite import errors
+from broker_lite.log.config import LogConfig
+from broker_lite.log.log import Log
+from tests.log.logs import (
+    FOREVER_MS,
+    T0,
+    append,
+    batch_bytes,
+    content,
+    end_transaction,
+    open_log,
+)
+
+SIZE = len(batch_bytes())
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    """Ten batches of 1 to 3 records, three batches a segment, an index entry for most."""
+    config = LogConfig(segment_bytes=260, index_interval_bytes=0, segment_ms=FOREVER_MS)
+    log = open_log(tmp_path, config)
+    for number in range(10):
+        append(log, *[T0 + number] * (number % 3 + 1))
+    return log
+
+
+def first_offset(data: bytes) -> int:
+    return int.from_bytes(data[:8], "big")
+
+
+@pytest.mark.parametrize("reload", [False, True], ids=["as written", "from the files"])
+def test_s20_every_offset_is_found(log: Log, reload: bool) -> None:
+    """S-20, S-21, F-10, F-12: the batch that holds it, whole, to the segment's end."""
+    if reload:
+        log.close()
+        log = open_log(Path(log.directory), log.config)
+    bases = [first for number in range(10) for first in [sum(i % 3 + 1 for i in range(number))]]
+    for offset in range(log.log_end_offset):
+        read = log.read(offset, max_bytes=1 << 20)
+        data = content(read)
+        assert first_offset(data) == max(base for base in bases if base <= offset)
+        segment = log.segment_for(offset)
+        assert read.slice is not None
+        assert read.slice.position + read.slice.size_bytes == segment.size_bytes
+        log.active.recent.clear()
+
+
+@pytest.mark.parametrize("offset", [-1, 20], ids=["below", "above"])
+def test_f05_offsets_outside(log: Log, offset: int) -> None:
+    with pytest.raises(errors.OffsetOutOfRange):
+        log.read(offset, max_bytes=100)
+
+
+def test_f05_negative_size(log: Log) -> None:
+    with pytest.raises(errors.UnknownServerError):
+        log.read(0, max_bytes=-1)
+
+
+def test_f10_at_the_end_nothing_and_no_error(log: Log) -> None:
+    end = log.log_end_offset
+    assert log.read(end, max_bytes=100) == (None, end, end, 0, None)
+    assert log.read(end, max_bytes=100, isolation_level=1) == (None, end, end, 0, [])
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "min_one_batch", "size_bytes"),
+    [
+        pytest.param(0, True, SIZE, id="F-11 first batch whole, 0"),
+        pytest.param(1, True, SIZE, id="F-11 first batch whole, 1"),
+        pytest.param(SIZE + 1, True, SIZE + 1, id="F-11 partial second batch"),
+        pytest.param(0, False, 0, id="F-11 nothing"),
+        pytest.param(SIZE - 1, False, 0, id="F-11 no fragment"),
+        pytest.param(SIZE, False, SIZE, id="F-11 exactly one"),
+        pytest.param(9999, False, 4 * SIZE, id="F-11 everything"),
+    ],
+)
+@pytest.mark.parametrize("recent", [True, False], ids=["at the end", "by the index"])
+def test_f11_sizes(
+    tmp_path: Path, max_bytes: int, min_one_batch: bool, size_bytes: int, recent: bool
+) -> None:
+    log = open_log(tmp_path)
+    for _ in range(4):
+        append(log)
+    if not recent:
+        log.active.recent.clear()
+    read = log.read(0, max_bytes=max_bytes, min_one_batch=min_one_batch)
+    assert len(content(read)) == size_bytes
+
+
+def test_f11_min_one_batch_inside_a_batch_found_by_the_index(log: Log) -> None:
+    log.active.recent.clear()
+    read = log.read(4, max_bytes=1)
+    assert first_offset(content(read)) == 3
+    assert len(content(read)) == len(batch_bytes(T0, T0, T0))
+
+
+def test_f13_the_limit_may_lie_in_this_segment_or_a_later_one(tmp_path: Path) -> None:
+    log = open_log(tmp_path, LogConfig(segment_bytes=3 * SIZE, segment_ms=FOREVER_MS))
+    for _ in range(4):
+        append(log)
+    append(log, producer=(7, 0, 0), transactional=True)
+    append(log)
+    assert log.last_stable_offset == 4
+    sizes = [
+        len(content(log.read(offset, max_bytes=9999, isolation_level=1))) // SIZE
+        for offset in (0, 3)
+    ]
+    assert sizes == [3, 1]
+    log.active.recent.clear()
+    assert len(content(log.read(3, max_bytes=9999, isolation_level=1))) == SIZE
+    assert log.read(4, max_bytes=9999, isolation_level=1).slice is None
+
+
+def test_f14_the_list_goes_on_until_the_bound_is_stable(tmp_path: Path) -> None:
+    """F-14: from the read segment on, by the index's bound, the next base, or the end."""
+    log = open_log(tmp_path, LogConfig(segment_bytes=200, index_interval_bytes=0))
+    for number in range(6):
+        append(log, producer=(7, 0, number), transactional=True)
+        end_transaction(log, 7, commit=number == 5, now_ms=T0)
+    expected = [(7, 2 * i, 2 * i + 1, 2 * i + 2) for i in range(5)]
+    for offset in range(12):
+        read = log.read(offset, max_bytes=1, isolation_level=1)
+        got = read.aborted_transactions
+        assert got is not None
+        assert got == [e for e in expected if e[2] >= offset and e in got]
+        batch_end = offset + 1
+        assert all(e in got for e in expected if e[2] >= offset and e[1] < batch_end)
+
+
+def test_a_gap_leads_to_the_next_segment(tmp_path: Path) -> None:
+    """S-20 step 4: offsets that compaction took away."""
+    log = open_log(tmp_path, LogConfig(segment_bytes=100))
+    append(log)
+    log.log_end_offset = 5
+    append(log)
+    assert first_offset(content(log.read(3, max_bytes=999))) == 5
+    log.log_end_offset = 9
+    assert log.read(7, max_bytes=999).slice is None
+
+
+def test_files_that_cannot_be_read(log: Log, tmp_path: Path) -> None:
+    log.segments[0].mark_deleted()
+    with pytest.raises(errors.KafkaStorageError):
+        log.read(0, max_bytes=100)
+
+
+def test_a_slice_outlives_its_log(log: Log) -> None:
+    """F-15, S-54: the range is fixed and readable, whatever happens to the log."""
+    read = log.read(log.active.base_offset, max_bytes=9999)
+    before = content(read)
+    append(log)
+    log.delete()
+    for path in Path(log.directory).iterdir():
+        path.unlink()
+    assert content(read) == before
+
+
+def test_a_sequential_reader_sees_everything_once(tmp_path: Path) -> None:
+    """S-22, with sizes at random; as a consumer goes on after the last whole batch."""
+    rng = random.Random(4)
+    log = open_log(tmp_path, LogConfig(segment_bytes=4000, index_interval_bytes=300))
+    written = b""
+    for number in range(200):
+        append(log, T0 + number, value=b"x" * rng.randrange(120))
+    written = b"".join(Path(segment.path).read_bytes() for segment in log.segments)
+    seen, offset = b"", 0
+    while offset < log.log_end_offset:
+        data = content(log.read(offset, max_bytes=rng.randrange(700)))
+        while len(data) >= 12 and len(data) >= 12 + int.from_bytes(data[8:12], "big"):
+            size_bytes = 12 + int.from_bytes(data[8:12], "big")
+            seen += data[:size_bytes]
+            data = data[size_bytes:]
+            offset += 1
+    assert seen == written

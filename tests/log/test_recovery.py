@@ -1,0 +1,189 @@
+"""S-43, S-44, S-46: what an unclean stop leaves is cut, rebuilt, and equal to what was appended."""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from broker_lite import errors
+from broker_lite.log.config import LogConfig
+from broker_lite.log.log import Log
+from tests.log.logs import (
+    FOREVER_MS,
+    NOW_MS,
+    STEM,
+    T0,
+    append,
+    batch_bytes,
+    content,
+    end_transaction,
+    files,
+    open_log,
+    segment_bases,
+)
+
+CONFIG = LogConfig(index_interval_bytes=150, segment_bytes=2000, segment_ms=FOREVER_MS)
+
+
+def write_at_random(log: Log, seed: int, count: int) -> None:
+    """Plain, idempotent and transactional batches, and the ends of transactions."""
+    rng = random.Random(seed)
+    sequences: dict[int, int] = {}
+    for number in range(count):
+        producer_id = rng.choice([-1, 7, 8, 9])
+        if producer_id in {8, 9} and rng.random() < 0.3:
+            end_transaction(log, producer_id, commit=rng.random() < 0.5, now_ms=T0 + number)
+        sequence = sequences.get(producer_id, 0)
+        size = rng.randint(1, 3)
+        append(
+            log,
+            *[T0 + number * 10 + rng.randint(-30, 30) for _ in range(size)],
+            producer=(producer_id, 0, sequence) if producer_id > 0 else (-1, -1, -1),
+            transactional=producer_id in {8, 9},
+            codec=rng.choice([0, 1]),
+        )
+        sequences[producer_id] = sequence + size
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_s43_rebuilt_files_equal_the_original_ones(tmp_path: Path, seed: int) -> None:
+    """S-13, S-18, S-43, S-45: one batch per append, so indexes and snapshots are the same."""
+    log = open_log(tmp_path / "p", CONFIG, now_ms=T0)
+    write_at_random(log, seed, 120)
+    log.close()
+    expected = files(tmp_path / "p")
+    for suffix in ("index", "timeindex", "txnindex", "snapshot", "leader-epoch-checkpoint"):
+        for path in (tmp_path / "p").glob(f"*{suffix}"):
+            path.unlink()
+    again = open_log(tmp_path / "p", CONFIG, clean=False, now_ms=T0)
+    assert again.log_end_offset == log.log_end_offset
+    assert again.last_stable_offset == log.last_stable_offset
+    assert again.producer_state.describe() == log.producer_state.describe()
+    again.close()
+    recovered = files(tmp_path / "p")
+    assert recovered == expected
+
+
+def test_s44_recovery_begins_at_the_recovery_point(tmp_path: Path) -> None:
+    """S-44, S-18: segments below it are trusted, their state comes from the snapshot."""
+    log = open_log(tmp_path, CONFIG, now_ms=T0)
+    write_at_random(log, 1, 120)
+    log.close()
+    expected = files(tmp_path)
+    middle = segment_bases(tmp_path)[2]
+    index_path = tmp_path / f"{STEM}.index"
+    index_path.write_bytes(b"\xff" * 8)
+    last = tmp_path / f"{segment_bases(tmp_path)[-1]:020d}.index"
+    last.write_bytes(b"\xff" * 8)
+    again = open_log(tmp_path, CONFIG, clean=False, recovery_point=middle + 1, now_ms=T0)
+    assert again.recovery_point == middle + 1
+    again.close()
+    assert files(tmp_path) == expected | {index_path.name: b"\xff" * 8}
+
+
+def test_torn_tails_of_every_length(tmp_path: Path) -> None:
+    """S-43 step 4, R-04: a last batch that is there in part is cut; the log goes on."""
+    log = open_log(tmp_path / "p", CONFIG)
+    for _ in range(2):
+        append(log)
+    log.close()
+    whole = batch_bytes()
+    for length in range(1, len(whole) + 1):
+        directory = tmp_path / str(length)
+        shutil.copytree(tmp_path / "p", directory)
+        with (directory / f"{STEM}.log").open("r+b") as file:
+            file.truncate(len(whole) + length)
+        again = open_log(directory, CONFIG, clean=False)
+        complete = length == len(whole)
+        assert again.log_end_offset == 1 + complete
+        assert again.size_bytes == len(whole) * (1 + complete)
+        assert append(again).base_offset == 1 + complete
+
+
+@pytest.mark.parametrize("position", [8, 11, 17, 40, 69], ids="byte {}".format)
+def test_s43_a_damaged_batch_ends_the_log(tmp_path: Path, position: int) -> None:
+    log = open_log(tmp_path, CONFIG)
+    for _ in range(3):
+        append(log)
+    path = Path(log.active.path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3 + position] ^= 0x7D
+    path.write_bytes(data)
+    again = open_log(tmp_path, CONFIG, clean=False)
+    assert again.log_end_offset == 1
+    assert again.size_bytes == len(batch_bytes())
+
+
+def test_s44_a_cut_segment_ends_the_log(tmp_path: Path) -> None:
+    """S-44: all later segments are deleted, with their indexes and snapshots."""
+    log = open_log(tmp_path, LogConfig(segment_bytes=150, segment_ms=FOREVER_MS))
+    for _ in range(6):
+        append(log)
+    assert segment_bases(tmp_path) == [0, 2, 4]
+    with (tmp_path / "00000000000000000002.log").open("r+b") as file:
+        file.truncate(100)
+    again = open_log(tmp_path, clean=False)
+    assert (again.log_end_offset, segment_bases(tmp_path)) == (3, [0, 2])
+    assert sorted(path.name for path in tmp_path.glob("*4.*")) == []
+    assert append(again).base_offset == 3
+
+
+def test_s44_a_segment_whose_offsets_do_not_rise_is_emptied(tmp_path: Path) -> None:
+    log = open_log(tmp_path, CONFIG)
+    for _ in range(3):
+        append(log)
+    path = Path(log.active.path)
+    path.write_bytes(path.read_bytes()[:70] * 3)
+    again = open_log(tmp_path, CONFIG, clean=False)
+    assert (again.log_end_offset, again.size_bytes) == (0, 0)
+
+
+def test_s43_an_offset_that_does_not_fit_the_segment_ends_it(tmp_path: Path) -> None:
+    """The checksum does not cover the base offset."""
+    log = open_log(tmp_path, CONFIG)
+    for _ in range(3):
+        append(log)
+    path = Path(log.active.path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] = 1
+    path.write_bytes(data)
+    assert open_log(tmp_path, CONFIG, clean=False).log_end_offset == 1
+
+
+def test_old_formats_are_left_alone(tmp_path: Path) -> None:
+    """R-02: messages of magic 1 are not ours to cut."""
+    data = bytes(8) + (22).to_bytes(4, "big") + b"\0\0\0\0\1" + bytes(17)
+    (tmp_path / f"{STEM}.log").write_bytes(data)
+    with pytest.raises(errors.KafkaStorageError, match="format 1"):
+        open_log(tmp_path, CONFIG, clean=False)
+    assert (tmp_path / f"{STEM}.log").read_bytes() == data
+
+
+def test_batches_larger_than_the_read_buffer(tmp_path: Path) -> None:
+    config = LogConfig(index_interval_bytes=0)
+    log = open_log(tmp_path, config)
+    for size in (10, 1 << 21, 10, 1 << 20, 10):
+        append(log, value=b"x" * size)
+    log.close()
+    expected = files(tmp_path)
+    again = open_log(tmp_path, config, clean=False)
+    assert again.log_end_offset == 5
+    again.close()
+    assert files(tmp_path) == expected
+
+
+def test_s33_a_crash_after_the_flush_loses_nothing(tmp_path: Path) -> None:
+    """S-32, S-43: the log is used on without close, as by a process that was killed."""
+    log = open_log(tmp_path, CONFIG, now_ms=T0)
+    write_at_random(log, 3, 50)
+    log.flush()
+    point = log.recovery_point
+    again = open_log(tmp_path, CONFIG, clean=False, recovery_point=point, now_ms=T0)
+    assert again.log_end_offset == log.log_end_offset
+    assert again.producer_state.describe() == log.producer_state.describe()
+    first = log.read(0, max_bytes=1 << 20)
+    assert content(again.read(0, max_bytes=1 << 20)) == content(first)
+    os.unlink(log.active.path)
+    assert again.roll(NOW_MS) is again.active

@@ -1,0 +1,108 @@
+"""S-23, S-24, F-72, F-74: offsets by timestamp."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from broker_lite import errors
+from broker_lite.log.config import LogConfig
+from broker_lite.log.log import Log
+from tests.log.logs import FOREVER_MS, NOW_MS, T0, append, open_log
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    """Offsets 0 to 8 in three segments; timestamps are T0 plus 0 2 1 | 10 5 7 | 20 20 15."""
+    log = open_log(tmp_path, LogConfig(index_interval_bytes=0, segment_ms=FOREVER_MS))
+    for batches in (((0, 2), (1,)), ((10,), (5, 7)), ((20, 20), (15,))):
+        if log.log_end_offset:
+            log.roll(NOW_MS)
+        for times in batches:
+            append(log, *[T0 + time for time in times], codec=1)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        (-5, (0, 0)),
+        (0, (0, 0)),
+        (1, (2, 1)),
+        (2, (2, 1)),
+        (3, (10, 3)),
+        (6, (10, 3)),
+        (11, (20, 6)),
+    ],
+)
+def test_s23_the_first_record_of_the_first_segment_that_reaches_it(
+    log: Log, time: int, expected: tuple[int, int]
+) -> None:
+    for current in (log, _reloaded(log)):
+        assert current.offset_for_timestamp(T0 + time) == (T0 + expected[0], expected[1], 0)
+
+
+def _reloaded(log: Log) -> Log:
+    log.close()
+    return open_log(Path(log.directory), log.config)
+
+
+def test_s23_nothing_is_young_enough(log: Log) -> None:
+    assert log.offset_for_timestamp(T0 + 21) is None
+
+
+def test_s23_the_log_start_counts_inside_a_batch(log: Log) -> None:
+    log.delete_records_before(1)
+    assert log.offset_for_timestamp(T0) == (T0 + 2, 1, 0)
+    log.delete_records_before(2)
+    assert log.offset_for_timestamp(T0) == (T0 + 1, 2, 0)
+    # The segment reaches the timestamp, though no record of it that is left does.
+    assert log.offset_for_timestamp(T0 + 2) is None
+
+
+def test_s24_the_largest_timestamp(log: Log) -> None:
+    assert log.max_timestamp_offset() == (T0 + 20, 6, 0)
+    log.delete_records_before(9)
+    assert log.max_timestamp_offset() == (T0 + 20, 6, 0)
+
+
+def test_s24_an_empty_log_has_none(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    assert log.max_timestamp_offset() is None
+    assert log.offset_for_timestamp(0) is None
+
+
+def test_s23_records_without_timestamp_count_by_the_file(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append(log, -1)
+    assert log.offset_for_timestamp(5) is None
+    assert log.active.largest_timestamp() == os.stat(log.active.path).st_mtime_ns // 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "count", "expected"),
+    [
+        pytest.param(-1, 1, [9], id="F-74 latest"),
+        pytest.param(-1, 9, [9, 6, 3, 1], id="F-74 all"),
+        pytest.param(-2, 1, [1], id="F-74 earliest"),
+        pytest.param(2500, 5, [3, 1], id="F-74 by time"),
+        pytest.param(500, 5, [], id="F-74 too old"),
+        pytest.param(-1, 0, [], id="F-74 none wanted"),
+    ],
+)
+def test_f74_segments_by_age(log: Log, timestamp: int, count: int, expected: list[int]) -> None:
+    log.delete_records_before(1)
+    for second, segment in enumerate(log.segments, start=1):
+        os.utime(segment.path, (second, second))
+    assert log.offsets_before(timestamp, count, now_ms=5000) == expected
+
+
+def test_files_that_are_gone(log: Log) -> None:
+    for segment in log.segments:
+        segment.mark_deleted()
+    with pytest.raises(errors.KafkaStorageError):
+        log.offset_for_timestamp(T0)
+    with pytest.raises(errors.KafkaStorageError):
+        log.max_timestamp_offset()
+    with pytest.raises(errors.KafkaStorageError):
+        log.offsets_before(-1, 1, now_ms=0)
