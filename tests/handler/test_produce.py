@@ -1,0 +1,419 @@
+"""Produce from request bytes to response bytes, over a real cluster: V-01 to V-14, V-60, V-9x."""
+
+import gzip
+import os
+import resource
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler import produce
+from broker_lite.handler.context import CloseConnection
+from broker_lite.handler.produce_append import INLINE_BYTES_MAX
+from broker_lite.log.log import Log
+from broker_lite.wire import messages
+from broker_lite.wire.primitives import DecodeError
+from tests.handler.data_apis import PRODUCE, TOPIC, Handlers, size, wanted
+from tests.log.batches import batch, record, records
+
+GOOD = batch(record())
+TRANSACTIONAL = 0x10
+GZIP, ZSTD = 1, 4
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Handlers]:
+    handlers = Handlers(tmp_path / "data")
+    yield handlers
+    handlers.cluster.close()
+
+
+def outcome(answer: Any) -> tuple[int, int, int, int, int, str | None]:
+    """Code, base offset, append time, log start offset, number of record errors, message."""
+    return (
+        answer.error_code,
+        answer.base_offset,
+        answer.log_append_time_ms,
+        answer.log_start_offset,
+        len(answer.record_errors),
+        answer.error_message,
+    )
+
+
+def plain(code: int, start: int = -1) -> tuple[int, int, int, int, int, str | None]:
+    return (code, -1, -1, start, 0, None)
+
+
+@pytest.mark.parametrize("version", range(3, 14))
+def test_v01_every_version_appends_and_answers(broker: Handlers, version: int) -> None:
+    (answer,) = broker.produce(GOOD, version=version)
+    assert answer.error_code == 0
+    assert answer.base_offset == 0
+    assert answer.log_append_time_ms == -1
+    assert answer.log_start_offset == (0 if version >= 5 else -1)
+    assert broker.log().log_end_offset == 1
+
+
+def test_v01_what_is_not_a_request_closes(broker: Handlers) -> None:
+    waiting = produce.handle(broker.context, broker.request(PRODUCE, 9, b"\0\1"))
+    with pytest.raises(DecodeError):
+        waiting.send(None)  # type: ignore[attr-defined]
+
+
+def test_v02_null_records_are_answered_with_87(broker: Handlers) -> None:
+    (answer,) = broker.produce(None)
+    assert outcome(answer) == plain(87)
+
+
+def test_v03_the_last_entry_of_a_partition_counts(broker: Handlers) -> None:
+    answers = broker.produce(
+        batch(record(value=b"first")), batch(records(3), count=3), partitions=[0, 0]
+    )
+    assert [each.base_offset for each in answers] == [0]
+    assert broker.log().log_end_offset == 3
+
+
+def test_v03_the_refusal_of_an_earlier_entry_stays(broker: Handlers) -> None:
+    (answer,) = broker.produce(b"", GOOD, partitions=[0, 0])
+    assert answer.error_code == 87
+    assert broker.log().log_end_offset == 1
+
+
+def test_v04_acks_are_not_looked_at_when_nothing_is_left(broker: Handlers) -> None:
+    (answer,) = broker.produce(b"", acks=7)
+    assert answer.error_code == 87
+
+
+@pytest.mark.parametrize(
+    ("bad", "code", "message"),
+    [
+        pytest.param(
+            batch(record(), length=13),
+            2,
+            "Record size 13 is less than the minimum record overhead (14)",
+            id="V-06 length",
+        ),
+        pytest.param(
+            batch(record(), magic=3), 2, "Invalid magic found in record: 3", id="V-06 magic"
+        ),
+        pytest.param(batch(record(), length=0x7FFFFFF4), -1, None, id="V-06 overflow"),
+        pytest.param(
+            batch(b"")[:40][:8] + struct.pack(">i", 28) + batch(b"")[12:40], -1, None, id="V-21"
+        ),
+    ],
+)
+def test_v06_a_malformed_first_header_fails_all(
+    broker: Handlers, bad: bytes, code: int, message: str | None
+) -> None:
+    answers = broker.produce(GOOD, bad)
+    assert [outcome(each) for each in answers] == [(code, -1, -1, -1, 0, message)] * 2
+    assert broker.log().log_end_offset == 0
+
+
+def test_v07_a_transactional_batch_without_id_fails_all(broker: Handlers) -> None:
+    answers = broker.produce(GOOD, batch(record(), attributes=TRANSACTIONAL), topic="unknown")
+    assert [outcome(each) for each in answers] == [plain(53)] * 2
+
+
+def test_v08_unknown_topics_and_partitions(broker: Handlers) -> None:
+    assert [outcome(a) for a in broker.produce(GOOD, GOOD, partitions=[2, -1])] == [plain(3)] * 2
+    assert outcome(broker.produce(GOOD, topic="unknown")[0]) == plain(3)
+    assert outcome(broker.produce(GOOD, version=13, topic_id=b"\7" * 16)[0]) == plain(100)
+    assert outcome(broker.produce(GOOD, version=13, partitions=[9])[0]) == plain(3)
+
+
+def test_v09_before_version_7_zstd_is_refused(broker: Handlers) -> None:
+    zstd = batch(record(), attributes=ZSTD)
+    assert outcome(broker.produce(zstd, version=6)[0])[0] == 76
+    # a codec id that does not exist fails the whole request there
+    odd = batch(record(), attributes=5)
+    assert [a.error_code for a in broker.produce(GOOD, odd, version=6)] == [-1, -1]
+    assert broker.log().log_end_offset == 0
+
+
+def test_v10_transactional_batches_of_two_producers_fail_all(broker: Handlers) -> None:
+    sets = [batch(record(), attributes=TRANSACTIONAL, producer=(number, 0, 0)) for number in (1, 2)]
+    answers = broker.produce(*sets, transactional_id="x")
+    text = "Transactional records contained more than one producer ID"
+    assert [outcome(each) for each in answers] == [(49, -1, -1, -1, 0, text)] * 2
+
+
+@pytest.mark.parametrize("acks", [2, -2])
+def test_v11_other_acks_are_refused(broker: Handlers, acks: int) -> None:
+    answers = broker.produce(GOOD, b"", acks=acks)
+    assert [outcome(each) for each in answers] == [plain(21), plain(87)]
+    assert broker.log().log_end_offset == 0
+
+
+def test_v11_p07_acks_0_answers_nothing_and_closes_after_a_failure(broker: Handlers) -> None:
+    assert broker.produce(GOOD, acks=0) is None
+    with pytest.raises(CloseConnection):
+        broker.produce(GOOD, b"", acks=0)
+    assert broker.log().log_end_offset == 2
+
+
+def test_v12_internal_topics_are_for_the_admin_client(broker: Handlers) -> None:
+    broker.create("__consumer_offsets")
+    assert outcome(broker.produce(GOOD, topic="__consumer_offsets")[0]) == plain(17)
+    (answer,) = broker.produce(GOOD, topic="__consumer_offsets", client_id="__admin_client")
+    assert answer.error_code == 0
+    assert broker.produce(GOOD, topic="__transaction_state")[0].error_code == 3
+
+
+def test_v60_no_transactional_id_is_known(broker: Handlers) -> None:
+    transactional = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 0))
+    answers = broker.produce(GOOD, transactional, transactional_id="x")
+    assert outcome(answers[0])[:2] == (0, 0)
+    assert outcome(answers[1]) == plain(49)
+    assert broker.log(1).log_end_offset == 0
+
+
+def test_v60_an_open_transaction_needs_no_verification(broker: Handlers) -> None:
+    log = broker.log()
+    log.append_batch(batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 0)), now_ms=1)
+    second = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 1))
+    (answer,) = broker.produce(second, transactional_id="x")
+    assert outcome(answer)[:2] == (0, 1)
+
+
+def test_v60_without_verification_the_batch_is_taken(tmp_path: Path) -> None:
+    broker = Handlers(
+        tmp_path / "data", settings={"transaction.partition.verification.enable": "false"}
+    )
+    transactional = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 0))
+    assert broker.produce(transactional, transactional_id="x")[0].error_code == 0
+    assert broker.log().last_stable_offset == 0
+    broker.cluster.close()
+
+
+def test_v72_a_failing_disk_is_56_and_works_again_with_room(broker: Handlers) -> None:
+    broker.produce(GOOD)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(GOOD) + 10, hard))
+    try:
+        assert outcome(broker.produce(GOOD)[0]) == plain(56)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert size(broker.fetch(wanted())[0]) == len(GOOD)
+    assert outcome(broker.produce(GOOD)[0])[:2] == (0, 1)
+
+
+def test_an_unforeseen_error_is_minus_1_and_logged(
+    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Log, "append", fail)
+    assert outcome(broker.produce(GOOD)[0]) == plain(-1)
+    assert "a bug" in caplog.text
+
+
+def test_v14_log_append_time_and_log_start_offset(broker: Handlers) -> None:
+    broker.create("stamped", message_timestamp_type="LogAppendTime")
+    (answer,) = broker.produce(GOOD, topic="stamped")
+    assert outcome(answer) == (0, 0, broker.clock.now_ms(), 0, 0, None)
+    broker.produce(GOOD, topic="stamped")
+    broker.log(0, "stamped").delete_records_before(1)
+    assert outcome(broker.produce(batch(record(), base_offset=5), topic="stamped")[0]) == plain(
+        87, start=1
+    )
+
+
+@pytest.mark.parametrize("version", [8, 9, 13])
+def test_v44_record_errors_are_listed(broker: Handlers, version: int) -> None:
+    broker.create("compacted", cleanup_policy="compact")
+    bad = batch(record(None) + record(offset_delta=1) + record(None, offset_delta=2), count=3)
+    (answer,) = broker.produce(bad, topic="compacted", version=version)
+    assert outcome(answer)[:5] == (87, -1, -1, 0, 2)
+    assert [each.batch_index for each in answer.record_errors] == [0, 2]
+    assert answer.record_errors[0].batch_index_error_message == (
+        "Compacted topic cannot accept message without key in topic partition compacted-0"
+    )
+    assert answer.error_message.startswith("One or more records have been rejected due to 2")
+
+
+@pytest.mark.anyio
+async def test_a_large_compressed_batch_is_validated_in_a_thread(broker: Handlers) -> None:
+    content = gzip.compress(record(value=os.urandom(2 * INLINE_BYTES_MAX)))
+    request = messages.ProduceRequest
+    value = request(
+        acks=1,
+        timeout_ms=1,
+        topic_data=[
+            request.TopicProduceData(
+                name=TOPIC,
+                partition_data=[
+                    request.PartitionProduceData(index=0, records=batch(content, attributes=GZIP)),
+                    request.PartitionProduceData(
+                        index=1, records=batch(content[:-9], attributes=GZIP)
+                    ),
+                ],
+            )
+        ],
+    )
+    answer = await broker.answer(PRODUCE, 9, value)
+    codes = [each.error_code for each in answer.responses[0].partition_responses]
+    assert codes == [0, -1]
+    assert broker.log().log_end_offset == 1
+
+
+def long_length() -> bytes:
+    """A record whose length varint has six bytes."""
+    return b"\x80\x80\x80\x80\x80\x01" + record()
+
+
+ONE = batch(record())
+REJECTED = {
+    "no bytes": (b"", 87, -1),
+    "1 byte": (b"\0", 87, -1),
+    "16 bytes": (ONE[:16], 87, -1),
+    "17-byte header only": (ONE[:17], 87, -1),
+    "one byte short": (ONE[:-1], 87, -1),
+    "length 0x10000000": (batch(record(), length=0x10000000), 87, -1),
+    "length 0x7ffffff3": (batch(record(), length=0x7FFFFFF3), 87, -1),
+    "magic 0": (batch(record(), magic=0), 87, -1),
+    "magic 1": (batch(record(), magic=1), 87, -1),
+    "two batches": (ONE + ONE, 87, -1),
+    "second header malformed": (ONE + bytes(12), 2, -1),
+    "wrong CRC": (batch(record(), crc=1), 2, -1),
+    "base offset 5": (batch(record(), base_offset=5), 87, 0),
+    "base offset -1": (batch(record(), base_offset=-1), 87, 0),
+    "count 0, delta 0": (batch(record(), count=0, last_offset_delta=0), 87, 0),
+    "count 0, delta -1": (batch(record(), count=0), 87, 0),
+    "count -1": (batch(record(), count=-1), 87, 0),
+    "delta -1": (batch(record(), last_offset_delta=-1), 87, 0),
+    "count 2, delta 0": (batch(record(), count=2, last_offset_delta=0), 87, 0),
+    "count 2, one record": (batch(record(), count=2), 87, 0),
+    "count 1, two records": (batch(records(2)), 87, 0),
+    "control bit": (batch(record(), attributes=0x20), 87, 0),
+    "producer id 5, sequence -1": (batch(record(), producer=(5, 0, -1)), 87, 0),
+    "codec 5": (batch(record(), attributes=5), -1, 0),
+    "codec 7": (batch(record(), attributes=7), -1, 0),
+    "record length +1": (batch(record(length_error=1)), 87, 0),
+    "record length -1": (batch(record(length_error=-1)), 87, 0),
+    "record length negative": (batch(record(length_error=-100)), 87, 0),
+    "record length varint of 6 bytes": (batch(long_length()), -1, 0),
+    "header count -1": (batch(record(headers=b"\1")), 87, 0),
+    "header count 1 without bytes": (batch(record(headers=b"\2")), 87, 0),
+    "header key length -1": (batch(record(headers=b"\2\1\1")), 87, 0),
+    "larger than max.message.bytes": (batch(record(value=bytes(1_048_600))), 10, -1),
+    "larger, wrong CRC": (batch(record(value=bytes(1_048_600)), crc=1), 10, -1),
+    "larger, base offset 5": (batch(record(value=bytes(1_048_600)), base_offset=5), 87, 0),
+    "gzip garbage": (batch(b"garbage", attributes=GZIP), -1, 0),
+    "gzip truncated": (batch(gzip.compress(record())[:-6], attributes=GZIP), -1, 0),
+    "gzip empty": (batch(b"", attributes=GZIP), -1, 0),
+    "snappy garbage": (batch(b"garbage", attributes=2), -1, 0),
+    "lz4 garbage": (batch(b"garbage", attributes=3), -1, 0),
+    "zstd garbage": (batch(b"garbage", attributes=4), -1, 0),
+    "gzip too many": (batch(gzip.compress(records(2)), attributes=GZIP), 87, 0),
+    "gzip too few": (batch(gzip.compress(record()), count=2, attributes=GZIP), 87, 0),
+    "gzip header count -1": (
+        batch(gzip.compress(record(headers=b"\1")), attributes=GZIP),
+        87,
+        0,
+    ),
+    "gzip offsets 5, 9": (
+        batch(
+            gzip.compress(record(offset_delta=5) + record(offset_delta=9)),
+            count=2,
+            attributes=GZIP,
+        ),
+        -1,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_v90_rejected(broker: Handlers, name: str) -> None:
+    data, code, start = REJECTED[name]
+    assert outcome(broker.produce(data)[0]) == plain(code, start)
+    assert broker.log().log_end_offset == 0
+
+
+@pytest.mark.parametrize(
+    ("attributes", "timestamp", "topic_type"),
+    [
+        pytest.param(8, -1, "CreateTime", id="V-90 timestamp -1 with LogAppendTime bit"),
+        pytest.param(8, 0, "LogAppendTime", id="V-90 the bit on a LogAppendTime topic"),
+    ],
+)
+def test_v90_timestamp_type(
+    broker: Handlers, attributes: int, timestamp: int, topic_type: str
+) -> None:
+    broker.create("typed", message_timestamp_type=topic_type)
+    bad = batch(record(), attributes=attributes, timestamp=timestamp)
+    assert outcome(broker.produce(bad, topic="typed")[0])[:5] == (32, -1, -1, 0, 1)
+
+
+ACCEPTED = {
+    "5 trailing bytes": ONE + bytes(5),
+    "a partial second batch": ONE + ONE[:-1],
+    "leader epoch 77": batch(record(), leader_epoch=77),
+    "producer id 5 with epoch -1": batch(record(), producer=(5, -1, 0)),
+    "producer id -2": batch(record(), producer=(-2, 0, 0)),
+    "attributes 0x0040": batch(record(), attributes=0x40),
+    "attributes 0x0100": batch(record(), attributes=0x100),
+    "LogAppendTime bit": batch(record(), attributes=8),
+    "maxTimestamp wrong": batch(record(), max_timestamp=5),
+    "record attributes 0x7f": batch(record(attributes=0x7F)),
+    "offset deltas 0, 0": batch(record() * 2, count=2),
+    "timestamp -1": batch(record(), timestamp=-1),
+    "timestamp -2": batch(record(), timestamp=-2),
+    "gzip trailing garbage": batch(gzip.compress(record()) + b"garbage", attributes=GZIP),
+    "gzip two members": batch(
+        gzip.compress(record()) + gzip.compress(record(offset_delta=1)), count=2, attributes=GZIP
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_v91_accepted_although_odd(broker: Handlers, name: str) -> None:
+    assert outcome(broker.produce(ACCEPTED[name])[0]) == (0, 0, -1, 0, 0, None)
+    assert broker.produce(GOOD)[0].base_offset == broker.log().log_end_offset - 1
+
+
+@pytest.mark.parametrize("transactional_id", ["", "unknown"])
+def test_v91_transactional_bit_without_producer_id(broker: Handlers, transactional_id: str) -> None:
+    odd = batch(record(), attributes=TRANSACTIONAL)
+    (answer,) = broker.produce(odd, transactional_id=transactional_id)
+    assert outcome(answer)[:2] == (0, 0)
+    assert broker.log().last_stable_offset == 1
+
+
+def test_v93_idempotent_sequences(broker: Handlers) -> None:
+    def send(first: int, count: int = 1, epoch: int = 0) -> tuple[int, int]:
+        data = batch(records(count), count=count, producer=(7, epoch, first))
+        answer = broker.produce(data)[0]
+        return answer.error_code, answer.base_offset
+
+    assert send(5) == (0, 0)
+    assert send(6, 3) == (0, 1)
+    again = broker.produce(batch(records(3), count=3, producer=(7, 0, 6), timestamp=9))[0]
+    assert outcome(again) == (0, 1, 1_700_000_000_000, 0, 0, None)
+    assert send(6, 2) == (45, -1)
+    assert send(5) == (0, 0)
+    assert send(8) == (45, -1)
+    assert send(10) == (45, -1)
+    assert [send(sequence)[1] for sequence in (9, 10, 11)] == [4, 5, 6]
+    assert send(6, 3) == (0, 1)
+    assert [send(sequence)[1] for sequence in (12, 13)] == [7, 8]
+    assert send(6, 3) == (45, -1)
+    assert send(3, epoch=1) == (45, -1)
+    assert send(0, epoch=1) == (0, 9)
+    assert send(14) == (47, -1)
+    assert send(13) == (47, -1)
+
+
+def test_v93_sequences_wrap(broker: Handlers) -> None:
+    for first, count in ((2147483646, 4), (2, 1)):
+        data = batch(records(count), count=count, producer=(7, 0, first))
+        assert broker.produce(data)[0].error_code == 0
+    for first in (2147483647, 0):
+        data = batch(record(), producer=(8, 0, first))
+        assert broker.produce(data)[0].error_code == ErrorCode.NONE
