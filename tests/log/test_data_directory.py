@@ -1,0 +1,101 @@
+"""S-76, S-77, S-78: identity, clean mark and lock of a data directory."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from broker_lite.errors import SettingsError
+from broker_lite.log.data_directory import (
+    DirectoryLock,
+    claim_identity,
+    leave_clean_mark,
+    new_id,
+    take_clean_mark,
+)
+
+
+def test_s78_one_lock_at_a_time(tmp_path: Path) -> None:
+    lock = DirectoryLock(tmp_path)
+    with pytest.raises(SettingsError, match="in use by another process"):
+        DirectoryLock(tmp_path)
+    lock.release()
+    DirectoryLock(tmp_path).release()
+
+
+def test_s78_the_lock_is_the_one_that_kafka_takes(tmp_path: Path) -> None:
+    """Java's FileLock is fcntl's; another process sees it."""
+    lock = DirectoryLock(tmp_path)
+    script = (
+        "import fcntl, sys\n"
+        "file = open(sys.argv[1], 'r+')\n"
+        "try:\n    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+        "except OSError:\n    sys.exit(7)\n"
+    )
+    arguments = [sys.executable, "-c", script, str(tmp_path / ".lock")]
+    assert subprocess.run(arguments, check=False).returncode == 7
+    lock.release()
+    assert subprocess.run(arguments, check=False).returncode == 0
+
+
+def test_s78_a_lock_of_another_program(tmp_path: Path) -> None:
+    with (tmp_path / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(SettingsError, match="in use"):
+            DirectoryLock(tmp_path)
+
+
+def test_a_directory_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="No such file"):
+        DirectoryLock(tmp_path / "none")
+
+
+def test_s76_made_once(tmp_path: Path) -> None:
+    made = claim_identity(tmp_path, node_id=3, cluster_id=None)
+    assert len(made.cluster_id) == len(made.directory_id) == 22
+    assert claim_identity(tmp_path, node_id=3, cluster_id=None) == made
+    assert claim_identity(tmp_path, node_id=3, cluster_id=made.cluster_id) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("version=1\nnode.id=2\n", "belongs to node 2"),
+        ("version=1\nnode.id=3\ncluster.id=other\n", "belongs to cluster other"),
+        ("version=2\nnode.id=3\n", "unknown version '2'"),
+        ("version=1\n", "no node id"),
+    ],
+)
+def test_s76_directories_of_others(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "meta.properties").write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        claim_identity(tmp_path, node_id=3, cluster_id="mine")
+    assert (tmp_path / "meta.properties").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "cluster_id"),
+    [("broker.id=3\n", "mine"), ("version=1\nnode.id=3\ncluster.id=mine\n", None)],
+)
+def test_s76_what_is_missing_is_added(tmp_path: Path, text: str, cluster_id: str | None) -> None:
+    (tmp_path / "meta.properties").write_text(text)
+    meta = claim_identity(tmp_path, node_id=3, cluster_id=cluster_id)
+    assert meta.cluster_id == "mine"
+    assert claim_identity(tmp_path, node_id=3, cluster_id=None) == meta
+
+
+def test_new_ids_are_no_options() -> None:
+    ids = {new_id() for _ in range(300)}
+    assert len(ids) == 300
+    assert not any(text.startswith("-") for text in ids)
+
+
+def test_s77_the_mark_counts_once(tmp_path: Path) -> None:
+    leave_clean_mark(tmp_path, 3149)
+    assert (tmp_path / ".kafka_cleanshutdown").read_text() == '{"version":0,"brokerEpoch":3149}'
+    assert take_clean_mark(tmp_path)
+    assert not take_clean_mark(tmp_path)
+    assert os.listdir(tmp_path) == []

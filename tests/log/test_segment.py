@@ -1,0 +1,139 @@
+"""V-72, S-13: a write that fails leaves nothing, and appending works again when there is room."""
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from broker_lite import errors
+from broker_lite.log.config import LogConfig
+from broker_lite.log.log import Log
+from tests.log.logs import FOREVER_MS, append, batch_bytes, content, files, open_log
+
+SIZE = len(batch_bytes())
+
+
+@contextmanager
+def file_size_limit(size_bytes: int) -> Iterator[None]:
+    """Let writes beyond a size fail as on a full disk: first short, then with an error."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("room", [0, 1, 12, SIZE - 1], ids="{} bytes left".format)
+def test_v72_a_full_disk(tmp_path: Path, room: int) -> None:
+    """Nothing half-written remains, reading goes on, and writing works again."""
+    log = open_log(tmp_path)
+    for _ in range(3):
+        append(log, producer=(5, 0, log.log_end_offset))
+    with file_size_limit(3 * SIZE + room):
+        for _ in range(2):
+            with pytest.raises(errors.KafkaStorageError):
+                append(log, producer=(5, 0, 3))
+        assert os.stat(log.active.path).st_size == 3 * SIZE
+        assert len(content(log.read(0, max_bytes=9999))) == 3 * SIZE
+        assert log.log_end_offset == 3
+    assert append(log, producer=(5, 0, 3)).base_offset == 3
+    assert open_log(tmp_path, clean=False).log_end_offset == 4
+
+
+def test_v72_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may take a part; the rest follows."""
+    log = open_log(tmp_path)
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, position: real(fd, data[:30], position))
+    append(log)
+    monkeypatch.undo()
+    assert files(tmp_path)["00000000000000000000.log"][61:] == batch_bytes()[61:]
+
+
+def test_v72_a_write_that_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = open_log(tmp_path)
+    monkeypatch.setattr(os, "pwrite", lambda *_: 0)
+    with pytest.raises(errors.KafkaStorageError):
+        append(log)
+
+
+def test_v72_what_could_not_be_cut_is_cut_before_the_next_append(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(tmp_path)
+    append(log)
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is gone")
+
+    with file_size_limit(SIZE + 20):
+        monkeypatch.setattr(os, "ftruncate", fail)
+        for _ in range(2):
+            with pytest.raises(errors.KafkaStorageError):
+                append(log, value=b"x" * 200)
+        assert os.stat(log.active.path).st_size == SIZE + 20
+    monkeypatch.undo()
+    append(log)
+    assert os.stat(log.active.path).st_size == 2 * SIZE
+
+
+def test_v72_a_torn_tail_is_cut_at_a_clean_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    with file_size_limit(SIZE + 20):
+        monkeypatch.setattr(os, "ftruncate", _refuse)
+        with pytest.raises(errors.KafkaStorageError):
+            append(log)
+        with pytest.raises(errors.KafkaStorageError):
+            log.close()
+    monkeypatch.undo()
+    log.close()
+    assert os.stat(log.active.path).st_size == SIZE
+
+
+def _refuse(*_: object) -> None:
+    raise OSError("the disk is gone")
+
+
+def test_v72_a_full_disk_while_rolling(tmp_path: Path) -> None:
+    """The index of the old segment cannot be written: it stays active, and rolls later."""
+    config = LogConfig(index_interval_bytes=0, segment_bytes=600 * SIZE, segment_ms=FOREVER_MS)
+    log = open_log(tmp_path, config)
+    for _ in range(600):
+        append(log)
+    with file_size_limit(0), pytest.raises(errors.KafkaStorageError):
+        append(log)
+    assert len(log.segments) == 1
+    assert append(log).base_offset == 600
+    assert [segment.base_offset for segment in log.segments] == [0, 600]
+    log.close()
+    expected = files(tmp_path)
+    again = open_log(tmp_path, config, clean=False)
+    again.close()
+    assert files(tmp_path) == expected
+
+
+def test_v72_a_flush_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log: Log = open_log(tmp_path)
+    append(log)
+    monkeypatch.setattr(os, "fsync", _refuse)
+    with pytest.raises(errors.KafkaStorageError):
+        log.flush()
+    assert log.recovery_point == 0
+    monkeypatch.undo()
+    log.flush()
+    assert log.recovery_point == 1
+
+
+def test_the_recent_positions_are_few(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    for _ in range(200):
+        append(log)
+    assert len(log.active.recent) <= 64
+    assert [len(content(log.read(o, max_bytes=SIZE))) for o in (0, 100, 199)] == [SIZE] * 3
