@@ -131,6 +131,7 @@ def _created(cluster: Cluster, plan: TopicPlan, topic_id: bytes) -> Any:
     config = messages.CreateTopicsResponse.CreatableTopicConfigs
     return messages.CreateTopicsResponse.CreatableTopicResult(
         name=plan.name,
+        error_message=None,
         topic_id=topic_id,
         num_partitions=plan.partition_count,
         replication_factor=plan.replication_factor,

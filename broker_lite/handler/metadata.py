@@ -132,7 +132,10 @@ def _by_name(context: HandlerContext, name: str, create: bool, operations: int) 
         else ErrorCode.INVALID_TOPIC_EXCEPTION
     )
     return messages.MetadataResponse.MetadataResponseTopic(
-        error_code=int(error), name=name, is_internal=name in INTERNAL_TOPICS
+        error_code=int(error),
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=operations,
     )
 
 

@@ -1,0 +1,73 @@
+"""Handlers without a server: requests as values, through the wire codec, to a real Cluster."""
+
+import asyncio
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster import Cluster
+from broker_lite.handler.context import HandlerContext, ListenerInfo, Request
+from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.table import APIS
+from broker_lite.settings import Given, Settings
+from broker_lite.wire import messages
+
+LISTENER = ListenerInfo("PLAINTEXT")
+
+
+class HandlerBroker:
+    """One cluster and one connection to it; ids and time are the same in every run."""
+
+    def __init__(self, data_dir: Path, settings: Mapping[str, str], listener: ListenerInfo) -> None:
+        self.clock = Clock.standing_still()
+        self.settings = Settings({name: Given(text, "test") for name, text in settings.items()})
+        self.cluster = Cluster.open(
+            self.settings, data_dir, self.clock, random_bytes=random.Random(1).randbytes
+        )
+        self.context = HandlerContext(
+            cluster=self.cluster,
+            clock=self.clock,
+            settings=self.settings,
+            apis=APIS,
+            listener=listener,
+            local_address=("127.0.0.1", 9092),
+            client_address=("127.0.0.1", 50000),
+            fetch_sessions=None,  # type: ignore[arg-type]
+        )
+
+    def call(self, name: str, version: int, **fields: Any) -> Any:
+        """Send a request by the name of its API and return the decoded response."""
+        request_type = getattr(messages, f"{name}Request")
+        return self.request(name, version, request_type(**fields))
+
+    def request(self, name: str, version: int, value: Any) -> Any:
+        """Send a request value and return the decoded response."""
+        request_type = getattr(messages, f"{name}Request")
+        response_type = getattr(messages, f"{name}Response")
+        body = memoryview(bytearray(b"head" + request_type.encode(value, version)))
+        request = Request(request_type.api_key, version, 1, "test", body, 4, True)
+
+        async def answer() -> bytes:
+            parts = await dispatch(self.context, request)
+            assert parts is not None
+            return b"".join(parts)  # type: ignore[arg-type]
+
+        data = asyncio.run(answer())
+        response, end = response_type.decode(data, version)
+        assert end == len(data)
+        return response
+
+
+@contextmanager
+def handler_broker(
+    data_dir: Path, settings: Mapping[str, str] | None = None, listener: ListenerInfo = LISTENER
+) -> Iterator[HandlerBroker]:
+    """A broker that is closed at the end."""
+    broker = HandlerBroker(data_dir, settings or {}, listener)
+    try:
+        yield broker
+    finally:
+        broker.cluster.close(sync=False)
