@@ -120,6 +120,9 @@ def _describe(topic: Topic, indexes: Iterable[int], node_id: int) -> Any:
                 leader_epoch=topic.leader_epochs[index],
                 replica_nodes=replicas,
                 isr_nodes=replicas,
+                # not null, the schema's default: Java's admin client cannot read that
+                eligible_leader_replicas=[],
+                last_known_elr=[],
             )
             for index in indexes
         ],
