@@ -91,6 +91,8 @@ def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
             if len(block) > room_bytes:
                 output.append(block[:room_bytes])
                 return Decompressed(b"".join(output), False, True)
+            if not block:
+                break  # Kafka's reader takes a block of no output for the end
             output.append(block)
             room_bytes -= len(block)
     except _FrameError:

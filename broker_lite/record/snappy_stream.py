@@ -17,6 +17,7 @@ _MAGIC: Final[bytes] = b"\x82SNAPPY\x00"
 _HEADER: Final = _MAGIC + bytes.fromhex("0000000100000001")
 _INT32: Final = struct.Struct(">i")
 _BLOCK_INPUT_BYTES: Final = 32 * 1024
+_STEP_BYTES: Final = 2 * 1024
 
 # The best a raw block can do is 64 bytes from a copy of 3.
 _RATIO_MAX: Final = 22
@@ -48,31 +49,42 @@ def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
         return Decompressed(*_raw_block(data, output_bytes_max))
     output: list[bytes] = []
     position = len(_HEADER)
+    after_block = False
     while len(data) - position >= _INT32.size:
-        if data[position : position + 4] == _MAGIC[:4]:
-            # A further stream; its version is looked at, that of the first one is not.
-            header = data[position : position + len(_HEADER)]
+        header = data[position : position + len(_HEADER)]
+        if header[:4] == _MAGIC[:4]:
             if len(header) < len(_HEADER) or (header[:8] == _MAGIC and _version(header) < 1):
-                return Decompressed(b"".join(output), True, False)
-            if header[:8] != _MAGIC:
+                return _failed(output)
+            # Another magic ends one read of Java's stream; the next one goes on, if there is one.
+            if header[:8] != _MAGIC and not after_block:
                 break
             position += len(_HEADER)
+            after_block = header[:8] == _MAGIC and after_block
             continue
         size_bytes = _INT32.unpack_from(data, position)[0]
         position += _INT32.size
         if not 0 < size_bytes <= len(data) - position:
-            return Decompressed(b"".join(output), True, False)
+            return _failed(output)
         block = _raw_block(data[position : position + size_bytes], output_bytes_max)
-        if block.failed or block.limit_exceeded:
-            return Decompressed(b"".join(output), block.failed, block.limit_exceeded)
+        if block.limit_exceeded:
+            return Decompressed(b"".join(output), False, True)
+        if block.failed:
+            return _failed(output)
         output.append(block.data)
         output_bytes_max -= len(block.data)
         position += size_bytes
+        after_block = True
     return Decompressed(b"".join(output), False, False)
 
 
+def _failed(output: list[bytes]) -> Decompressed:
+    # Java's stream is read in steps, and an error loses what the same step gave before it.
+    data = b"".join(output)
+    return Decompressed(data[: len(data) - len(data) % _STEP_BYTES], True, False)
+
+
 def _version(header: memoryview) -> int:
-    version: int = _INT32.unpack_from(header, 12)[0]
+    version: int = _INT32.unpack_from(header, 8)[0]
     return version
 
 

@@ -19,6 +19,9 @@ _SKIPPABLE_MASK: Final = 0xFFFFFFF0
 # Java's buffer. An error loses what the same step gave before it, so the size can be seen.
 _STEP_BYTES: Final = 16 * 1024
 
+# The recommended input size, ZSTD_DStreamInSize: one block and its header.
+_INPUT_BYTES: Final = 128 * 1024 + 3
+
 # Sizes by the bits of the frame header descriptor (RFC 8878, 3.1.1.1.1).
 _DICTIONARY_ID_BYTES: Final = (0, 1, 2, 4)
 _CONTENT_SIZE_BYTES: Final = (0, 2, 4, 8)
@@ -36,16 +39,27 @@ def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
     output: list[bytes] = []
     room_bytes = output_bytes_max
     position = 0
-    failed = len(data) == 0
-    limit_exceeded = False
+    failed = limit_exceeded = False
     while position < len(data) and not failed and not limit_exceeded:
         end = _frame_end(data, position)
         steps, failed, limit_exceeded = _read_frame(data[position:end], room_bytes)
         output += steps
         room_bytes -= sum(map(len, steps))
-        failed = failed or (end > len(data) and not limit_exceeded)
+        if end > len(data) and not limit_exceeded:
+            failed = failed or _truncation_is_seen(data, position)
         position = end
     return Decompressed(b"".join(output), failed, limit_exceeded)
+
+
+def _truncation_is_seen(data: memoryview, position: int) -> bool:
+    """Whether Java's reader notices that the frame at a position is not complete.
+
+    It takes "the last frame was complete" back only when it reads from its input, which it does in
+    big pieces: a frame that begins inside the last piece may be cut without an error. For the same
+    reason a stream of no bytes is none.
+    """
+    piece, inside = divmod(position, _INPUT_BYTES)
+    return inside == 0 or piece != (len(data) - 1) // _INPUT_BYTES
 
 
 def _read_frame(data: memoryview, room_bytes: int) -> tuple[list[bytes], bool, bool]:

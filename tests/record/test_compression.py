@@ -65,8 +65,11 @@ def test_same_bytes_as_java(name: str) -> None:
 
 @pytest.mark.parametrize("codec", BY_NAME)
 def test_r_82_empty_and_garbage(codec: Codec) -> None:
-    for data in (b"", b"\xff", b"garbage that is no stream at all"):
+    for data in (b"\xff", b"garbage that is no stream at all"):
         assert decompress(codec, data, output_bytes_max=NO_LIMIT) == (b"", True, False)
+    # Probed on the classes of Kafka 4.3.1: its zstd reader takes no bytes for an empty stream.
+    expected = (b"", codec is not Codec.ZSTD, False)
+    assert decompress(codec, b"", output_bytes_max=NO_LIMIT) == expected
 
 
 @pytest.mark.parametrize("codec", BY_NAME)
@@ -74,8 +77,10 @@ def test_r_82_truncated(codec: Codec) -> None:
     whole = STREAMS[codec]
     for size_bytes in range(len(whole)):
         found = decompress(codec, whole[:size_bytes], output_bytes_max=NO_LIMIT)
-        # of a snappy stream without a block only the header is left
-        assert found.failed == (codec is not Codec.SNAPPY or not 16 <= size_bytes < 20)
+        # these are streams without a block, and without a frame
+        sound = codec is Codec.SNAPPY and 16 <= size_bytes < 20
+        sound = sound or (codec is Codec.ZSTD and size_bytes == 0)
+        assert found.failed == (not sound)
         assert (b"key and value " * 200).startswith(found.data)
 
 

@@ -157,6 +157,12 @@ def test_block_larger_than_declared() -> None:
     assert read(HEADER + stored(bytes(65536)) + END) == (bytes(65536), False, False)
 
 
+def test_a_block_of_no_output_is_the_end() -> None:
+    """Probed on the classes of Kafka 4.3.1."""
+    empty = struct.pack("<I", 1) + b"\x00"
+    assert read(HEADER + block() + empty + b"garbage") == (DATA, False, False)
+
+
 def test_bad_block() -> None:
     assert read(HEADER + block() + struct.pack("<I", 3) + b"\xff\xff\xff" + END) == (
         DATA,

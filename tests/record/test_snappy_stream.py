@@ -50,11 +50,18 @@ def test_further_headers_are_skipped() -> None:
     assert read(HEADER + HEADER + SIZED + HEADER + SIZED) == (DATA * 2, False, False)
 
 
-def test_a_further_header_must_be_whole() -> None:
-    assert read(HEADER + SIZED + HEADER[:15]) == (DATA, True, False)
-    assert read(HEADER + SIZED + HEADER[:8] + bytes(8)) == (DATA, True, False)
-    # the same four bytes, then something else: the end
-    assert read(HEADER + SIZED + HEADER[:4] + bytes(12) + SIZED) == (DATA, False, False)
+def test_a_further_header_must_be_whole_and_of_a_known_version() -> None:
+    assert read(HEADER + SIZED + HEADER[:15]) == (b"", True, False)
+    assert read(HEADER + SIZED + HEADER[:8] + struct.pack(">ii", 0, 1)) == (b"", True, False)
+    assert read(HEADER + SIZED + HEADER[:8] + struct.pack(">ii", 1, 0)) == (DATA, False, False)
+
+
+def test_a_further_header_with_another_magic() -> None:
+    """It ends one read of Java's stream, and the stream when that read gave nothing."""
+    other = HEADER[:4] + bytes(12)
+    assert read(HEADER + SIZED + other + SIZED) == (DATA * 2, False, False)
+    assert read(HEADER + SIZED + other + other + SIZED) == (DATA, False, False)
+    assert read(HEADER + other + SIZED) == (b"", False, False)
 
 
 @pytest.mark.parametrize("size_bytes", [1, 2, 3])
@@ -72,7 +79,9 @@ def test_header_only() -> None:
     ids=["zero", "negative", "truncated", "bad"],
 )
 def test_bad_blocks(tail: bytes) -> None:
-    assert read(HEADER + SIZED + tail) == (DATA, True, False)
+    """What Java's last step of 2 KiB gave before the error is lost."""
+    assert read(HEADER + SIZED + tail) == (b"", True, False)
+    assert read(HEADER + SIZED * 5 + tail) == ((DATA * 5)[:2048], True, False)
 
 
 def test_snappys_own_framing_is_not_supported() -> None:

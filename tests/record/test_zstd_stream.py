@@ -41,9 +41,25 @@ def test_frames_of_other_writers(size: bool, checksum: bool, data: bytes) -> Non
         assert read(frame[:-cut])[1] is True
 
 
-@pytest.mark.parametrize("tail", [b"\xee", b"\xee\xee\xee", b"garbage", SKIPPABLE[:-1], FRAME[:5]])
+@pytest.mark.parametrize("tail", [b"\xee", b"\xee\xee\xee", b"garbage"])
 def test_trailing_garbage_fails(tail: bytes) -> None:
     assert read(FRAME + tail) == (DATA, True, False)
+
+
+def test_a_first_frame_must_be_complete() -> None:
+    for size_bytes in range(1, len(FRAME)):
+        assert read(FRAME[:size_bytes])[1] is True
+
+
+@pytest.mark.parametrize("tail", [SKIPPABLE[:-1], FRAME[:3], FRAME[:-1]], ids=len)
+def test_a_cut_frame_inside_the_last_piece_of_input_is_not_seen(tail: bytes) -> None:
+    """Probed on the classes of Kafka 4.3.1, whose reader takes its input in pieces of 131075."""
+    assert read(FRAME + tail)[1] is False
+    for padding in (131075 - 1, 131075):
+        filler = SKIPPABLE[:4] + (padding - 8).to_bytes(4, "little") + bytes(padding - 8)
+        assert read(filler + tail)[1] is True
+    filler = SKIPPABLE[:4] + (131075 - 7).to_bytes(4, "little") + bytes(131075 - 7)
+    assert read(filler + tail)[1] is False
 
 
 def test_own_checksum() -> None:
