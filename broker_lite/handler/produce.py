@@ -171,7 +171,7 @@ def _refused_before_log(
     """
     if partition.producer is None or produce.transactional_id is None:
         return None
-    if not context.settings.transaction_partition_verification_enable:
+    if not context.cluster.settings.transaction_partition_verification_enable:
         return None
     try:
         log = context.cluster.log(partition.topic.name, partition.partition)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, refusal
 from broker_lite.log.validate import validate_records
@@ -58,13 +58,19 @@ async def append(
         info = log.append(
             validated,
             now_ms=context.clock.now_ms(),
-            verification_enabled=context.settings.transaction_partition_verification_enable,
+            verification_enabled=cluster.settings.transaction_partition_verification_enable,
         )
+    except KafkaStorageError as error:
+        _note_failing(name, index, log, error)
+        return refusal(error.code)
     except BrokerError as error:
         return _answer_to(error, log or _log_or_none(context, name, index))
     except Exception:
         logger.exception("append failed topic=%s partition=%d", name, index)
         return refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if log.is_failing:
+        log.is_failing = False
+        logger.warning("partition is writable again topic=%s partition=%d", name, index)
     return PartitionAnswer(0, info.base_offset, info.log_append_time_ms, info.log_start_offset)
 
 
@@ -84,6 +90,18 @@ async def _validate_in_thread(
     return await to_thread.run_sync(
         partial(validate_records, records, config, now_ms=now_ms, partition=index)
     )
+
+
+def _note_failing(topic: str, index: int, log: "Log | None", error: KafkaStorageError) -> None:
+    """Tell of a disk that fails once, not for every request that meets it.
+
+    Rule: V-72.
+    """
+    if log is None or not log.is_failing:
+        cause = error.__cause__ or error
+        logger.error("append failed topic=%s partition=%d reason=%s", topic, index, cause)
+    if log is not None:
+        log.is_failing = True
 
 
 def _log_or_none(context: HandlerContext, topic: str, index: int) -> "Log | None":

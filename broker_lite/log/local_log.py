@@ -48,6 +48,7 @@ class LocalLog:
         leader_epoch: stamped into every batch; changed by become_leader only.
         segments: by rising base offset, never empty; the last one is active.
         recovery_point: everything below it is on disk.
+        is_failing: the last append failed on the disk; kept by who appends, to tell it once.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class LocalLog:
         "config",
         "directory",
         "epochs",
+        "is_failing",
         "last_flush_ms",
         "leader_epoch",
         "log_end_offset",
@@ -83,6 +85,7 @@ class LocalLog:
         self.log_start_offset = parts.log_start_offset
         self.log_end_offset = parts.log_end_offset
         self.recovery_point = parts.recovery_point
+        self.is_failing = False
         self.last_flush_ms = parts.loaded_ms
         self._bases = [segment.base_offset for segment in parts.segments]
         self._cache = parts.cache

@@ -190,16 +190,20 @@ def test_v60_without_verification_the_batch_is_taken(tmp_path: Path) -> None:
     broker.cluster.close()
 
 
-def test_v72_a_failing_disk_is_56_and_works_again_with_room(broker: Handlers) -> None:
+def test_v72_a_failing_disk_is_56_and_works_again_with_room(
+    broker: Handlers, caplog: pytest.LogCaptureFixture
+) -> None:
     broker.produce(GOOD)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(GOOD) + 10, hard))
     try:
         assert outcome(broker.produce(GOOD)[0]) == plain(56)
+        assert outcome(broker.produce(GOOD)[0]) == plain(56)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert size(broker.fetch(wanted())[0]) == len(GOOD)
     assert outcome(broker.produce(GOOD)[0])[:2] == (0, 1)
+    assert [each.levelname for each in caplog.records] == ["ERROR", "WARNING"]
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
