@@ -1,0 +1,272 @@
+"""Fetch without waiting, from request bytes to response bytes: F-01 to F-06, F-10 to F-22."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.handler import fetch
+from broker_lite.log.log import Log
+from broker_lite.record.control import EndTransactionMarker
+from broker_lite.wire import messages
+from tests.handler.data_apis import FETCH, TOPIC, Handlers, fetched, size, wanted
+from tests.log.batches import batch, record, records
+
+TRANSACTIONAL = 0x10
+
+
+BATCH = batch(record(value=bytes(109)))
+SIZE = len(BATCH)
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Handlers]:
+    handlers = Handlers(tmp_path / "data")
+    yield handlers
+    handlers.cluster.close()
+
+
+def fill(broker: Handlers, *counts: int) -> None:
+    """Append so many batches of one record to partition 0, 1, ..."""
+    for partition, count in enumerate(counts):
+        for _ in range(count):
+            (answer,) = broker.produce(BATCH, partitions=[partition])
+            assert answer.error_code == 0
+
+
+def offsets(answer: Any) -> tuple[int, int, int]:
+    return answer.high_watermark, answer.last_stable_offset, answer.log_start_offset
+
+
+def aborted(answer: Any) -> list[tuple[int, int]] | None:
+    if answer.aborted_transactions is None:
+        return None
+    return [(each.producer_id, each.first_offset) for each in answer.aborted_transactions]
+
+
+@pytest.mark.parametrize("version", range(4, 19))
+def test_f01_every_version_reads(broker: Handlers, version: int) -> None:
+    fill(broker, 2)
+    response = broker.now(FETCH, version, broker.fetch_request(wanted(offset=1)))
+    (topic,) = response.responses
+    assert (topic.topic_id if version >= 13 else topic.topic) == (
+        broker.topic_id() if version >= 13 else TOPIC
+    )
+    (answer,) = topic.partitions
+    assert answer.error_code == 0
+    assert offsets(answer) == (2, 2, 0 if version >= 5 else -1)
+    assert answer.preferred_read_replica == -1
+    assert aborted(answer) is None
+    assert bytes(answer.records)[:8] == (1).to_bytes(8, "big")
+    assert size(answer) == SIZE
+
+
+def test_f02_a_follower_is_not_a_replica(broker: Handlers) -> None:
+    fill(broker, 1)
+    assert broker.fetch(wanted(), version=12, replica_id=7)[0].error_code == 6
+    epoch = wanted(current_leader_epoch=0)
+    assert broker.fetch(epoch, version=12, replica_id=7)[0].error_code == 75
+    state = messages.FetchRequest.ReplicaState(replica_id=7)
+    request = broker.fetch_request(wanted(), replica_state=state)
+    response = broker.now(FETCH, 16, request)
+    (answer,) = fetched(response)
+    # v16+ names the leader and its address
+    assert (answer.error_code, answer.current_leader.leader_id) == (6, 1)
+    (endpoint,) = response.node_endpoints
+    assert (endpoint.node_id, endpoint.host, endpoint.port) == (1, "127.0.0.1", 9092)
+
+
+@pytest.mark.parametrize("replica_id", [-2, -3])
+def test_f02_other_readers(broker: Handlers, replica_id: int) -> None:
+    fill(broker, 1)
+    assert size(broker.fetch(wanted(), replica_id=replica_id)[0]) == SIZE
+
+
+def test_f03_the_last_entry_of_a_partition_counts(broker: Handlers) -> None:
+    fill(broker, 2)
+    answers = broker.fetch(wanted(offset=9), wanted(offset=1))
+    assert [(each.error_code, size(each)) for each in answers] == [(0, SIZE)]
+
+
+def test_f04_unknown_topics(broker: Handlers) -> None:
+    for answer, code in (
+        (broker.fetch(wanted(), topic="unknown")[0], 3),
+        (broker.fetch(wanted(2))[0], 3),
+        (broker.fetch(wanted(), version=13, topic_id=b"\7" * 16)[0], 100),
+        (broker.fetch(wanted(5), version=13)[0], 3),
+    ):
+        assert answer.error_code == code
+        assert offsets(answer) == (-1, -1, -1)
+        assert aborted(answer) == []
+        assert size(answer) == 0
+
+
+def test_f04_unknown_partitions_are_answered_behind_the_others(broker: Handlers) -> None:
+    fill(broker, 1)
+    answers = broker.fetch(wanted(7), wanted(0))
+    assert [each.partition_index for each in answers] == [0, 7]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        pytest.param({"offset": 3}, 1, id="F-05 above the log end"),
+        pytest.param({"offset": -1}, 1, id="F-05 below the log start"),
+        pytest.param({"max_bytes": -1}, -1, id="F-05 negative size"),
+        pytest.param({"current_leader_epoch": 1}, 75, id="F-20 newer epoch"),
+        pytest.param({"current_leader_epoch": -2}, 74, id="F-20 older epoch"),
+    ],
+)
+def test_f05_errors_while_reading(broker: Handlers, fields: dict[str, int], code: int) -> None:
+    fill(broker, 2)
+    (answer,) = broker.fetch(wanted(**fields), isolation_level=1)
+    assert answer.error_code == code
+    assert offsets(answer) == (-1, -1, -1)
+    assert aborted(answer) is None
+    assert size(answer) == 0
+
+
+def test_f05_v16_74_names_the_leader(broker: Handlers) -> None:
+    response = broker.now(FETCH, 16, broker.fetch_request(wanted(current_leader_epoch=-2)))
+    (answer,) = fetched(response)
+    assert (answer.error_code, answer.current_leader.leader_epoch) == (74, 0)
+    assert len(response.node_endpoints) == 1
+
+
+def test_an_unforeseen_error_is_minus_1_and_logged(
+    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Log, "read", fail)
+    assert broker.fetch(wanted())[0].error_code == -1
+    assert "a bug" in caplog.text
+
+
+def test_f06_isolation_decides_about_the_aborted_list(broker: Handlers) -> None:
+    fill(broker, 1)
+    assert aborted(broker.fetch(wanted(), isolation_level=0)[0]) is None
+    assert aborted(broker.fetch(wanted(), isolation_level=1)[0]) == []
+    assert aborted(broker.fetch(wanted(offset=1), isolation_level=1)[0]) == []
+
+
+def test_f10_reading_begins_with_the_whole_batch(broker: Handlers) -> None:
+    three = batch(records(3), count=3)
+    broker.produce(three)
+    broker.log().delete_records_before(2)
+    (answer,) = broker.fetch(wanted(offset=2))
+    assert size(answer) == len(three)
+    assert offsets(answer) == (3, 3, 2)
+    assert broker.fetch(wanted(offset=1))[0].error_code == 1
+
+
+@pytest.mark.parametrize("max_bytes", [0, 1])
+def test_f11_the_first_batch_comes_whole(broker: Handlers, max_bytes: int) -> None:
+    fill(broker, 3)
+    assert size(broker.fetch(wanted(max_bytes=max_bytes))[0]) == SIZE
+
+
+def test_f11_the_rest_may_be_partial(broker: Handlers) -> None:
+    fill(broker, 3)
+    assert size(broker.fetch(wanted(max_bytes=SIZE + 21))[0]) == SIZE + 21
+
+
+@pytest.mark.parametrize(
+    ("counts", "max_bytes", "sizes"),
+    [
+        pytest.param((3, 3), 1, [SIZE, 0], id="F-11 the second gets nothing"),
+        pytest.param((3, 3), SIZE + 121, [SIZE + 121, 0], id="F-11 the first takes all"),
+        pytest.param((0, 3), 1, [0, SIZE], id="F-11 the exception moves on"),
+        pytest.param((1, 3), SIZE + 5, [SIZE, 0], id="F-11 no fragment in the second"),
+        pytest.param((1, 3), 2 * SIZE + 5, [SIZE, SIZE + 5], id="F-11 shared"),
+    ],
+)
+def test_f11_two_partitions(
+    broker: Handlers, counts: tuple[int, int], max_bytes: int, sizes: list[int]
+) -> None:
+    fill(broker, *counts)
+    answers = broker.fetch(wanted(0), wanted(1), max_bytes=max_bytes)
+    assert [size(each) for each in answers] == sizes
+    assert [each.high_watermark for each in answers] == list(counts)
+
+
+def test_f11_without_room_errors_are_still_found(broker: Handlers) -> None:
+    fill(broker, 1, 1)
+    for isolation_level, names in ((0, None), (1, [])):
+        answers = broker.fetch(
+            wanted(0), wanted(1), max_bytes=SIZE, isolation_level=isolation_level
+        )
+        assert [size(each) for each in answers] == [SIZE, 0]
+        assert aborted(answers[1]) == names
+    answers = broker.fetch(wanted(0), wanted(1, offset=5), max_bytes=SIZE)
+    assert [each.error_code for each in answers] == [0, 1]
+
+
+def test_f11_fetch_max_bytes_is_the_brokers_limit(tmp_path: Path) -> None:
+    broker = Handlers(tmp_path / "data", settings={"fetch.max.bytes": "1024"})
+    fill(broker, 10)
+    assert size(broker.fetch(wanted())[0]) == 1024
+    broker.cluster.close()
+
+
+def test_f12_f13_one_segment_a_partition(broker: Handlers) -> None:
+    fill(broker, 2)
+    broker.log().roll(broker.clock.now_ms())
+    fill(broker, 1)
+    assert size(broker.fetch(wanted())[0]) == 2 * SIZE
+    assert size(broker.fetch(wanted(offset=2))[0]) == SIZE
+
+
+def test_f13_f14_v94_a_transaction(broker: Handlers) -> None:
+    log, now_ms = broker.log(), broker.clock.now_ms()
+    transactional = batch(records(2), count=2, attributes=TRANSACTIONAL, producer=(1, 0, 0))
+    broker.produce(BATCH)
+    log.append_batch(transactional, now_ms=now_ms)
+    fill(broker, 1)
+    (answer,) = broker.fetch(wanted(), isolation_level=1)
+    assert offsets(answer) == (4, 1, 0)
+    assert size(answer) == SIZE
+    assert size(broker.fetch(wanted(), isolation_level=0)[0]) == log.size_bytes
+    for offset in (1, 3):
+        (answer,) = broker.fetch(wanted(offset=offset), isolation_level=1)
+        assert (answer.error_code, size(answer), aborted(answer)) == (0, 0, [])
+    log.append_control(1, 0, EndTransactionMarker(False, 0), now_ms=now_ms)
+    (answer,) = broker.fetch(wanted(), isolation_level=1)
+    assert (aborted(answer), size(answer)) == ([(1, 1)], log.size_bytes)
+    assert aborted(broker.fetch(wanted(), isolation_level=0)[0]) is None
+
+
+def test_f21_f22_where_the_logs_part(broker: Handlers) -> None:
+    fill(broker, 2)
+    log = broker.log()
+    log.become_leader(3)
+    fill(broker, 2)
+
+    def ask(offset: int, epoch: int) -> Any:
+        return broker.fetch(wanted(offset=offset, last_fetched_epoch=epoch))[0]
+
+    assert size(ask(2, 0)) == 2 * SIZE
+    for offset, epoch, tag in ((3, 0, (0, 2)), (4, 2, (0, 2)), (9, 3, (3, 4))):
+        answer = ask(offset, epoch)
+        assert (answer.error_code, size(answer)) == (0, 0)
+        assert offsets(answer) == (4, 4, 0)
+        assert (answer.diverging_epoch.epoch, answer.diverging_epoch.end_offset) == tag
+    assert ask(4, 4).error_code == 1
+    log.delete_records_before(1)
+    assert ask(0, 0).error_code == 1
+
+
+def test_f15_the_length_is_that_of_the_range(broker: Handlers) -> None:
+    fill(broker, 1)
+    request = broker.fetch_request(wanted())
+    body = messages.FetchRequest.encode(request, 12)
+    waiting: Any = fetch.handle(broker.context, broker.request(FETCH, 12, body))
+    with pytest.raises(StopIteration) as stopped:
+        waiting.send(None)
+    head, records_part, tail = stopped.value.value
+    fill(broker, 1)
+    assert records_part.size_bytes == SIZE
+    assert head.endswith((SIZE + 1 & 0x7F | 0x80).to_bytes(1, "big") + bytes([SIZE + 1 >> 7]))
+    assert tail == bytes(3)
