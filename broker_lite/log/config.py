@@ -23,10 +23,3 @@ class LogConfig:
     cleanup_compact: bool = False
     max_compaction_lag_ms: int = _INT64_MAX
     producer_id_expiration_ms: int = 86_400_000
-
-    @property
-    def roll_ms(self) -> int:
-        """After how much record time a segment rolls, without jitter (S-30)."""
-        if self.cleanup_compact:
-            return min(self.segment_ms, self.max_compaction_lag_ms)
-        return self.segment_ms

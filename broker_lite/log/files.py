@@ -154,9 +154,8 @@ class FileCache:
 
 def _default_open_max() -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return OPEN_FILES_MAX
-    return min(max(soft // 4, OPEN_FILES_MIN), OPEN_FILES_MAX)
+    # No limit is a negative number.
+    return min(max(soft // 4, OPEN_FILES_MIN), OPEN_FILES_MAX) if soft >= 0 else OPEN_FILES_MAX
 
 
 def write_file(path: str, data: bytes) -> None:

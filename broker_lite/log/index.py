@@ -180,10 +180,6 @@ class OffsetIndex(SegmentIndex):
             )
         return self.entry(found) if found < self.count else None
 
-    def is_full(self, index_bytes_max: int) -> bool:
-        """Tell whether the file has reached segment.index.bytes (S-12)."""
-        return self.count >= index_bytes_max // 8
-
 
 class TimeIndex(SegmentIndex):
     """From a timestamp to the relative offset up to which no record is younger.
@@ -194,10 +190,6 @@ class TimeIndex(SegmentIndex):
     __slots__ = ()
     ENTRY = struct.Struct(">qi")
     KEY_TYPE = "q"
-
-    def is_full(self, index_bytes_max: int) -> bool:
-        """Tell whether only the room for the closing entry is left (S-12)."""
-        return self.count >= index_bytes_max // 12 - 1
 
     def append_if_newer(self, timestamp: int, relative_offset: int) -> None:
         """Add an entry when its timestamp is above the last one's.

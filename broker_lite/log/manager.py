@@ -34,6 +34,7 @@ from broker_lite.log.names import (
 from broker_lite.log.partitions import (
     Partition,
     find_partitions,
+    has_segments,
     make_directory,
     stored_topic_id,
     write_checkpoints,
@@ -150,11 +151,15 @@ class LogManager:
             del self._partitions[topic, partition]
             self._set_aside(topic, partition, STRAY_DIRECTORY_SUFFIX)
         for (topic, partition), entry in self._partitions.items():
-            if not entry.is_clean and entry.log is None:
-                try:
-                    self._load(topic, partition, entry)
-                except KafkaStorageError:
-                    logger.exception("partition not loaded topic=%s-%d", topic, partition)
+            if entry.is_clean or entry.log is not None:
+                continue
+            if not has_segments(self._directory(topic, partition)):
+                entry.is_clean = True  # nobody ever used it
+                continue
+            try:
+                self._load(topic, partition, entry)
+            except KafkaStorageError:
+                logger.exception("partition not loaded topic=%s-%d", topic, partition)
 
     # -- partitions
 
@@ -204,6 +209,7 @@ class LogManager:
             if stored is not None and stored != entry.topic_id:
                 # The topic was deleted, or made anew under its name, and this is what was left.
                 self._set_aside(topic, partition, STRAY_DIRECTORY_SUFFIX)
+                entry.recovery_point, entry.log_start_offset = 0, None
             if stored != entry.topic_id:
                 make_directory(directory, entry.topic_id)
         request = LoadRequest(

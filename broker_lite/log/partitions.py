@@ -25,6 +25,7 @@ from broker_lite.log.files import write_file
 from broker_lite.log.log import Log
 from broker_lite.log.names import (
     DELETE_DIRECTORY_SUFFIX,
+    LOG_SUFFIX,
     METADATA_TOPIC,
     is_set_aside,
     parse_partition_directory,
@@ -128,6 +129,11 @@ def write_checkpoints(data_dir: Path, partitions: Mapping[tuple[str, int], Parti
     replace_file(data_dir / RECOVERY_POINT_FILE, format_offsets(recovery_points))
     replace_file(data_dir / LOG_START_FILE, format_offsets(log_starts))
     replace_file(data_dir / HIGH_WATERMARK_FILE, format_offsets(high_watermarks))
+
+
+def has_segments(directory: str) -> bool:
+    """Tell whether a partition's directory holds anything that could be damaged."""
+    return any(name.endswith(LOG_SUFFIX) for name in os.listdir(directory))
 
 
 def make_directory(directory: str, topic_id: bytes) -> None:

@@ -33,8 +33,9 @@ def should_roll(
             waited_ms = max_timestamp - first_timestamp
         else:
             waited_ms = now_ms - segment.created_ms
-        if waited_ms > config.segment_ms - segment.jitter_ms or (
-            config.cleanup_compact and waited_ms > config.roll_ms - segment.jitter_ms
+        waited_ms += segment.jitter_ms
+        if waited_ms > config.segment_ms or (
+            config.cleanup_compact and waited_ms > config.max_compaction_lag_ms
         ):
             return True
     index_bytes_max = config.segment_index_bytes

@@ -127,9 +127,7 @@ class LogSegment:
         self.time_index.open_for_append()
         self.max_timestamp_entry()
         if self.size_bytes:
-            first = next(walk(self.file(), 0, self.size_bytes), None)
-            if first is not None:
-                self.rolling_timestamp = first.max_timestamp
+            self.rolling_timestamp = next(walk(self.file(), 0, self.size_bytes)).max_timestamp
 
     def forget_max_timestamp(self) -> None:
         """Leave the largest timestamp to the time index, as after a clean stop."""

@@ -194,6 +194,25 @@ def test_s53_delete_records(tmp_path: Path) -> None:
         log.delete_records_before(3)
 
 
+def test_s53_without_leader_epochs(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    log.epochs.clear()
+    assert log.delete_records_before(1) == 1
+
+
+def test_an_epoch_that_could_not_be_written_is_written_at_the_end(tmp_path: Path) -> None:
+    """S-60."""
+    log = open_log(tmp_path)
+    obstacle = tmp_path / "leader-epoch-checkpoint.tmp"
+    obstacle.mkdir()
+    with pytest.raises(errors.KafkaStorageError):
+        log.become_leader(4)
+    obstacle.rmdir()
+    log.close()
+    assert (tmp_path / "leader-epoch-checkpoint").read_bytes() == b"0\n1\n4 0\n"
+
+
 def test_v64_the_last_stable_offset_is_not_below_the_log_start(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     append(log, producer=(7, 0, 0), transactional=True)

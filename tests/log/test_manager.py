@@ -96,6 +96,21 @@ def test_a_killed_process_leaves_an_unclean_directory(tmp_path: Path) -> None:
     manager.close()
 
 
+def test_what_was_never_used_needs_no_recovery(tmp_path: Path) -> None:
+    manager = started(tmp_path, 0)
+    manager.close()
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    again = opened(tmp_path)
+    assert again.get("t", 0).log_end_offset == 0  # before anybody claimed it
+    again.close()
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    (tmp_path / "t-0" / "00000000000000000000.log").unlink()
+    again = started(tmp_path, 0)
+    assert again.loaded_logs() == []
+    again.close()
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
 def test_s40_an_unreadable_checkpoint_counts_as_none(tmp_path: Path) -> None:
     manager = started(tmp_path, 0)
     append(manager.get("t", 0))
@@ -154,7 +169,9 @@ def test_s02_what_is_left_at_the_next_start(tmp_path: Path) -> None:
 
 def test_s75_a_directory_of_an_older_topic_of_that_name_is_set_aside(tmp_path: Path) -> None:
     manager = started(tmp_path, 0, 1)
-    append(manager.get("t", 0))
+    for _ in range(2):
+        append(manager.get("t", 0))
+    manager.get("t", 0).delete_records_before(1)
     manager.close()
     (tmp_path / "t-1" / "partition.metadata").write_text("nonsense")
     again = opened(tmp_path)

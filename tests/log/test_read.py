@@ -145,6 +145,16 @@ def test_a_gap_leads_to_the_next_segment(tmp_path: Path) -> None:
     assert log.read(7, max_bytes=999).slice is None
 
 
+@pytest.mark.parametrize("segment_bytes", [100, 1000], ids=["next segment", "same segment"])
+def test_f13_the_next_batch_may_be_behind_the_limit(tmp_path: Path, segment_bytes: int) -> None:
+    log = open_log(tmp_path, LogConfig(segment_bytes=segment_bytes))
+    append(log)
+    log.log_end_offset = 5
+    append(log, producer=(7, 0, 0), transactional=True)
+    for level, size_bytes in ((0, SIZE), (1, 0)):
+        assert len(content(log.read(3, max_bytes=999, isolation_level=level))) == size_bytes
+
+
 def test_files_that_cannot_be_read(log: Log, tmp_path: Path) -> None:
     log.segments[0].mark_deleted()
     with pytest.raises(errors.KafkaStorageError):

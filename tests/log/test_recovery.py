@@ -77,6 +77,7 @@ def test_s44_recovery_begins_at_the_recovery_point(tmp_path: Path) -> None:
     index_path.write_bytes(b"\xff" * 8)
     last = tmp_path / f"{segment_bases(tmp_path)[-1]:020d}.index"
     last.write_bytes(b"\xff" * 8)
+    (tmp_path / f"{log.log_end_offset:020d}.snapshot").write_bytes(b"of an earlier crash")
     again = open_log(tmp_path, CONFIG, clean=False, recovery_point=middle + 1, now_ms=T0)
     assert again.recovery_point == middle + 1
     again.close()

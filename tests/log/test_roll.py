@@ -23,6 +23,7 @@ def test_s34_time_follows_the_records(tmp_path: Path) -> None:
 def test_s30_after_a_reload_time_counts_from_the_first_batch(tmp_path: Path) -> None:
     config = LogConfig(segment_ms=1000)
     log = open_log(tmp_path, config)
+    log.active.jitter_ms = 99
     append(log, T0)
     append(log, T0 + 900)
     log.close()

@@ -8,7 +8,7 @@ import pytest
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
-from tests.log.logs import FOREVER_MS, NOW_MS, T0, append, open_log
+from tests.log.logs import FOREVER_MS, NOW_MS, T0, append, batch_bytes, open_log, validated
 
 
 @pytest.fixture
@@ -66,6 +66,19 @@ def test_s24_the_largest_timestamp(log: Log) -> None:
     assert log.max_timestamp_offset() == (T0 + 20, 6, 0)
 
 
+def test_s23_a_wrong_max_timestamp_finds_nothing(tmp_path: Path) -> None:
+    """A-06: clients' max timestamps are not checked with CreateTime, records decide."""
+    log = open_log(tmp_path)
+    for _ in range(2):
+        records = validated(batch_bytes(T0))
+        records.batch.set_max_timestamp(False, T0 + 9)
+        log.append(records._replace(max_timestamp=T0 + 9), now_ms=NOW_MS)
+    append(log, T0 + 3)
+    assert log.offset_for_timestamp(T0 + 3) == (T0 + 3, 2, 0)
+    assert log.offset_for_timestamp(T0 + 4) is None
+    assert log.max_timestamp_offset() is None
+
+
 def test_s24_an_empty_log_has_none(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     assert log.max_timestamp_offset() is None
@@ -76,7 +89,9 @@ def test_s23_records_without_timestamp_count_by_the_file(tmp_path: Path) -> None
     log = open_log(tmp_path)
     append(log, -1)
     assert log.offset_for_timestamp(5) is None
-    assert log.active.largest_timestamp() == os.stat(log.active.path).st_mtime_ns // 1_000_000
+    log.close()
+    again = open_log(tmp_path).active
+    assert again.largest_timestamp() == os.stat(again.path).st_mtime_ns // 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -95,6 +110,10 @@ def test_f74_segments_by_age(log: Log, timestamp: int, count: int, expected: lis
     for second, segment in enumerate(log.segments, start=1):
         os.utime(segment.path, (second, second))
     assert log.offsets_before(timestamp, count, now_ms=5000) == expected
+
+
+def test_f74_an_empty_log(tmp_path: Path) -> None:
+    assert open_log(tmp_path).offsets_before(-1, 9, now_ms=0) == [0]
 
 
 def test_files_that_are_gone(log: Log) -> None:
