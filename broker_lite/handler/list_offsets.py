@@ -42,6 +42,7 @@ _FIRST_VERSION: Final = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 _CONSUMER: Final = -1
+_LEADER_EPOCH_FROM: Final = 4
 
 
 class _Found(NamedTuple):
@@ -110,7 +111,9 @@ def _answer(
         logger.exception("offsets not listed topic=%s-%d", topic, wanted.partition_index)
         answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
     else:
-        answer.timestamp, answer.offset, answer.leader_epoch = found
+        answer.timestamp, answer.offset = found.timestamp, found.offset
+        if version >= _LEADER_EPOCH_FROM:
+            answer.leader_epoch = found.leader_epoch
 
 
 def find_offset(log: Log, timestamp: int, version: int, isolation_level: int) -> _Found:

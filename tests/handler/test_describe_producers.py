@@ -1,0 +1,60 @@
+"""DescribeProducers: P-143."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.log.producer_state import ProducerStateManager
+from broker_lite.wire import messages
+from tests.handler.data_apis import DESCRIBE_PRODUCERS, TOPIC, Handlers
+from tests.log.batches import BASE_TIMESTAMP, batch, record, records
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Handlers]:
+    handlers = Handlers(tmp_path / "data")
+    yield handlers
+    handlers.cluster.close()
+
+
+def describe(broker: Handlers, topic: str = TOPIC, partition: int = 0) -> Any:
+    request = messages.DescribeProducersRequest
+    value = request(topics=[request.TopicRequest(name=topic, partition_indexes=[partition])])
+    (answer,) = broker.now(DESCRIBE_PRODUCERS, 0, value).topics
+    (result,) = answer.partitions
+    assert (answer.name, result.partition_index) == (topic, partition)
+    return result
+
+
+def test_p143_producers_of_a_partition(broker: Handlers) -> None:
+    assert describe(broker).active_producers == []
+    broker.produce(batch(records(3), count=3, producer=(7, 1, 0)))
+    broker.log().append_batch(
+        batch(record(), attributes=0x10, producer=(8, 0, 5), timestamp=BASE_TIMESTAMP + 1),
+        now_ms=1,
+    )
+    first, second = describe(broker).active_producers
+    fields = ("producer_id", "producer_epoch", "last_sequence", "last_timestamp")
+    more = ("coordinator_epoch", "current_txn_start_offset")
+    assert [getattr(first, name) for name in fields + more] == [7, 1, 2, BASE_TIMESTAMP, -1, -1]
+    assert [getattr(second, name) for name in fields + more] == [8, 0, 5, BASE_TIMESTAMP + 1, -1, 3]
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "code"), [(TOPIC, 2, 3), ("unknown", 0, 3), ("not legal", 0, 17)]
+)
+def test_p143_errors(broker: Handlers, topic: str, partition: int, code: int) -> None:
+    assert describe(broker, topic, partition).error_code == code
+
+
+def test_an_unforeseen_error_is_minus_1_and_logged(
+    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(ProducerStateManager, "describe", fail)
+    assert describe(broker).error_code == -1
+    assert "a bug" in caplog.text

@@ -1,0 +1,70 @@
+"""OffsetForLeaderEpoch: F-80, F-81."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.log.log import Log
+from broker_lite.wire import messages
+from tests.handler.data_apis import OFFSET_FOR_LEADER_EPOCH, TOPIC, Handlers
+from tests.log.batches import batch, records
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Handlers]:
+    handlers = Handlers(tmp_path / "data")
+    handlers.produce(batch(records(12), count=12))
+    yield handlers
+    handlers.cluster.close()
+
+
+def ask(
+    broker: Handlers, epoch: int, *, version: int = 4, partition: int = 0, **fields: Any
+) -> tuple[int, int, int]:
+    request = messages.OffsetForLeaderEpochRequest
+    value = request(
+        replica_id=-1,
+        topics=[
+            request.OffsetForLeaderTopic(
+                topic=TOPIC,
+                partitions=[
+                    request.OffsetForLeaderPartition(
+                        partition=partition, leader_epoch=epoch, **fields
+                    )
+                ],
+            )
+        ],
+    )
+    (topic,) = broker.now(OFFSET_FOR_LEADER_EPOCH, version, value).topics
+    (answer,) = topic.partitions
+    assert (topic.topic, answer.partition) == (TOPIC, partition)
+    return answer.error_code, answer.leader_epoch, answer.end_offset
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("epoch", "expected"), [(0, (0, 0, 12)), (-1, (0, -1, -1)), (1, (0, -1, -1)), (5, (0, -1, -1))]
+)
+def test_f81_one_epoch(
+    broker: Handlers, version: int, epoch: int, expected: tuple[int, int, int]
+) -> None:
+    assert ask(broker, epoch, version=version) == expected
+
+
+def test_f81_errors(broker: Handlers) -> None:
+    assert ask(broker, 0, current_leader_epoch=1) == (75, -1, -1)
+    assert ask(broker, 0, current_leader_epoch=-2) == (74, -1, -1)
+    assert ask(broker, 0, partition=2) == (3, -1, -1)
+
+
+def test_an_unforeseen_error_is_minus_1_and_logged(
+    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Log, "offset_for_leader_epoch", fail)
+    assert ask(broker, 0) == (-1, -1, -1)
+    assert "a bug" in caplog.text

@@ -1,0 +1,67 @@
+"""InitProducerId for idempotent producers: T-12 to T-15."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_lite.errors import KafkaStorageError
+from broker_lite.wire import messages
+from tests.handler.data_apis import INIT_PRODUCER_ID, Handlers
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Handlers]:
+    handlers = Handlers(tmp_path / "data")
+    yield handlers
+    handlers.cluster.close()
+
+
+def init(
+    broker: Handlers,
+    transactional_id: str | None = None,
+    *,
+    version: int = 5,
+    timeout_ms: int = 1000,
+    producer: tuple[int, int] = (-1, -1),
+) -> tuple[int, int, int]:
+    value = messages.InitProducerIdRequest(
+        transactional_id=transactional_id,
+        transaction_timeout_ms=timeout_ms,
+        producer_id=producer[0],
+        producer_epoch=producer[1],
+    )
+    answer = broker.now(INIT_PRODUCER_ID, version, value)
+    return answer.error_code, answer.producer_id, answer.producer_epoch
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_t15_ids_ascend_from_0(broker: Handlers, version: int) -> None:
+    assert [init(broker, version=version) for _ in range(3)] == [(0, n, 0) for n in range(3)]
+
+
+def test_t14_what_the_request_says_is_ignored(broker: Handlers) -> None:
+    assert init(broker, timeout_ms=-1, producer=(77, 5)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("producer", [(1, -1), (-1, 1)])
+def test_t13_id_and_epoch_come_together(broker: Handlers, producer: tuple[int, int]) -> None:
+    assert init(broker, producer=producer) == (42, -1, -1)
+
+
+def test_t14_an_empty_transactional_id_is_42(broker: Handlers) -> None:
+    assert init(broker, "") == (42, -1, -1)
+
+
+def test_transactional_ids_have_no_coordinator(broker: Handlers) -> None:
+    assert init(broker, "x") == (15, -1, -1)
+
+
+def test_a_block_that_cannot_be_written_is_answered(
+    broker: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> int:
+        raise KafkaStorageError
+
+    monkeypatch.setattr(broker.cluster, "next_producer_id", fail)
+    assert init(broker) == (56, -1, -1)
