@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import Final, NamedTuple
 
 OPEN_FILES_MIN: Final = 16
-OPEN_FILES_MAX: Final = 4096
+OPEN_FILES_MAX: Final = 16384
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _OPEN: Final = os.O_RDWR | os.O_CLOEXEC
 
@@ -129,7 +129,7 @@ class FileCache:
         self._files.pop(path, None)
 
     def discard_directory(self, directory: str) -> None:
-        """Forget all files of a directory."""
+        """Forget all files below a directory."""
         prefix = directory + "/"
         for path in [path for path in list(self._files) if path.startswith(prefix)]:
             self.discard(path)

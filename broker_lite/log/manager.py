@@ -252,7 +252,6 @@ class LogManager:
             os.rename(directory, aside)
         except OSError as error:
             raise KafkaStorageError from error
-        self._cache.discard_directory(directory)
         return aside
 
     def update_config(self, topic: str, config: LogConfig) -> None:
@@ -352,8 +351,7 @@ class LogManager:
         except (KafkaStorageError, OSError):
             logger.exception("stop is not clean data_dir=%s", self.data_dir)
         finally:
-            for log in logs:
-                self._cache.discard_directory(log.directory)
+            self._cache.discard_directory(str(self.data_dir))
             self._unlock()
 
 

@@ -246,6 +246,7 @@ class LogSegment:
     def mark_deleted(self) -> None:
         """Let every later access fail: the files' names may come to belong to another topic."""
         for file in (self, self.offset_index, self.time_index, self.transaction_index):
+            self._cache.discard(file.path)
             file.path += DELETED_SUFFIX
 
     def flush(self) -> None:

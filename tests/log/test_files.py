@@ -103,7 +103,7 @@ def test_the_cache_gives_way_when_descriptors_run_out(paths: list[str]) -> None:
 def test_limits() -> None:
     with pytest.raises(ValueError, match="at least one"):
         FileCache(0)
-    assert 16 <= FileCache().open_max <= 4096
+    assert 16 <= FileCache().open_max <= 16384
 
 
 def test_write_file_replaces(tmp_path: Path) -> None:
