@@ -19,7 +19,7 @@ from broker_lite.errors import (
     UnknownServerError,
     UnknownTopicOrPartition,
 )
-from broker_lite.settings import TOPIC_SETTINGS, is_list, validate_topic_configs
+from broker_lite.settings import BROKER_SETTINGS, TOPIC_SETTINGS, is_list, validate_topic_configs
 from broker_lite.settings.dynamic import with_dynamic_broker_configs
 
 Values = Mapping[str, str | None]
@@ -171,7 +171,8 @@ def _result(
 
 
 def _default_text(resource_type: int, name: str) -> str:
-    setting = TOPIC_SETTINGS.get(name) if resource_type == TOPIC_RESOURCE else None
+    settings = TOPIC_SETTINGS if resource_type == TOPIC_RESOURCE else BROKER_SETTINGS
+    setting = settings.get(name)
     return (setting.default if setting is not None else None) or ""
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from broker_lite.control.metadata_records import FEATURE_LEVEL, MetadataRecord, decode, encode, make
 from broker_lite.control.names import METADATA_TOPIC_ID
-from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import (
     PARTITION_METADATA_FILE,
     format_partition_metadata,
@@ -101,7 +101,7 @@ class MetadataLog:
             leader_id=self._node_id, voters=[voter], granting_voters=[voter]
         )
         value = messages.LeaderChangeMessage.encode(change, 0)
-        self._append(_control_batch(_LEADER_CHANGE, value, now_ms), now_ms)
+        self._log.append_batch(_control_batch(_LEADER_CHANGE, value, now_ms), now_ms=now_ms)
         self._write_quorum_state(epoch)
 
     def append(self, records: Sequence[MetadataRecord], *, now_ms: int) -> int:
@@ -116,21 +116,13 @@ class MetadataLog:
         """
         if self._has_failed:
             raise KafkaStorageError(f"an earlier change of {PARTITION_DIRECTORY} failed")
-        self._append(_batch(records, now_ms), now_ms)
+        self._log.append_batch(_batch(records, now_ms), now_ms=now_ms)
         try:
             self._log.flush()
         except KafkaStorageError:
             self._has_failed = True
             raise
         return self.end_offset - 1
-
-    def _append(self, batch: bytes, now_ms: int) -> None:
-        try:
-            self._log.append_batch(batch, now_ms=now_ms)
-        except KafkaStorageError:
-            raise
-        except BrokerError as error:
-            raise KafkaStorageError(f"metadata not written: {error}") from error
 
     def _write_partition_metadata(self) -> None:
         path = Path(self._log.directory, PARTITION_METADATA_FILE)

@@ -1,8 +1,14 @@
 """Tests that wait run under both event loops."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from broker_lite.handler.context import ListenerInfo
+from tests.support.handler_broker import LISTENER, HandlerBroker, OpenBroker, handler_broker
 
 
 @pytest.fixture(
@@ -11,3 +17,21 @@ import pytest
 )
 def anyio_backend(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+@pytest.fixture
+def open_broker(tmp_path: Path) -> Iterator[OpenBroker]:
+    """Opens a broker with settings (underscores for dots), and closes it at the end."""
+    with ExitStack() as stack:
+
+        def open_one(listener: ListenerInfo = LISTENER, **settings: str) -> HandlerBroker:
+            given = {name.replace("_", "."): text for name, text in settings.items()}
+            return stack.enter_context(handler_broker(tmp_path / "data", given, listener))
+
+        yield open_one
+
+
+@pytest.fixture
+def broker(open_broker: OpenBroker) -> HandlerBroker:
+    """A broker with the default settings."""
+    return open_broker()

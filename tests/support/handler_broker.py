@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -71,3 +71,13 @@ def handler_broker(
         yield broker
     finally:
         broker.cluster.close(sync=False)
+
+
+OpenBroker = Callable[..., HandlerBroker]
+"""A fixture: opens a broker with settings given as keyword arguments."""
+
+
+def one(results: list[Any]) -> Any:
+    """The only result."""
+    (result,) = results
+    return result

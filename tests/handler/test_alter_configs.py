@@ -1,0 +1,60 @@
+"""What the differential test does not reach; codes and texts are in tests/differential."""
+
+from typing import Any
+
+import pytest
+
+from broker_lite.control.image import TOPIC_RESOURCE
+from broker_lite.wire import messages
+from tests.support.handler_broker import HandlerBroker, one
+
+
+def alter(broker: HandlerBroker, version: int, value: str, **fields: Any) -> Any:
+    types = messages.AlterConfigsRequest
+    resource = types.AlterConfigsResource(
+        resource_type=TOPIC_RESOURCE,
+        resource_name="t",
+        configs=[types.AlterableConfig(name="segment.ms", value=value)],
+    )
+    return broker.call("AlterConfigs", version, resources=[resource], **fields)
+
+
+def alter_one(broker: HandlerBroker, version: int, value: str, **fields: Any) -> Any:
+    types = messages.IncrementalAlterConfigsRequest
+    resource = types.AlterConfigsResource(
+        resource_type=TOPIC_RESOURCE,
+        resource_name="t",
+        configs=[types.AlterableConfig(name="segment.ms", config_operation=0, value=value)],
+    )
+    return broker.call("IncrementalAlterConfigs", version, resources=[resource], **fields)
+
+
+CALLS = [(alter, 0), (alter, 1), (alter, 2), (alter_one, 0), (alter_one, 1)]
+
+
+@pytest.mark.parametrize(("call", "version"), CALLS)
+def test_every_version_alters_and_the_log_knows_at_once(
+    broker: HandlerBroker, call: Any, version: int
+) -> None:
+    """P-126, P-128."""
+    broker.cluster.create_topic("t")
+    log = broker.cluster.log("t", 0)
+    assert one(call(broker, version, "9").responses).error_code == 0
+    assert log.config.segment_ms == 9
+
+
+@pytest.mark.parametrize("call", [alter, alter_one])
+def test_p129_validate_only_checks_and_changes_nothing(broker: HandlerBroker, call: Any) -> None:
+    broker.cluster.create_topic("t")
+    for value, error in (("9", 0), ("x", 40)):
+        response = one(call(broker, 1, value, validate_only=True).responses)
+        assert response.error_code == error
+    assert broker.cluster.topics["t"].overrides == {}
+
+
+def test_p127_a_resource_named_twice_fails_each_time(broker: HandlerBroker) -> None:
+    broker.cluster.create_topic("t")
+    types = messages.AlterConfigsRequest
+    resource = types.AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name="t")
+    responses = broker.call("AlterConfigs", 2, resources=[resource, resource]).responses
+    assert [response.error_code for response in responses] == [42, 42]

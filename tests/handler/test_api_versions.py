@@ -1,0 +1,106 @@
+from typing import Any
+
+import pytest
+
+from broker_lite.handler.emulate import max_versions
+from broker_lite.handler.table import APIS, offered
+from tests.support.handler_broker import HandlerBroker, OpenBroker
+
+VERSIONS = range(6)
+
+
+def ask(broker: HandlerBroker, version: int, **fields: Any) -> Any:
+    if version >= 3:
+        fields = {"client_software_name": "test", "client_software_version": "1.0", **fields}
+    return broker.call("ApiVersions", version, **fields)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_p49_every_api_of_the_table_ascending(broker: HandlerBroker, version: int) -> None:
+    response = ask(broker, version)
+    assert response.error_code == 0
+    told = {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
+    assert list(told) == sorted(APIS)
+    assert told == {
+        key: (0 if key == 0 else api.min_version, api.max_version) for key, api in APIS.items()
+    }
+
+
+def test_p50_produce_starts_at_version_0(broker: HandlerBroker) -> None:
+    first = ask(broker, 0).api_keys[0]
+    assert (first.api_key, first.min_version) == (0, 0)
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+@pytest.mark.parametrize("name", ["", "-a", "a-", "a b", "a\n", ".", "\u00e4"])
+def test_p47_names_that_clients_must_not_have(
+    broker: HandlerBroker, version: int, name: str
+) -> None:
+    for field in ("client_software_name", "client_software_version"):
+        response = ask(broker, version, **{field: name})
+        assert (response.error_code, response.api_keys) == (42, [])
+
+
+@pytest.mark.parametrize("name", ["a", "a-b", "Apache.Kafka-9", "7"])
+def test_p47_names_that_clients_may_have(broker: HandlerBroker, name: str) -> None:
+    assert ask(broker, 3, client_software_name=name).error_code == 0
+
+
+@pytest.mark.parametrize(
+    ("is_right_cluster", "node_id", "error"),
+    [(True, 1, 0), (True, 2, 129), (False, 1, 129), (True, -1, 42), (None, 1, 42), (None, -1, 0)],
+)
+def test_p48_who_the_client_expects(
+    broker: HandlerBroker, is_right_cluster: bool | None, node_id: int, error: int
+) -> None:
+    names = {True: broker.cluster.cluster_id, False: "x" * 22, None: None}
+    response = ask(broker, 5, cluster_id=names[is_right_cluster], node_id=node_id)
+    assert response.error_code == error
+    assert bool(response.api_keys) == (error == 0)
+
+
+def test_p53_features_with_a_lowest_level_of_0_since_version_4(broker: HandlerBroker) -> None:
+    old, new = ask(broker, 3), ask(broker, 4)
+    assert [feature.name for feature in old.supported_features] == ["metadata.version"]
+    assert {feature.name for feature in new.supported_features} >= {
+        "transaction.version",
+        "group.version",
+    }
+    for response in (old, new):
+        finalized = [
+            (feature.name, feature.min_version_level, feature.max_version_level)
+            for feature in response.finalized_features
+        ]
+        assert finalized == [("metadata.version", 25, 25)]
+        assert response.finalized_features_epoch >= 0
+
+
+def test_p54_nothing_is_finalized_that_is_not_served(broker: HandlerBroker) -> None:
+    names = {feature.name for feature in ask(broker, 4).finalized_features}
+    assert not names & {"transaction.version", "group.version", "share.version"}
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "supported"),
+    [
+        ("2.6", 3, []),
+        ("2.8", 3, []),
+        ("3.5", 3, ["metadata.version"]),
+        ("3.9", 4, ["kraft.version", "metadata.version"]),
+        ("4.4", 4, ["group.version", "kraft.version", "metadata.version", "transaction.version"]),
+    ],
+)
+def test_p56_features_of_a_release(
+    open_broker: OpenBroker, release: str, version: int, supported: list[str]
+) -> None:
+    broker = open_broker(emulate=release)
+    response = ask(broker, version)
+    assert [feature.name for feature in response.supported_features] == supported
+
+
+def test_p56_versions_of_a_release(open_broker: OpenBroker) -> None:
+    broker = open_broker(emulate="2.8")
+    broker.context.apis = offered(APIS, max_versions("2.8"))
+    told = {entry.api_key: entry.max_version for entry in ask(broker, 3).api_keys}
+    assert (told[0], told[3], told[18]) == (9, 11, 3)
+    assert 75 not in told

@@ -1,0 +1,48 @@
+"""What the differential test does not reach; codes and texts are in tests/differential."""
+
+from typing import Any
+
+import pytest
+
+from broker_lite.wire import messages
+from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+
+STATE = messages.DeleteTopicsRequest.DeleteTopicState
+
+
+def fields(version: int, name: str) -> dict[str, Any]:
+    return {"topics": [STATE(name=name)]} if version >= 6 else {"topic_names": [name]}
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_p109_every_version_deletes(broker: HandlerBroker, version: int) -> None:
+    broker.cluster.create_topic("t")
+    for error in (0, 3):
+        response = broker.call("DeleteTopics", version, **fields(version, "t"))
+        assert one(response.responses).error_code == error
+    assert broker.cluster.topics == {}
+
+
+def test_p109_by_id_the_name_is_told(broker: HandlerBroker) -> None:
+    topic = broker.cluster.create_topic("t")
+    state = STATE(name=None, topic_id=topic.topic_id)
+    result = one(broker.call("DeleteTopics", 6, topics=[state]).responses)
+    assert (result.name, result.topic_id, result.error_code) == ("t", topic.topic_id, 0)
+
+
+def test_p109_by_id_and_by_name_is_one_topic_twice(broker: HandlerBroker) -> None:
+    topic = broker.cluster.create_topic("t")
+    states = [STATE(name=None, topic_id=topic.topic_id), STATE(name="t")]
+    result = one(broker.call("DeleteTopics", 6, topics=states).responses)
+    assert (result.name, result.error_code) == ("t", 42)
+    assert "already supplied" in result.error_message
+    assert list(broker.cluster.topics) == ["t"]
+
+
+@pytest.mark.parametrize(("version", "error"), [(2, 42), (3, 73), (6, 73)])
+def test_p109_deletion_is_off(open_broker: OpenBroker, version: int, error: int) -> None:
+    broker = open_broker(delete_topic_enable="false")
+    broker.cluster.create_topic("t")
+    response = broker.call("DeleteTopics", version, **fields(version, "t"))
+    assert one(response.responses).error_code == error
+    assert list(broker.cluster.topics) == ["t"]

@@ -1,0 +1,20 @@
+"""What the differential test does not reach; codes and texts are in tests/differential."""
+
+import pytest
+
+from broker_lite.handler.context import ListenerInfo
+from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_p140_every_version(broker: HandlerBroker, version: int) -> None:
+    response = broker.call("DescribeCluster", version)
+    assert (response.cluster_id, response.controller_id) == (broker.cluster.cluster_id, 1)
+    node = one(response.brokers)
+    assert (node.broker_id, node.host, node.port, node.is_fenced) == (1, "127.0.0.1", 9092, False)
+
+
+def test_p75_the_address_is_the_listeners(open_broker: OpenBroker) -> None:
+    broker = open_broker(ListenerInfo("OUTSIDE", advertised_host="h", advertised_port=1))
+    node = one(broker.call("DescribeCluster", 1).brokers)
+    assert (node.host, node.port) == ("h", 1)

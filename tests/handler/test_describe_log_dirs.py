@@ -1,0 +1,42 @@
+"""What the differential test does not reach; most of P-141 is in tests/differential."""
+
+from pathlib import Path
+
+import pytest
+
+from broker_lite.control.topic_rules import NewTopic
+from broker_lite.record.builder import BatchBuilder
+from tests.support.handler_broker import HandlerBroker, one
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_p141_every_version_measures_all(
+    broker: HandlerBroker, version: int, tmp_path: Path
+) -> None:
+    broker.cluster.create_topic("t")
+    builder = BatchBuilder()
+    builder.append(1, None, b"v")
+    batch = builder.build()
+    broker.cluster.log("t", 0).append_batch(batch, now_ms=1)
+    result = one(broker.call("DescribeLogDirs", version, topics=None).results)
+    assert (result.error_code, result.log_dir) == (0, str(tmp_path / "data"))
+    partition = one(one(result.topics).partitions)
+    assert (partition.partition_size, partition.offset_lag) == (len(batch), 0)
+    assert (result.total_bytes > result.usable_bytes >= 0) == (version >= 4)
+
+
+def test_many_partitions_that_nobody_uses(broker: HandlerBroker) -> None:
+    (topic,) = broker.cluster.create_topics([broker.cluster.plan_topic(NewTopic("t", 300, 1))])
+    broker.cluster.make_logs(topic, 0, 299)
+    result = one(broker.call("DescribeLogDirs", 5, topics=None).results)
+    assert [each.partition_size for each in one(result.topics).partitions] == [0] * 300
+    assert broker.cluster.logs.loaded_logs() == []
+
+
+def test_a_partition_that_cannot_be_measured_is_left_out(
+    broker: HandlerBroker, tmp_path: Path
+) -> None:
+    broker.cluster.create_topic("t")
+    (tmp_path / "data" / "t-0").rename(tmp_path / "elsewhere")
+    result = one(broker.call("DescribeLogDirs", 5, topics=None).results)
+    assert result.topics == []
