@@ -11,11 +11,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from broker_lite.log.files import FileCache, OpenFile
 
-_CHUNK_ENTRIES = 512
+_CHUNK_ENTRIES: Final = 512
 
 
 class IndexEntry(NamedTuple):

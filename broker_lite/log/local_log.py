@@ -183,6 +183,7 @@ class LocalLog:
             segment.create()
             old.close()
         except OSError as error:
+            logger.warning("segment not rolled directory=%s reason=%s", self.directory, error)
             raise KafkaStorageError from error
         if old.base_offset == base_offset:
             self.segments.pop()

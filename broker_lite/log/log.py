@@ -146,10 +146,10 @@ class Log(LocalLog):
         self.log_end_offset = last_offset + 1
         if has_producer:
             self.producer_state.apply(batch, base_offset)
-        if last_offset - self.recovery_point >= config.flush_messages - 1:
-            self.flush()
         if self._waiters:
             self._wake()
+        if last_offset - self.recovery_point >= config.flush_messages - 1:
+            self.flush()
         return AppendInfo(base_offset, last_offset, append_time_ms, self.log_start_offset, False)
 
     def append_batch(

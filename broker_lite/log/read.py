@@ -4,7 +4,8 @@ No record byte is read here. Of the file only batch headers are looked at, and f
 end of the log not even those.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, UnknownServerError
 from broker_lite.log.files import FileSlice
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from broker_lite.log.local_log import LocalLog
     from broker_lite.log.segment import LogSegment
 
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
+logger = logging.getLogger("broker_lite.log")
+
+READ_UNCOMMITTED: Final = 0
+READ_COMMITTED: Final = 1
 
 
 class LogRead(NamedTuple):
@@ -49,6 +52,7 @@ def read_log(
         try:
             return _read_below(log, offset, limit, max_bytes, isolation_level, min_one_batch)
         except (OSError, CorruptTransactionIndex) as error:
+            logger.warning("read failed directory=%s reason=%s", log.directory, error)
             raise KafkaStorageError from error
     aborted: list[AbortedTransaction] | None = [] if isolation_level == READ_COMMITTED else None
     return LogRead(None, end, stable, start, aborted)

@@ -4,6 +4,7 @@ The log gives it batches that are ready, with their offsets in place. A failed w
 the file is cut back to its known end, at once or, if even that fails, before the next append.
 """
 
+import logging
 import os
 from contextlib import suppress
 from typing import Final
@@ -21,6 +22,8 @@ from broker_lite.log.names import (
 )
 from broker_lite.log.txn_index import TransactionIndex
 from broker_lite.log.walk import find_batch, walk
+
+logger = logging.getLogger("broker_lite.log")
 
 NO_TIMESTAMP: Final = -1
 _RECENT_MAX: Final = 64
@@ -180,7 +183,7 @@ class LogSegment:
             if os.pwrite(file.fd, data, position) != size_bytes:
                 file.write(data, position)
         except OSError as error:
-            self._undo_append()
+            self._undo_append(error)
             raise KafkaStorageError from error
         if position == 0:
             self.rolling_timestamp = max_timestamp
@@ -198,7 +201,8 @@ class LogSegment:
             recent.clear()
         recent[base_offset] = position
 
-    def _undo_append(self) -> None:
+    def _undo_append(self, error: OSError) -> None:
+        logger.warning("append failed path=%s reason=%s", self.path, error)
         self._is_torn = True
         with suppress(OSError):  # tried again before the next append; recovery would cut it too
             self._cut_back()

@@ -1,7 +1,7 @@
 """Finding offsets by timestamp: the slow paths behind ListOffsets."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files import OpenFile
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from broker_lite.log.local_log import LocalLog
     from broker_lite.log.segment import LogSegment
 
-LATEST = -1
-EARLIEST = -2
+LATEST: Final = -1
+EARLIEST: Final = -2
 
 
 class TimestampOffset(NamedTuple):
