@@ -1,0 +1,137 @@
+"""The parts of the README that are made from the code, each between two markers."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from broker_lite.handler.table import APIS, NEVER_FLEXIBLE
+from broker_lite.settings import SETTINGS, Settings
+from broker_lite.settings.table import FORMATS, rows
+from tests.tidy.project_files import project_files, python_files, text_of, tree_of
+
+USEFUL_SETTINGS: Final = (
+    "listeners",
+    "advertised.listeners",
+    "log.dirs",
+    "auto.create.topics.enable",
+    "num.partitions",
+    "message.max.bytes",
+    "log.segment.bytes",
+    "log.message.timestamp.type",
+    "compression.type",
+    "emulate",
+    "max.connections",
+    "connections.max.idle.ms",
+    "broker.lite.log.level",
+    "broker.lite.log.format",
+)
+"""Those of the settings that most people look for; the README shows all of them folded away."""
+
+_RULES: Final = re.compile(r" ?\((?:(?:TV|[PRVSFEGTXNA])-\d+(?:, | to )?)+\)")
+_NOT_DONE: Final = "Not done: "
+_DIFFERENCE: Final = "A difference to Kafka: "
+
+
+def apis() -> Iterable[str]:
+    """The table of APIs and versions, from the handlers' table."""
+    yield "| Key | API | Versions | Flexible from |"
+    yield "| --- | --- | --- | --- |"
+    for key, api in sorted(APIS.items()):
+        flexible = "never" if api.flexible_from == NEVER_FLEXIBLE else str(api.flexible_from)
+        is_range = api.min_version < api.max_version
+        versions = f"{api.min_version} to {api.max_version}" if is_range else f"{api.max_version}"
+        yield f"| {key} | {api.name} | {versions} | {flexible} |"
+
+
+def not_done() -> Iterable[str]:
+    """What the handlers say that they leave out."""
+    names: dict[str, list[str]] = {}
+    for _, api in sorted(APIS.items()):
+        names.setdefault(api.handle.__module__, []).append(api.name)
+    yield "| API | Not done |"
+    yield "| --- | --- |"
+    for module, api_names in names.items():
+        path = Path(*module.split(".")).with_suffix(".py")
+        for text in _paragraphs(path, _NOT_DONE):
+            yield f"| {', '.join(api_names)} | {_cell(text)} |"
+
+
+def differences() -> Iterable[str]:
+    """Where answers or files are not Kafka's: from docstrings and the differential tests' lists."""
+    for path in python_files("broker_lite"):
+        for text in _paragraphs(path, _DIFFERENCE):
+            yield f"- {_sentence(text)}"
+    for path in project_files():
+        if path.parts[:2] == ("tests", "differential") and path.name.endswith("differences.toml"):
+            table: Mapping[str, Any] = tomllib.loads(text_of(path))
+            for row in table.get("difference", []):
+                yield f"- {_listed(row)}"
+
+
+def useful_settings() -> Iterable[str]:
+    """The settings that most people look for."""
+    found = {row.name: row for row in rows(Settings({}))}
+    yield "| Setting | Default | Meaning |"
+    yield "| --- | --- | --- |"
+    for name in USEFUL_SETTINGS:
+        row = found[name]
+        default = f"`{row.default}`" if row.default else ""
+        yield f"| `{name}` | {default} | {_cell(SETTINGS[name].doc)} |"
+
+
+def all_settings() -> Iterable[str]:
+    """Every setting, as `broker-lite config --format markdown` prints it."""
+    return FORMATS["markdown"](Settings({}))
+
+
+PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
+    "apis": apis,
+    "not done": not_done,
+    "differences": differences,
+    "useful settings": useful_settings,
+    "all settings": all_settings,
+}
+
+
+def with_parts(readme: str) -> str:
+    """The README with each part made anew.
+
+    Raises:
+        ValueError: a part's markers are missing.
+    """
+    for name, part in PARTS.items():
+        begin, end = f"<!-- made: {name} -->\n", f"<!-- end: {name} -->"
+        head, has_begin, rest = readme.partition(begin)
+        _, has_end, tail = rest.partition(end)
+        if not (has_begin and has_end):
+            raise ValueError(f"README.md: the markers of {name!r} are missing")
+        text = "\n".join(part())
+        readme = f"{head}{begin}\n{text}\n\n{end}{tail}"
+    return readme
+
+
+def _paragraphs(path: Path, label: str) -> Iterable[str]:
+    """The paragraphs of a module's docstring, or lines in them, that begin with a label."""
+    first = tree_of(path).body[:1]
+    text = getattr(getattr(first[0], "value", None), "value", "") if first else ""
+    for paragraph in str(text).split("\n\n"):
+        _, found, rest = f"\n{paragraph.strip()}".partition(f"\n{label}")
+        if found:
+            words = " ".join(re.split(r"\n(?=[A-Z][a-z ]+: )", rest)[0].split())
+            yield _RULES.sub("", words)
+
+
+def _listed(row: Mapping[str, Any]) -> str:
+    facts = ", ".join(f"{k} {row[k]}" for k in ("kind", "kafka", "ours") if row.get(k))
+    return f"{_sentence(str(row['reason']))} ({facts})"
+
+
+def _sentence(text: str) -> str:
+    is_name = "_" in text.partition(" ")[0]  # a field's stays as it is
+    return text if is_name else text[:1].upper() + text[1:]
+
+
+def _cell(text: str) -> str:
+    return _sentence(text).replace("|", "\\|")

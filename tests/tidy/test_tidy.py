@@ -1,0 +1,134 @@
+"""House rules that no linter knows; what each test returns is the list of what breaks it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_lite.handler.table import APIS
+from tests.tidy.project_files import ROOT, project_files, python_files, text_of, tree_of
+
+MODULE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 59  # without the docstring
+FUNCTION_LINES_TARGET = 40
+
+# one record, read top to bottom, is one function
+LONG_FUNCTIONS = {"broker_lite/record/scan.py read_record"}
+
+# Modules that are tested from another file than their mirror's.
+TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "__main__": ("test_cli",),
+    "errors": ("handler/test_dispatch",),
+}
+
+# A default of Kafka's.
+ALLOWED_PATHS = ("/tmp/kafka-logs",)
+
+
+_OPEN_POINTS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
+_MACHINE_PATHS = re.compile(r"(?<![\w.~$}/-])/(?:home|root|work|tmp|Users|private|mnt)/[\w.-]+")
+_HOSTS = re.compile(
+    r"registry\.npmjs|pypi\.org|pythonhosted|repo1?\.maven|proxy\.golang|sum\.golang|ghcr\.io"
+    r"|docker\.io|quay\.io|gcr\.io|crates\.io|artifactory|\bnexus\b",
+    re.IGNORECASE,
+)
+_VERSIONS = re.compile(r"\(\d+\), versions? \d+(?:-\d+)?")
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Each function of a module with its count of lines, the docstring left out."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if ast.get_docstring(node, clean=False) is not None:
+                docstring = node.body[0]
+                lines -= (docstring.end_lineno or docstring.lineno) - docstring.lineno + 1
+            yield f"{path} {node.name}", lines
+
+
+def found_in_text(pattern: re.Pattern[str]) -> list[str]:
+    return [
+        f"{path}: {match[0]}"
+        for path in project_files()
+        if path.name != "test_tidy.py"  # has to spell out what it looks for
+        for match in pattern.finditer(text_of(path))
+        if not match[0].startswith(ALLOWED_PATHS)
+    ]
+
+
+def test_modules_are_short() -> None:
+    counts = {path: text_of(path).count("\n") for path in python_files("broker_lite", "tests")}
+    assert {str(p): n for p, n in counts.items() if n > MODULE_LINES_MAX} == {}
+
+
+def test_functions_are_short() -> None:
+    every = dict(each for path in python_files("broker_lite", "tests") for each in functions(path))
+    long = {name: lines for name, lines in every.items() if lines > FUNCTION_LINES_TARGET}
+    print("above the target:", long)  # shown by pytest -rP
+    long = {name: lines for name, lines in long.items() if name not in LONG_FUNCTIONS}
+    assert {name: lines for name, lines in long.items() if lines > FUNCTION_LINES_MAX} == {}
+
+
+def test_every_module_has_a_test_file() -> None:
+    missing = []
+    for path in python_files("broker_lite"):
+        module = path.relative_to("broker_lite").with_suffix("")
+        names = TESTED_ELSEWHERE.get(module.as_posix()) or (f"{module.parent}/test_{module.name}",)
+        if path.name != "__init__.py":
+            missing += [f"{path}: {n}" for n in names if not (ROOT / f"tests/{n}.py").exists()]
+    assert missing == []
+
+
+def test_list_of_modules_tested_elsewhere_is_current() -> None:
+    stale = [
+        name
+        for name in TESTED_ELSEWHERE
+        if not (ROOT / f"broker_lite/{name}.py").exists()
+        or (ROOT / f"tests/{Path(name).parent}/test_{Path(name).name}.py").exists()
+    ]
+    assert stale == []
+
+
+def test_nothing_is_left_open() -> None:
+    assert found_in_text(_OPEN_POINTS) == []
+
+
+def test_no_path_of_a_machine() -> None:
+    assert found_in_text(_MACHINE_PATHS) == []
+
+
+def test_no_host_of_a_registry() -> None:
+    assert found_in_text(_HOSTS) == []
+
+
+def test_imports_are_absolute() -> None:
+    relative = [
+        f"{path}:{node.lineno}"
+        for path in python_files("broker_lite", "tests")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert relative == []
+
+
+def test_only_the_command_line_prints() -> None:
+    printing = [
+        f"{path}:{node.lineno}"
+        for path in python_files("broker_lite")
+        if path != Path("broker_lite/cli.py")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
+    assert printing == []
+
+
+@pytest.mark.parametrize("name", sorted({api.handle.__module__ for api in APIS.values()}))
+def test_handlers_say_what_they_do(name: str) -> None:
+    path = Path(*name.split(".")).with_suffix(".py")
+    docstring = ast.get_docstring(tree_of(path)) or ""
+    assert _VERSIONS.search(docstring), "the first line names API key and versions"
+    assert "\nNot done: " in docstring
