@@ -1,0 +1,36 @@
+"""E-01: the codes are Kafka's."""
+
+import re
+
+import pytest
+from kio.schema.errors import ErrorCode as KioErrorCode
+
+from broker_lite import errors
+from broker_lite.errors import BrokerError, ErrorCode
+
+SUBCLASSES = [
+    error for error in BrokerError.__subclasses__() if error.__module__ == errors.__name__
+]
+
+
+def test_e_01_codes_are_those_of_another_implementation() -> None:
+    theirs = {code.name.upper(): code.value for code in KioErrorCode}
+    assert {code.name: code.value for code in ErrorCode} == theirs
+
+
+@pytest.mark.parametrize("error", SUBCLASSES, ids=lambda error: error.__name__)
+def test_an_error_has_the_name_and_code_that_it_says(error: type[BrokerError]) -> None:
+    name = re.sub(r"(?<!^)([A-Z])", r"_\1", error.__name__).upper()
+    assert error.code.name.removesuffix("_EXCEPTION") == name
+    assert f"({error.code.value})" in (error.__doc__ or "")
+    assert getattr(errors, error.__name__) is error
+
+
+def test_every_code_has_one_error() -> None:
+    codes = [error.code for error in SUBCLASSES]
+    assert len(codes) == len(set(codes))
+
+
+def test_message() -> None:
+    assert errors.InvalidRecord("why").message == "why"
+    assert errors.InvalidRecord().message is None
