@@ -1,10 +1,10 @@
 """DeleteRecords (21), versions 0-2.
 
-Moves the log start offset of partitions; whole segments below it go with the next retention check.
+Moves the log start offset of partitions; the files of segments below it are retention's to remove.
 
 - v0 KIP-107; v2 flexible (KIP-482).
 
-The request's timeout is for followers, of which there are none.
+Not done: timeout_ms, since it is for followers, of which there are none.
 """
 
 import logging

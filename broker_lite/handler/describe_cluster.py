@@ -2,6 +2,8 @@
 
 - v1 asks for brokers or controllers (KIP-919): this endpoint is a broker's.
 - v2 tells which brokers are fenced (KIP-1073): none is, and none is left out.
+
+Not done: controllers, which Kafka tells at an endpoint of their own; there is none here.
 """
 
 from typing import Any, Final

@@ -4,6 +4,8 @@
   (KIP-1066): never.
 
 Sizes are those of the .log files; a partition that is not in use is measured without being loaded.
+
+Not done: more than one directory, and partitions that move between them (is_future_key).
 """
 
 import shutil

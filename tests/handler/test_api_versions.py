@@ -59,7 +59,7 @@ def test_p48_who_the_client_expects(
     assert bool(response.api_keys) == (error == 0)
 
 
-def test_p53_features_with_a_lowest_level_of_0_since_version_4(broker: HandlerBroker) -> None:
+def test_p52_p53_features_with_a_lowest_level_of_0_since_version_4(broker: HandlerBroker) -> None:
     old, new = ask(broker, 3), ask(broker, 4)
     assert [feature.name for feature in old.supported_features] == ["metadata.version"]
     assert {feature.name for feature in new.supported_features} >= {

@@ -27,7 +27,7 @@ def entry(name: str, count: int = 1, factor: int = 1, **configs: str) -> Any:
 
 
 @pytest.mark.parametrize("version", range(8))
-def test_p107_every_version_creates(broker: HandlerBroker, version: int) -> None:
+def test_p107_p108_every_version_creates(broker: HandlerBroker, version: int) -> None:
     topics = [entry("t", 2, retention_ms="5")]
     result = one(broker.call("CreateTopics", version, topics=topics).topics)
     assert (result.name, result.error_code) == ("t", 0)

@@ -10,7 +10,7 @@ ENTRY = messages.MetadataRequest.MetadataRequestTopic
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_p82_every_version_describes_a_topic(broker: HandlerBroker, version: int) -> None:
+def test_p82_p83_every_version_describes_a_topic(broker: HandlerBroker, version: int) -> None:
     topic = broker.cluster.create_topic("t")
     response = broker.call("Metadata", version, topics=[ENTRY(name="t")])
     (node,) = response.brokers

@@ -48,7 +48,7 @@ def test_tagged_and_absent_fields_p33() -> None:
     }
 
 
-def test_source() -> None:
+def test_source_p172() -> None:
     source = Source({"base": 40})
     source.line("def run(x):")
     source.indent()
