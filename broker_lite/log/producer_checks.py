@@ -61,7 +61,8 @@ def check_epoch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
 
     Rule: V-56 (ProducerAppendInfo.checkProducerEpoch).
     """
-    if entry is not None and batch.producer_epoch < entry.epoch:
+    known_epoch = NO_PRODUCER_EPOCH if entry is None else entry.epoch
+    if batch.producer_epoch < known_epoch:
         raise InvalidProducerEpoch
 
 

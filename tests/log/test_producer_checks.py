@@ -99,6 +99,8 @@ def test_epoch() -> None:
     check_epoch(view(epoch=4), known())
     with pytest.raises(errors.InvalidProducerEpoch):
         check_epoch(view(epoch=2), known())
+    with pytest.raises(errors.InvalidProducerEpoch):
+        check_epoch(view(epoch=-2), UNKNOWN)
 
 
 def test_plain_batch_in_an_open_transaction() -> None:
