@@ -13,6 +13,7 @@ from broker_lite.wire import messages
 
 _PLAINTEXT: Final = 0
 _UNFENCE: Final = -1
+_FENCE: Final = 1
 
 
 class Replica(NamedTuple):
@@ -153,3 +154,16 @@ def registration(
             fenced=_UNFENCE,
         ),
     ]
+
+
+def departure(node_id: int, broker_epoch: int) -> MetadataRecord:
+    """The record of a broker that stops, without which Kafka waits for its session to end.
+
+    Source: ReplicationControlManager.handleBrokerFenced.
+    """
+    return make(
+        kinds.BROKER_REGISTRATION_CHANGE,
+        broker_id=node_id,
+        broker_epoch=broker_epoch,
+        fenced=_FENCE,
+    )

@@ -5,10 +5,12 @@ one synchronous call: who asks at the same time finds it done or not begun. What
 metadata log counts; a partition's directory that is not there yet is made when it is needed.
 """
 
+import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Self, cast
 
 from broker_lite.control import changes
 from broker_lite.control.changes import Endpoint, Replica
@@ -26,7 +28,7 @@ from broker_lite.control.partition_logs import PartitionLogs
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.control.topic_rules import Defaults, NewTopic, TopicPlan, check_growth, plan_topic
-from broker_lite.errors import UnknownTopicOrPartition
+from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition
 from broker_lite.log.checkpoints import parse_uuid
 from broker_lite.log.files import FileCache
 from broker_lite.log.log import Log
@@ -35,6 +37,8 @@ from broker_lite.log.validated import ValidationConfig
 from broker_lite.settings import Settings, TopicConfig, validate_topic_configs
 
 PRODUCER_ID_BLOCK: Final = 1000
+
+_log = logging.getLogger("broker_lite.control")
 
 
 class Cluster:
@@ -58,7 +62,7 @@ class Cluster:
 
         Args:
             settings: as they are without dynamic configs.
-            logs: not open yet; closed by close().
+            logs: open before start(); closed by close().
             clock: the one of the process.
             random_bytes: where ids come from.
         """
@@ -70,9 +74,9 @@ class Cluster:
         self._random_bytes = random_bytes
         self._image = MetadataImage()
         self._metadata_log: MetadataLog | None = None
+        self._is_registered = False
         self._logs = PartitionLogs(self._image, logs, TopicConfigs(settings))
-        self._next_producer_id = 0
-        self._end_of_block = 0
+        self._producer_ids = range(0)
 
     @classmethod
     def open(
@@ -83,7 +87,7 @@ class Cluster:
         *,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
     ) -> Self:
-        """Open the cluster of a data directory, or begin one in an empty directory.
+        """Open the cluster of a data directory, or begin one.
 
         Raises:
             SettingsError: the directory is in use, another node's, or unusable.
@@ -120,7 +124,6 @@ class Cluster:
             features = initial_features()
             write_bootstrap_checkpoint(self.logs.data_dir, features, now_ms=now_ms)
             self._commit(feature_records(features))
-        self._next_producer_id = self._end_of_block = self._image.next_producer_id
         self._apply_broker_configs()
         for topic in self._image.topics.values():
             self._logs.make(topic, range(topic.partition_count))
@@ -142,6 +145,7 @@ class Cluster:
                 rack=self.rack,
             )
         )
+        self._is_registered = True
 
     def close(self, *, sync: bool = True) -> None:
         """Put everything down so that the next start is a clean one.
@@ -150,6 +154,12 @@ class Cluster:
             sync: make it durable; not worth its time for a temporary directory.
         """
         self._logs.loaded.clear()
+        if sync and self._is_registered:
+            self._is_registered = False
+            try:
+                self._commit([changes.departure(self.node_id, self._image.broker_epoch)])
+            except KafkaStorageError:
+                _log.exception("departure not written")
         self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch, 0))
 
     # -- what there is
@@ -162,8 +172,7 @@ class Cluster:
     @property
     def rack(self) -> str | None:
         """Where this node stands."""
-        rack: str | None = self.settings.broker_rack
-        return rack
+        return cast(str | None, self.settings.broker_rack)
 
     @property
     def topics(self) -> Mapping[str, Topic]:
@@ -174,10 +183,6 @@ class Cluster:
     def topics_by_id(self) -> Mapping[bytes, Topic]:
         """All topics by id; a view that changes with the cluster."""
         return self._image.topics_by_id
-
-    def topic_by_id(self, topic_id: bytes) -> Topic | None:
-        """The topic of an id, None if there is none (any more)."""
-        return self._image.topics_by_id.get(topic_id)
 
     @property
     def features(self) -> Mapping[str, int]:
@@ -282,9 +287,9 @@ class Cluster:
         """Make the logs of some partitions; what fails is made when the partition is used.
 
         Args:
-            topic: one of the cluster's; one that is deleted by now is left alone.
+            topic: one that is deleted by now is left alone.
             start: the first partition.
-            stop: one past the last partition, None for all.
+            stop: one past the last, None for all.
         """
         current = self._image.topics_by_id.get(topic.topic_id)
         if current is not None:
@@ -301,8 +306,8 @@ class Cluster:
 
         Rule: P-111.
         """
-        topic = self._image.topics.get(name)
-        return check_growth(topic, count, assignments, frozenset((self.node_id,)))
+        broker_ids = frozenset((self.node_id,))
+        return check_growth(self._image.topics.get(name), count, assignments, broker_ids)
 
     def create_partitions(self, grown: Sequence[tuple[Topic, int]]) -> list[Topic]:
         """Add partitions to topics, all or none; make_logs() then makes their logs.
@@ -315,10 +320,8 @@ class Cluster:
 
         Rule: P-111.
         """
-        records: list[MetadataRecord] = []
-        for topic, count in grown:
-            records += changes.growth(topic, count, self._replica)
-        self._commit(records)
+        added = [changes.growth(topic, count, self._replica) for topic, count in grown]
+        self._commit(list(chain.from_iterable(added)))
         return [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
 
     def delete_topics(self, topics: Sequence[Topic]) -> None:
@@ -351,18 +354,13 @@ class Cluster:
         Rule: P-126, P-128, P-131.
         """
         altered = list(altered)
-        records: list[MetadataRecord] = []
-        for resource_type, name, values in altered:
-            records += changes.config_changes(resource_type, name, values)
-        self._commit(records)
+        self._commit(list(chain.from_iterable(changes.config_changes(*one) for one in altered)))
+        names = {name for resource_type, name, _ in altered if resource_type == TOPIC_RESOURCE}
         if any(resource_type == BROKER_RESOURCE for resource_type, _, _ in altered):
             self._apply_broker_configs()
-            names: Iterable[str] = self._image.topics
-        else:
-            names = [name for resource_type, name, _ in altered if resource_type == TOPIC_RESOURCE]
-        for name in names:
-            if name in self._image.topics:
-                self._logs.update_config(self._image.topics[name])
+            names.update(self._image.topics)
+        for name in names & self._image.topics.keys():
+            self._logs.update_config(self._image.topics[name])
 
     def _apply_broker_configs(self) -> None:
         dynamic = self._image.configs(BROKER_RESOURCE, str(self.node_id))
@@ -378,13 +376,12 @@ class Cluster:
 
         Rule: T-15.
         """
-        if self._next_producer_id == self._end_of_block:
-            end = self._next_producer_id + PRODUCER_ID_BLOCK
-            record = changes.producer_ids(self.node_id, self._image.broker_epoch, end)
-            self._commit([record])
-            self._end_of_block = end
-        producer_id = self._next_producer_id
-        self._next_producer_id += 1
+        if not self._producer_ids:
+            start = self._image.next_producer_id
+            end = start + PRODUCER_ID_BLOCK
+            self._commit([changes.producer_ids(self.node_id, self._image.broker_epoch, end)])
+            self._producer_ids = range(start, end)
+        producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
         return producer_id
 
     # -- the way of every change
@@ -394,7 +391,7 @@ class Cluster:
         return Replica(self.node_id, parse_uuid(self.logs.directory_id))
 
     def _commit(self, records: Sequence[MetadataRecord]) -> None:
-        assert self._metadata_log is not None
         if records:
+            assert self._metadata_log is not None
             self._metadata_log.append(records, now_ms=self._clock.now_ms())
             self._image.apply(records)

@@ -43,3 +43,8 @@ def test_a_broker_is_registered_fenced_and_then_let_in() -> None:
     assert (unfence.value.broker_epoch, unfence.value.fenced) == (5, -1)
     for record in (register, unfence):
         kinds.encode(record)
+
+
+def test_a_broker_that_stops_is_fenced() -> None:
+    record = changes.departure(3, 5)
+    assert (record.value.broker_id, record.value.broker_epoch, record.value.fenced) == (3, 5, 1)

@@ -64,7 +64,7 @@ def test_everything_is_there_after_a_restart(open_cluster: OpenCluster, sync: bo
     first.close(sync=sync)
     second = open_cluster()
     assert dict(second.topics) == dict(first.topics)
-    assert second.topic_by_id(topic.topic_id) is second.topics["t"]
+    assert second.topics_by_id[topic.topic_id] is second.topics["t"]
     assert second.topics_by_id == {topic.topic_id: second.topics["t"]}
     assert second.cluster_id == first.cluster_id
     assert second.settings.message_max_bytes == 3000
@@ -136,7 +136,6 @@ def test_logs_of_unknown_partitions(open_cluster: OpenCluster) -> None:
             cluster.leader_epoch(name, partition)
     with pytest.raises(UnknownTopicOrPartition):
         cluster.topic_config("u")
-    assert cluster.topic_by_id(b"x" * 16) is None
 
 
 def test_a_log_that_was_not_made_is_made_when_it_is_used(open_cluster: OpenCluster) -> None:
@@ -217,6 +216,15 @@ def test_a_broker_registers_its_listeners(open_cluster: OpenCluster) -> None:
     cluster.register([])
     assert cluster.features_epoch == before + 2
     assert cluster.rack == "r1"
+
+
+def test_a_broker_that_stops_takes_its_leave(open_cluster: OpenCluster) -> None:
+    first = open_cluster()
+    first.register([Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
+    end = first.features_epoch
+    first.close()
+    # the departure, and the election of the next start
+    assert open_cluster().features_epoch == end + 2
 
 
 def test_a_directory_in_use_is_one_clear_error(open_cluster: OpenCluster) -> None:
