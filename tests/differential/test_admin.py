@@ -15,7 +15,8 @@ from typing import Any, Final
 import pytest
 
 from broker_lite.wire import messages
-from tests.differential.admin_cases import AdminCase, admin_cases
+from tests.differential.admin_cases import admin_cases
+from tests.differential.admin_requests import AdminCase
 from tests.support.handler_broker import handler_broker
 from tests.support.raw_client import RawClient
 from tests.support.reference_kafka import ReferenceKafka

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.support.toolchain import require
 
 from tests.differential.compare_produce import run
+from tests.support.toolchain import require
 
 REQUESTS = 6000
 
