@@ -1,7 +1,7 @@
 """What a change of the cluster is as records of the metadata log, in Kafka's order."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from broker_lite.control import metadata_records as kinds
 from broker_lite.control.features import SUPPORTED_FEATURES
@@ -122,27 +122,14 @@ def registration(
 
     Source: ClusterControlManager.registerBroker, KIP-631.
     """
-    register = messages.metadata_record(kinds.REGISTER_BROKER)
     return [
         make(
             kinds.REGISTER_BROKER,
             broker_id=replica.node_id,
             incarnation_id=incarnation_id,
             broker_epoch=broker_epoch,
-            end_points=[
-                register.BrokerEndpoint(
-                    name=one.name, host=one.host, port=one.port, security_protocol=_PLAINTEXT
-                )
-                for one in endpoints
-            ],
-            features=[
-                register.BrokerFeature(
-                    name=name,
-                    min_supported_version=feature.min_level,
-                    max_supported_version=feature.max_level,
-                )
-                for name, feature in SUPPORTED_FEATURES.items()
-            ],
+            end_points=_endpoints(endpoints),
+            features=_features(),
             rack=rack,
             fenced=True,
             log_dirs=[replica.directory_id],
@@ -153,6 +140,22 @@ def registration(
             broker_epoch=broker_epoch,
             fenced=_UNFENCE,
         ),
+    ]
+
+
+def _endpoints(endpoints: Sequence[Endpoint]) -> list[Any]:
+    endpoint = messages.metadata_record(kinds.REGISTER_BROKER).BrokerEndpoint
+    return [
+        endpoint(name=one.name, host=one.host, port=one.port, security_protocol=_PLAINTEXT)
+        for one in endpoints
+    ]
+
+
+def _features() -> list[Any]:
+    feature = messages.metadata_record(kinds.REGISTER_BROKER).BrokerFeature
+    return [
+        feature(name=name, min_supported_version=one.min_level, max_supported_version=one.max_level)
+        for name, one in SUPPORTED_FEATURES.items()
     ]
 
 

@@ -209,9 +209,6 @@ def check_growth(
         assignments: the replicas of each added partition, None to let the broker choose.
         broker_ids: the registered brokers.
 
-    Returns:
-        The topic.
-
     Raises:
         UnknownTopicOrPartition, InvalidPartitions, InvalidReplicaAssignment: see the rules.
 
