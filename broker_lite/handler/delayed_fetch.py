@@ -108,7 +108,8 @@ def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPart
     """
     try:
         log = find_log(cluster, partition)
-        check_leader_epoch(log, partition.current_leader_epoch)
+        if partition.current_leader_epoch >= 0:
+            check_leader_epoch(log, partition.current_leader_epoch)
         if partition.last_fetched_epoch >= 0 and diverging_epoch(log, partition) is not None:
             return _ENOUGH
         partition.watch(log)

@@ -6,8 +6,8 @@ Not done: open transactions, which nobody begins without a transaction coordinat
 import logging
 from typing import Any, Final
 
-from broker_lite.control.names import is_legal_topic_name
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.control.names import check_topic_name
+from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
@@ -17,11 +17,8 @@ logger = logging.getLogger("broker_lite.handler")
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 0
 
-# What the codes mean in Kafka's words, where the error brings no text of its own.
-_TEXTS: Final = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
-    ErrorCode.KAFKA_STORAGE_ERROR: "Disk error when trying to access log file on the disk.",
-}
+# Kafka says so of an unknown topic, but of an unknown partition of a known one it says nothing.
+_UNKNOWN_TOPIC: Final = "This server does not host this topic-partition."
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
@@ -46,11 +43,13 @@ def _describe(context: HandlerContext, topic: str, index: int) -> Any:
     answer = messages.DescribeProducersResponse.PartitionResponse(partition_index=index)
     try:
         check_topic_name(topic)
+        if topic not in context.cluster.topics:
+            raise UnknownTopicOrPartition(_UNKNOWN_TOPIC)
         log = context.cluster.log(topic, index)
         answer.active_producers = [_producer(each) for each in log.producer_state.describe()]
     except BrokerError as error:
         answer.error_code = error.code
-        answer.error_message = error.message or _TEXTS.get(error.code)
+        answer.error_message = error.message
     except Exception:
         logger.exception("producers not described topic=%s partition=%d", topic, index)
         answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR

@@ -41,6 +41,7 @@ MAX_VERSION: Final = 18
 _TOPIC_IDS_FROM: Final = 13
 _REPLICA_STATE_FROM: Final = 15
 _CONSUMERS: Final = frozenset((-1, -2))
+_ISOLATION_LEVELS: Final = frozenset((0, 1))
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
@@ -50,6 +51,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.FetchRequest, request)
     version = request.api_version
+    if body.isolation_level not in _ISOLATION_LEVELS:
+        return _fail(body, version)
     terms = _terms(context, body, version)
     if body.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
         return await _incremental(context, terms, body)
@@ -225,7 +228,8 @@ def _answer(
             terms.version,
             topics=topics,
             session_id=session_id,
-            node_endpoints=_endpoints(context) if has_moved else (),
+            # Kafka leaves them out for followers.
+            node_endpoints=_endpoints(context) if has_moved and not terms.is_follower else (),
         ),
     )
 
@@ -234,6 +238,23 @@ def _endpoints(context: HandlerContext) -> list[NodeEndpoint]:
     cluster = context.cluster
     host, port = context.advertised_address()
     return [NodeEndpoint(cluster.node_id, host, port, cluster.rack)]
+
+
+def _fail(body: Any, version: int) -> Parts:
+    """Answer a request that makes no sense: by partition as long as topics have names.
+
+    Rule: E-05 (FetchRequest.getErrorResponse).
+    """
+    topics: list[tuple[str | None, bytes | None, list[FetchedPartition]]] = []
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+    if version < _TOPIC_IDS_FROM:
+        for topic in body.topics:
+            answers = [
+                FetchedPartition(wanted.partition, code, aborted_transactions=())
+                for wanted in topic.partitions
+            ]
+            topics.append((topic.topic, None, answers))
+    return cast(Parts, encode_fetch_response(version, topics=topics, error_code=code))
 
 
 def _refuse(terms: FetchTerms, code: ErrorCode, session_id: int) -> Parts:

@@ -99,9 +99,10 @@ def read_partitions(
             read = _failed(cluster, terms, partition, ErrorCode.UNKNOWN_SERVER_ERROR)
         reads.append(read)
         answer = read.answer
+        # A negative limit fails the first partition, and is 0 for the second.
+        left_bytes = max(left_bytes - read.size_bytes, 0)
         if read.size_bytes:
             size_bytes += read.size_bytes
-            left_bytes = max(left_bytes - read.size_bytes, 0)
         elif answer.error_code or answer.diverging_epoch is not None:
             answers_at_once = True
     return FetchRead(reads + unknown, len(unknown), size_bytes, answers_at_once)
@@ -177,7 +178,7 @@ def _read(
 
     Rule: F-05, F-06, F-11, F-21 (Partition.fetchRecords).
     """
-    if partition.current_leader_epoch != NO_EPOCH:
+    if partition.current_leader_epoch >= 0:
         check_leader_epoch(log, partition.current_leader_epoch)
     if terms.is_follower:
         _refuse_follower(partition)
@@ -187,11 +188,12 @@ def _read(
             return _diverged(log, partition, diverging)
     isolation_level = terms.isolation_level
     fetch_offset = partition.fetch_offset
-    if left_bytes == 0 and not is_first:
+    max_bytes = min(partition.max_bytes, left_bytes)
+    if max_bytes == 0 and not is_first:
         return _without_room(log, partition, isolation_level)
     records, high_watermark, stable_offset, start_offset, aborted = log.read(
         fetch_offset,
-        max_bytes=min(partition.max_bytes, left_bytes),
+        max_bytes=max_bytes,
         isolation_level=isolation_level,
         min_one_batch=is_first,
     )
@@ -214,7 +216,7 @@ def _read(
 
 
 def _without_room(log: Log, partition: FetchPartition, isolation_level: int) -> PartitionRead:
-    """Read nothing, since the partitions before this one have used up the request's limit."""
+    """Read nothing: a limit is 0, mostly since the partitions before this one used it up."""
     end_offset, start_offset = log.log_end_offset, log.log_start_offset
     if not start_offset <= partition.fetch_offset <= end_offset:
         raise OffsetOutOfRange
@@ -231,7 +233,7 @@ def _refuse_follower(partition: FetchPartition) -> None:
 
     Rule: F-02 (Partition.followerReplicaOrThrow).
     """
-    if partition.current_leader_epoch == NO_EPOCH:
+    if partition.current_leader_epoch < 0:
         raise NotLeaderOrFollower
     raise UnknownLeaderEpoch
 

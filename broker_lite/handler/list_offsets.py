@@ -67,7 +67,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     topics = []
     for topic in body.topics:
         partitions = []
-        for wanted in topic.partitions:
+        # Of a partition that comes more than once one answer tells so.
+        for wanted in {each.partition_index: each for each in topic.partitions}.values():
             answer = response_type.ListOffsetsPartitionResponse(
                 partition_index=wanted.partition_index, old_style_offsets=[]
             )

@@ -83,7 +83,7 @@ class LeaderEpochCache:
         Rule: S-64 (LeaderEpochFileCache.endOffsetFor).
         """
         entries = self._entries
-        if epoch < 0 or not entries or epoch > entries[-1].epoch:
+        if epoch == UNDEFINED_EPOCH or not entries or epoch > entries[-1].epoch:
             return EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
         if epoch == entries[-1].epoch:
             return EpochEndOffset(epoch, log_end_offset)

@@ -44,11 +44,11 @@ def read_log(
     end, start = log.log_end_offset, log.log_start_offset
     if offset < start or offset > end:
         raise OffsetOutOfRange
-    if max_bytes < 0:
-        raise UnknownServerError
     stable = log.last_stable_offset
     limit = stable if isolation_level == READ_COMMITTED else end
     if offset < limit:
+        if max_bytes < 0:
+            raise UnknownServerError
         try:
             return _read_below(log, offset, limit, max_bytes, isolation_level, min_one_batch)
         except (OSError, CorruptTransactionIndex) as error:

@@ -202,7 +202,7 @@ class LogSegment:
         recent[base_offset] = position
 
     def _undo_append(self, error: OSError) -> None:
-        logger.warning("append failed path=%s reason=%s", self.path, error)
+        logger.debug("append failed path=%s reason=%s", self.path, error)
         self._is_torn = True
         with suppress(OSError):  # tried again before the next append; recovery would cut it too
             self._cut_back()

@@ -43,10 +43,24 @@ def test_p143_producers_of_a_partition(broker: Handlers) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "partition", "code"), [(TOPIC, 2, 3), ("unknown", 0, 3), ("not legal", 0, 17)]
+    ("topic", "partition", "code", "text"),
+    [
+        (TOPIC, 2, 3, None),
+        ("unknown", 0, 3, "This server does not host this topic-partition."),
+        (
+            "not legal",
+            0,
+            17,
+            "Topic name is invalid: 'not legal' contains one or more characters other than "
+            "ASCII alphanumerics, '.', '_' and '-'",
+        ),
+    ],
 )
-def test_p143_errors(broker: Handlers, topic: str, partition: int, code: int) -> None:
-    assert describe(broker, topic, partition).error_code == code
+def test_p143_errors(
+    broker: Handlers, topic: str, partition: int, code: int, text: str | None
+) -> None:
+    answer = describe(broker, topic, partition)
+    assert (answer.error_code, answer.error_message) == (code, text)
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(

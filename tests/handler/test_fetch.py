@@ -71,10 +71,9 @@ def test_f02_a_follower_is_not_a_replica(broker: Handlers) -> None:
     request = broker.fetch_request(wanted(), replica_state=state)
     response = broker.now(FETCH, 16, request)
     (answer,) = fetched(response)
-    # v16+ names the leader and its address
+    # v16+ names the leader, but its address to consumers only
     assert (answer.error_code, answer.current_leader.leader_id) == (6, 1)
-    (endpoint,) = response.node_endpoints
-    assert (endpoint.node_id, endpoint.host, endpoint.port) == (1, "127.0.0.1", 9092)
+    assert response.node_endpoints == []
 
 
 @pytest.mark.parametrize("replica_id", [-2, -3])
@@ -115,7 +114,6 @@ def test_f04_unknown_partitions_are_answered_behind_the_others(broker: Handlers)
         pytest.param({"offset": -1}, 1, id="F-05 below the log start"),
         pytest.param({"max_bytes": -1}, -1, id="F-05 negative size"),
         pytest.param({"current_leader_epoch": 1}, 75, id="F-20 newer epoch"),
-        pytest.param({"current_leader_epoch": -2}, 74, id="F-20 older epoch"),
     ],
 )
 def test_f05_errors_while_reading(broker: Handlers, fields: dict[str, int], code: int) -> None:
@@ -128,10 +126,34 @@ def test_f05_errors_while_reading(broker: Handlers, fields: dict[str, int], code
 
 
 def test_f05_v16_74_names_the_leader(broker: Handlers) -> None:
-    response = broker.now(FETCH, 16, broker.fetch_request(wanted(current_leader_epoch=-2)))
+    broker.log().become_leader(3)
+    response = broker.now(FETCH, 16, broker.fetch_request(wanted(current_leader_epoch=2)))
     (answer,) = fetched(response)
-    assert (answer.error_code, answer.current_leader.leader_epoch) == (74, 0)
-    assert len(response.node_endpoints) == 1
+    assert (answer.error_code, answer.current_leader.leader_id) == (74, 1)
+    assert answer.current_leader.leader_epoch == 3
+    (endpoint,) = response.node_endpoints
+    assert (endpoint.node_id, endpoint.host, endpoint.port) == (1, "127.0.0.1", 9092)
+
+
+def test_f05_f20_at_the_end_and_without_epoch_there_is_less_to_check(broker: Handlers) -> None:
+    fill(broker, 2)
+    assert broker.fetch(wanted(offset=2, max_bytes=-1))[0].error_code == 0
+    assert broker.fetch(wanted(current_leader_epoch=-2))[0].error_code == 0
+
+
+def test_f11_a_negative_limit_fails_the_first_partition_only(broker: Handlers) -> None:
+    fill(broker, 2, 2)
+    answers = broker.fetch(wanted(0), wanted(1), max_bytes=-1)
+    assert [(each.error_code, size(each)) for each in answers] == [(-1, 0), (0, SIZE)]
+
+
+@pytest.mark.parametrize(("version", "answers"), [(12, [-1]), (13, [])])
+def test_e05_an_unknown_isolation_level_fails_the_request(
+    broker: Handlers, version: int, answers: list[int]
+) -> None:
+    response = broker.now(FETCH, version, broker.fetch_request(wanted(), isolation_level=2))
+    assert response.error_code == -1
+    assert [each.error_code for each in fetched(response)] == answers
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
