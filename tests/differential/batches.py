@@ -138,3 +138,12 @@ def with_record(batch: BatchSpec, index: int, **changes: object) -> BatchSpec:
 
 def _maybe_bytes(source: random.Random, size: int) -> bytes | None:
     return None if source.random() < 0.15 else source.randbytes(source.randrange(size + 1))
+
+
+def edited(source: random.Random, data: bytes, edits: int) -> bytes:
+    """The data with some bytes replaced."""
+    changed = bytearray(data)
+    for _ in range(edits):
+        if changed:
+            changed[source.randrange(len(changed))] = source.randrange(256)
+    return bytes(changed)

@@ -17,6 +17,7 @@ from tests.differential.batches import (
     ZSTD,
     BatchSpec,
     RecordSpec,
+    edited,
     random_records,
     with_record,
 )
@@ -207,7 +208,7 @@ class CaseGenerator:
                 "tail": lambda: payload + source.randbytes(source.choice((1, 2, 3, 4, 20))),
                 "twice": lambda: payload + payload,
                 "empty": lambda: b"",
-                "edit": lambda: _edited(source, payload, 1),
+                "edit": lambda: edited(source, payload, 1),
                 "plain": lambda: b"".join(record.encode() for record in batch.records),
             }[kind]()
             changed = replace(batch, payload=damaged)
@@ -239,7 +240,7 @@ class CaseGenerator:
         source = self._source
         whole = self._batch(codec=source.choice((NONE, NONE, GZIP, ZSTD))).encode()
         if source.random() < 0.3:
-            return self._case("edited", _edited(source, whole, source.choice((1, 2, 3))))
+            return self._case("edited", edited(source, whole, source.choice((1, 2, 3))))
         batch = self._batch(codec=source.choice((NONE, NONE, NONE, GZIP, SNAPPY, LZ4, ZSTD)))
         positions = [
             source.randrange(40 + source.randrange(400)) for _ in range(source.choice((1, 2)))
@@ -393,11 +394,3 @@ class _Producer:
 
 def _wrapped(sequence: int) -> int:
     return sequence if sequence < 2**31 else sequence - 2**31
-
-
-def _edited(source: random.Random, data: bytes, edits: int) -> bytes:
-    changed = bytearray(data)
-    for _ in range(edits):
-        if changed:
-            changed[source.randrange(len(changed))] = source.randrange(256)
-    return bytes(changed)

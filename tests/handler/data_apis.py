@@ -181,3 +181,19 @@ def join(parts: Parts) -> bytes:
         part if isinstance(part, bytes) else os.pread(part.fd, part.size_bytes, part.position)
         for part in parts
     )
+
+
+def outcome(answer: Any) -> tuple[int, int, int, int, int, str | None]:
+    """Code, base offset, append time, log start offset, number of record errors, message."""
+    return (
+        answer.error_code,
+        answer.base_offset,
+        answer.log_append_time_ms,
+        answer.log_start_offset,
+        len(answer.record_errors),
+        answer.error_message,
+    )
+
+
+def plain(code: int, start: int = -1) -> tuple[int, int, int, int, int, str | None]:
+    return (code, -1, -1, start, 0, None)
