@@ -20,7 +20,19 @@ LONG_FUNCTIONS = {"broker_lite/record/scan.py read_record"}
 # Modules that are tested from another file than their mirror's.
 TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "__main__": ("test_cli",),
-    "errors": ("handler/test_dispatch",),
+    "handler/authorized": ("handler/test_metadata", "handler/test_describe_cluster"),
+    "handler/context": ("handler/test_dispatch",),
+    "handler/fetch_partition": ("handler/test_fetch", "handler/test_fetch_session"),
+    "handler/fetch_read": ("handler/test_fetch",),
+    "handler/produce_append": ("handler/test_produce",),
+    "handler/table": ("handler/test_dispatch", "handler/test_api_versions"),
+    "log/config": ("log/test_roll", "log/test_manager"),
+    "log/local_log": ("log/test_log",),
+    "log/partitions": ("log/test_manager",),
+    "log/validated": ("log/test_validate",),
+    "record/decompressed": ("record/test_compression",),
+    "server/listener": ("server/test_node",),
+    "server/stream": ("server/test_connection",),
 }
 
 # A default of Kafka's.
