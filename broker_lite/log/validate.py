@@ -9,7 +9,8 @@ Pure: no log state, no clock, no file; may run in a worker thread. Offsets and l
 stamped later by the log, which costs no new checksum.
 
 Not done: magic 0 and 1, which the served versions of Produce refuse before (V-09).
-A difference to Kafka: a batch may not decompress to more than decompressed_bytes_max (V-45).
+A difference to Kafka: a batch that decompresses to more than broker.lite.decompressed.max.bytes is
+refused (V-45).
 """
 
 from typing import Final
