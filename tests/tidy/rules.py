@@ -19,7 +19,8 @@ RULE_IDS = Path("tests/tidy/rule_ids.toml")
 TIDY = Path("tests/tidy")
 _ID = r"(TV|[PRVSFEGTXNA])-(\d{2,3})(?![\dA-Za-z])"
 _CITATION = re.compile(rf"\b{_ID}(?: to {_ID})?")
-_IN_NAME = re.compile(r"_(tv|[prvsf])_?(\d{2,3})(?:_to_(?:tv|[prvsf])_?(\d{2,3}))?(?=_|$)")
+_LABEL = r"(?:tv|[prvsfetna]|[prvsfe]_)"
+_IN_NAME = re.compile(rf"_({_LABEL})(\d{{2,3}})(?:_to_{_LABEL}(\d{{2,3}}))?(?=_|$)")
 _LEFT_OUT = re.compile(r'^Not done: .*?(?=\n\n|""")', re.MULTILINE | re.DOTALL)
 _IN_VECTORS = re.compile(r'"id": ?"(TV|N|A)-(\d{2})')
 
@@ -75,10 +76,11 @@ def cited_in(text: str) -> Iterator[Rule]:
             yield from (rule for rule in between if rule in titles())
 
 
-def _cited_in_name(name: str) -> Iterator[Rule]:
+def cited_in_name(name: str) -> Iterator[Rule]:
+    """The rules that a test's name cites."""
     for prefix, first, last in _IN_NAME.findall(name):
         for number in range(int(first), int(last or first) + 1):
-            rule = Rule(prefix.upper(), number)
+            rule = Rule(prefix.rstrip("_").upper(), number)
             if rule in titles():  # a version, v10, may look like a rule
                 yield rule
 
@@ -107,7 +109,7 @@ def _cited_by_test_file(path: Path) -> dict[Rule, list[str]]:
         return {}
     found: dict[Rule, list[str]] = {rule: [] for rule in cited_in(text_of(path))}
     for name, source in _tests_of(path):
-        for rule in {*cited_in(source), *_cited_in_name(name)}:
+        for rule in {*cited_in(source), *cited_in_name(name)}:
             found.setdefault(rule, []).append(name)
     return found
 

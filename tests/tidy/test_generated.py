@@ -56,3 +56,10 @@ def test_citations() -> None:
         *("V-01", "V-04", "V-02", "V-03"),
         *("TV-60", "P-100", "V-999"),
     ]
+
+
+def test_citations_in_names() -> None:
+    name = "test_p_04_v54_to_v56_and_tv60_in_v10_x_99_e05"
+    assert [str(rule) for rule in rules.cited_in_name(name)] == [
+        *("P-04", "V-54", "V-55", "V-56", "TV-60", "V-10", "E-05"),
+    ]
