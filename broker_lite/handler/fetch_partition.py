@@ -5,7 +5,7 @@ calls it at the next change, and it is pending again. So an incremental fetch of
 10,000 partitions costs what the changed ones cost, and a long poll is a wait for the first call.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -115,12 +115,6 @@ class FetchPartitions:
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def __iter__(self) -> Iterator[FetchPartition]:
-        return iter(self._by_key.values())
-
-    def __contains__(self, key: PartitionKey) -> bool:
-        return key in self._by_key
-
     def want(self, topic: str | bytes, wanted: Any) -> None:
         """Add a partition at the end, or change what is wanted of it where it stands."""
         key = (topic, wanted.partition)
@@ -142,9 +136,9 @@ class FetchPartitions:
 
     def pending(self) -> list[FetchPartition]:
         """The partitions to look at, in order."""
-        if len(self._pending) < 2:
-            return list(self._pending)
-        return sorted(self._pending, key=_BY_ORDER)
+        # A set never shrinks by itself, and going through one costs what its largest size did.
+        pending = self._pending = set(self._pending)
+        return sorted(pending, key=_BY_ORDER) if len(pending) > 1 else list(pending)
 
     def all_pending(self) -> None:
         """Look at every partition next time."""

@@ -152,3 +152,9 @@ def test_f74_version_0(broker: Handlers) -> None:
     assert old(broker, 5, 9) == (0, [])
     assert old(broker, -3, 9) == (35, [])
     assert old(broker, -1, 1, topic="unknown") == (3, [])
+
+
+def test_f74_a_consumer_sees_nothing_above_the_high_watermark(broker: Handlers) -> None:
+    """With one replica the watermark is the log end, so both readers get the same."""
+    fill(broker, T0)
+    assert old(broker, -1, 2) == old(broker, -1, 2, replica_id=-2) == (0, [1, 0])
