@@ -94,7 +94,7 @@ class LoadClient:
         (size,) = struct.unpack(">i", prefix)
         missing = size
         while missing:
-            dropped = receive(sink, min(missing, _DRAIN_BYTES), socket.MSG_TRUNC)
+            dropped = receive(sink, min(missing, _DRAIN_BYTES))
             if dropped == 0:
                 raise ConnectionError("the broker closed the connection")
             missing -= dropped
@@ -108,15 +108,18 @@ def measure(
     *,
     requests: int,
     in_flight: int,
-    payload_bytes: int,
+    payload_bytes: int | None = None,
 ) -> Round:
-    """Run one round and read the broker's CPU before and after."""
+    """Run one round and read the broker's CPU before and after.
+
+    `payload_bytes` is what a request carries; without it the bytes of the answers are counted.
+    """
     before_cpu_s, started = cpu_s(pid), time.perf_counter()
-    client.run(frame_at, requests, in_flight)
+    answered_bytes = client.run(frame_at, requests, in_flight)
     seconds = time.perf_counter() - started
     return Round(
         requests=requests,
-        payload_bytes=payload_bytes * requests,
+        payload_bytes=answered_bytes if payload_bytes is None else payload_bytes * requests,
         seconds=seconds,
         broker_cpu_s=cpu_s(pid) - before_cpu_s,
     )
