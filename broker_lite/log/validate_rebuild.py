@@ -1,12 +1,9 @@
 """Build a client's batch anew for a topic that stores another codec.
 
-The usual batch, whose first record has the base timestamp and whose offset deltas are 0, 1, 2 and
-so on, keeps its plain records byte for byte and only changes its coat. Every other batch is written
-record by record, as Kafka does it for all.
-
-A difference to Kafka: oddities that a record may have keep their bytes (attribute bits of a record,
-over-long varints, null lengths below -1, header keys that are not UTF-8). Kafka normalises them,
-and puts U+FFFD into such header keys.
+The usual batch keeps its plain records byte for byte and only changes its coat: its first record has
+the base timestamp, its offset deltas are 0, 1, 2 and so on, and nothing in it could be written in
+another way. Every other batch is written record by record, as Kafka does it for all: attributes 0,
+the shortest varints, header keys that are UTF-8.
 """
 
 import struct
@@ -27,12 +24,12 @@ from broker_lite.record.batch import (
     TRANSACTIONAL_FLAG,
     RecordBatch,
 )
-from broker_lite.record.builder import encode_record
+from broker_lite.record.builder import encode_record, normalised_header_key
 from broker_lite.record.compression import compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.decompressed import Decompressed
 from broker_lite.record.records import iterate_records
-from broker_lite.record.scan import RecordCursor
+from broker_lite.record.scan import RecordCursor, are_canonical
 
 _CRC: Final = struct.Struct(">I")
 _CRC_OFFSET: Final = 17
@@ -95,11 +92,14 @@ def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
 
 
 def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTotals) -> bool:
+    """Rule: V-42, R-30."""
     if not totals.is_sequential or batch.is_log_append_time:
         return False
     first = RecordCursor(plain.buffer, plain.start, plain.end, full_reader=True)
     first.read_record()
-    return first.timestamp_delta == 0
+    return first.timestamp_delta == 0 and are_canonical(
+        plain.buffer, plain.start, plain.end, batch.record_count
+    )
 
 
 def _encode_anew(batch: RecordBatch, plain: PlainRecords) -> tuple[int, bytearray]:
@@ -110,8 +110,9 @@ def _encode_anew(batch: RecordBatch, plain: PlainRecords) -> tuple[int, bytearra
     for index, record in enumerate(iterate_records(batch, content=content)):
         if index == 0:
             base_timestamp = record.timestamp
+        headers = [(normalised_header_key(key), value) for key, value in record.headers]
         encoded += encode_record(
-            record.timestamp - base_timestamp, index, record.key, record.value, record.headers
+            record.timestamp - base_timestamp, index, record.key, record.value, headers
         )
     return base_timestamp, encoded
 

@@ -5,6 +5,7 @@ of Kafka's builder; breaking one is an UnknownServerError, as Kafka's illegal ar
 when it happens while a client's batch is re-encoded.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -38,6 +39,7 @@ from broker_lite.record.varint import (
 _INT32_MAX: Final = 2**31 - 1
 _CRC_OFFSET: Final = 17
 _NULL: Final = b"\x01"
+_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 def encode_record(
@@ -64,6 +66,19 @@ def encode_record(
         parts += (encode_varint(len(header_key)), header_key, *_sized(header_value))
     body = b"".join(parts)
     return encode_varint(len(body)) + body
+
+
+def normalised_header_key(key: bytes) -> bytes:
+    """Give the bytes that Kafka writes for a header key it has read as text.
+
+    What is not UTF-8 becomes U+FFFD, by the same rule in Java and in Python but for the three bytes
+    of a surrogate or the first two of them: one sign in Java, one for each byte in Python.
+
+    Rule: R-32 (RecordHeader.key, DefaultRecord.writeTo).
+    """
+    if key.isascii():
+        return key
+    return _SURROGATE.sub(b"\xff", key).decode("utf-8", errors="replace").encode()
 
 
 def _sized(value: bytes | memoryview | None) -> tuple[bytes | memoryview, ...]:

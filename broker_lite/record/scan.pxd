@@ -31,6 +31,15 @@ cdef class RecordCursor:
     @cython.locals(end=int64_t, ended=int64_t, header=int64_t, length=int64_t)
     cpdef int64_t read_record(self) noexcept
 
+    @cython.locals(last=int64_t, size_bytes=int64_t)
+    cpdef bint has_shortest_varint(self, int64_t bytes_max, int64_t last_byte_max) noexcept
+
+    @cython.locals(length=int64_t, position=int64_t)
+    cpdef bint skip_canonical_bytes(self, bint ascii_only) noexcept
+
+    @cython.locals(header=int64_t)
+    cpdef bint skip_canonical_record(self) noexcept
+
 
 @cython.locals(
     sign=uint64_t, mask=uint64_t, base=uint64_t, wrapped=uint64_t, max_timestamp=int64_t,
@@ -41,3 +50,9 @@ cpdef tuple scan_records(
     const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
     int64_t base_timestamp, bint full_reader,
 )
+
+
+@cython.locals(cursor=RecordCursor, record=int64_t)
+cpdef bint are_canonical(
+    const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
+) except -1

@@ -180,6 +180,73 @@ class RecordCursor:
             return 1
         return 0
 
+    def has_shortest_varint(self, bytes_max: int, last_byte_max: int) -> bool:
+        """Whether the next varint is the shortest form of its value, which is the one written.
+
+        Args:
+            bytes_max: 5, or 10 for a varlong.
+            last_byte_max: what that many bytes can end in without bits that a reader drops.
+
+        Rule: R-23, R-24 (ByteUtils).
+        """
+        last = self.position
+        while last < self.end and self.buffer[last] >= 0x80:
+            last += 1
+        if last >= self.end:
+            return False
+        size_bytes = last - self.position + 1
+        if size_bytes == 1:
+            return True
+        if size_bytes < bytes_max:
+            return self.buffer[last] != 0
+        return size_bytes == bytes_max and 0 < self.buffer[last] <= last_byte_max
+
+    def skip_canonical_bytes(self, ascii_only: bool) -> bool:
+        """Pass over a length, -1 or more, and as many bytes; False when a writer would differ."""
+        if not self.has_shortest_varint(5, 0x0F):
+            return False
+        length = self.read_varint(self.end)
+        if length < -1:
+            return False
+        position = self.position
+        if not self.skip(length, self.end):
+            return False
+        if ascii_only:
+            while position < self.position:
+                if self.buffer[position] >= 0x80:
+                    return False
+                position += 1
+        return True
+
+    def skip_canonical_record(self) -> bool:
+        """Pass over a record; False when its content would be written in other bytes.
+
+        Rule: R-30, R-38 (DefaultRecord.writeTo).
+        """
+        if not self.has_shortest_varint(5, 0x0F):
+            return False
+        self.length = self.read_varint(self.end)
+        if self.position >= self.end or self.buffer[self.position] != 0:
+            return False
+        self.position += 1
+        if not self.has_shortest_varint(10, 1):
+            return False
+        self.timestamp_delta = self.read_varlong(self.end)
+        if not self.has_shortest_varint(5, 0x0F):
+            return False
+        self.offset_delta = self.read_varint(self.end)
+        if not (self.skip_canonical_bytes(False) and self.skip_canonical_bytes(False)):
+            return False
+        if not self.has_shortest_varint(5, 0x0F):
+            return False
+        self.header_count = self.read_varint(self.end)
+        header = 0
+        while header < self.header_count:
+            if not (self.skip_canonical_bytes(True) and self.skip_canonical_bytes(False)):
+                return False
+            header += 1
+        return True
+
 
 def scan_records(
     buffer: memoryview, start: int, end: int, count: int, base_timestamp: int, full_reader: bool
@@ -239,3 +306,29 @@ def scan_records(
     if status == 0 and count > 0 and position < end:
         status = 4
     return status, position, records_read, max_timestamp, min_timestamp, null_keys, sequential
+
+
+def are_canonical(buffer: memoryview, start: int, end: int, count: int) -> bool:
+    """Tell whether a writer of the same records would give the same bytes.
+
+    That is: attributes 0, the shortest form of every varint, -1 for null, header keys in ASCII. Keys
+    in other characters are sound as a rule; whoever asks writes these records anew and sees.
+
+    Args:
+        buffer: records that scan_records found sound with the full reader.
+        start: position of the first record.
+        end: position after the last byte.
+        count: of the records.
+
+    Raises:
+        ValueError: start and end are not positions in the buffer.
+
+    Rule: R-30, R-32, R-38 (DefaultRecord.writeTo).
+    """
+    cursor = RecordCursor(buffer, start, end, True)
+    record = 0
+    while record < count:
+        if not cursor.skip_canonical_record():
+            return False
+        record += 1
+    return True

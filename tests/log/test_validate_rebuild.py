@@ -133,3 +133,33 @@ def test_refused(data: bytes, config: ValidationConfig, error: type[errors.Broke
 )
 def test_accepted(data: bytes) -> None:
     assert validate(data, GZIP).record_count == 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        pytest.param(record(), record(), id="V-42-as-it-was"),
+        pytest.param(record(attributes=1), record(), id="V-42-R-30-attributes"),
+        pytest.param(b"\x90\x00" + record()[1:], record(), id="V-42-R-23-length"),
+        pytest.param(
+            bytes.fromhex("0c000000030500"), bytes.fromhex("0c000000010100"), id="V-42-R-31-null"
+        ),
+        pytest.param(
+            record(headers=b"\x02\x04\xffA\x00"),
+            record(headers=b"\x02\x08\xef\xbf\xbdA\x00"),
+            id="V-42-R-32-not-utf-8",
+        ),
+        pytest.param(
+            record(headers=b"\x02\x06\xed\xa0\x80\x01"),
+            record(headers=b"\x02\x06\xef\xbf\xbd\x01"),
+            id="V-42-R-32-surrogate",
+        ),
+        pytest.param(
+            record(headers=b"\x02\x04\xc3\xa4\x01"),
+            record(headers=b"\x02\x04\xc3\xa4\x01"),
+            id="V-42-R-32-utf-8",
+        ),
+    ],
+)
+def test_records_are_written_as_kafka_writes_them(sent: bytes, stored: bytes) -> None:
+    assert bytes(validate(gzipped(sent), NONE).buffer[61:]) == stored

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from broker_lite.errors import UnknownServerError
-from broker_lite.record.builder import BatchBuilder, compressed_size_estimate, record_size_max
+from broker_lite.record.builder import (
+    BatchBuilder,
+    compressed_size_estimate,
+    normalised_header_key,
+    record_size_max,
+)
 from broker_lite.record.records import iterate_records
 from tests.record.support import BATCHES, batch_of
 
@@ -190,3 +195,31 @@ class TestSizes:
         assert not builder.has_room_for(size_bytes, 0, b"k", b"v")
         assert builder.has_room_for(size_bytes + 9, 0, b"k", b"v")
         assert not builder.has_room_for(size_bytes + 8, 0, b"k", b"v")
+
+
+@pytest.mark.parametrize(
+    ("key", "signs"),
+    [
+        ("", "."),
+        ("41c3a4e282acf09f9880", "A\u00e4\u20ac\U0001f600."),
+        ("80", "?."),
+        ("c080", "??."),
+        ("e08041", "??A."),
+        ("e28241", "?A."),
+        ("f0908041", "?A."),
+        ("f4908080", "????."),
+        ("f8888080", "????."),
+        ("eda080", "?."),
+        ("edbfbf41", "?A."),
+        ("eda041", "?A."),
+        ("eda0", "?."),
+        ("ed80", "?."),
+        ("ed", "?."),
+        ("eda080edb080", "??."),
+        ("e2eda080", "??."),
+    ],
+)
+def test_r_32_header_keys_that_are_not_utf_8(key: str, signs: str) -> None:
+    """What Java 17 makes of new String(bytes, UTF_8).getBytes(UTF_8); a ? is one U+FFFD."""
+    expected = signs.rstrip(".").replace("?", "\ufffd").encode()
+    assert normalised_header_key(bytes.fromhex(key)) == expected
