@@ -5,17 +5,22 @@
 
 Not done: groups (32) and client metrics (16), of which this broker keeps nothing, and broker
 loggers (8), which are Java's: refused like types that do not exist.
+
+A difference to Kafka: a DescribeConfigs request whose answer has more than 1,000,000 configs closes
+the connection, since a resource may be named again and again (P-120).
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
+
+from anyio.lowlevel import checkpoint
 
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from broker_lite.control.names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
-from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.settings.describe import (
     ConfigEntry,
     describe_broker,
@@ -26,6 +31,10 @@ from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 4
+
+CONFIGS_MAX: Final = 1_000_000
+RESOURCES_AT_A_TIME: Final = 100
+"""Resources described before other connections get their turn."""
 
 _IS_DEFAULT_VERSION: Final = 0
 _TYPES_SINCE: Final = 3
@@ -38,18 +47,28 @@ _MALFORMED: Final = (
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Describe the configs of resources, in the order of the request.
 
+    Raises:
+        CloseConnection: the answer would be too large.
+
     Rule: P-120, P-124.
     """
     body = decode(messages.DescribeConfigsRequest, request)
     known = all(
         resource.resource_type in {TOPIC_RESOURCE, BROKER_RESOURCE} for resource in body.resources
     )
-    results = [
-        _describe(context.cluster, body, resource, request.api_version)
-        if known
-        else _failed(resource, InvalidRequest(_MALFORMED))
-        for resource in body.resources
-    ]
+    results = []
+    room = CONFIGS_MAX
+    for number, resource in enumerate(body.resources, 1):
+        if known:
+            result = _describe(context.cluster, body, resource, request.api_version)
+        else:
+            result = _failed(resource, InvalidRequest(_MALFORMED))
+        room -= len(result.configs)
+        if room < 0:
+            raise CloseConnection(f"DescribeConfigs asks for more than {CONFIGS_MAX} configs")
+        results.append(result)
+        if number % RESOURCES_AT_A_TIME == 0:
+            await checkpoint()
     response = messages.DescribeConfigsResponse(results=results)
     return encode(messages.DescribeConfigsResponse, response, request)
 

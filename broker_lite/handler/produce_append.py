@@ -4,13 +4,13 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 
 from broker_lite.control.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, refusal
-from broker_lite.log.validate import validate_records
+from broker_lite.log.validate import DecompressedTooLarge, validate_records
 from broker_lite.log.validate_request import answers_log_start_offset
 from broker_lite.log.validated import RejectedRecords, ValidatedRecords, ValidationConfig
 from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK
@@ -22,6 +22,7 @@ logger = logging.getLogger("broker_lite.handler")
 
 # Decompressing more than this in the event loop would hold up the other connections.
 INLINE_BYTES_MAX: Final = 64 * 1024
+INLINE_DECOMPRESSED_BYTES_MAX: Final = 1024 * 1024
 _NO_CODEC: Final = 0
 
 
@@ -46,15 +47,12 @@ async def append(
     log = None
     try:
         config = cluster.validation_config(topic)
-        if len(records) > INLINE_BYTES_MAX and _is_costly(records, config):
+        log = cluster.log(name, index)
+        validated = _validate_at_once(context, config, records, index)
+        if validated is None:
             validated = await _validate_in_thread(context, config, records, index)
             # What was decided before the pause may not hold any more.
             log = cluster.log(name, index)
-        else:
-            log = cluster.log(name, index)
-            validated = validate_records(
-                records, config, now_ms=context.clock.now_ms(), partition=index
-            )
         info = log.append(
             validated,
             now_ms=context.clock.now_ms(),
@@ -74,6 +72,24 @@ async def append(
     return PartitionAnswer(0, info.base_offset, info.log_append_time_ms, info.log_start_offset)
 
 
+def _validate_at_once(
+    context: HandlerContext, config: ValidationConfig, records: memoryview, index: int
+) -> ValidatedRecords | None:
+    """Validate in the event loop, unless that takes long: None for what is, or becomes, large."""
+    if len(records) > INLINE_BYTES_MAX and _is_costly(records, config):
+        return None
+    try:
+        return validate_records(
+            records,
+            config,
+            now_ms=context.clock.now_ms(),
+            partition=index,
+            decompressed_bytes_max=INLINE_DECOMPRESSED_BYTES_MAX,
+        )
+    except DecompressedTooLarge:
+        return None
+
+
 def _is_costly(records: memoryview, config: ValidationConfig) -> bool:
     codec = records[ATTRIBUTES_OFFSET + 1] & CODEC_MASK
     return codec != _NO_CODEC or config.codec not in (None, _NO_CODEC)
@@ -84,12 +100,15 @@ async def _validate_in_thread(
 ) -> ValidatedRecords:
     """Validate in a worker thread; this connection's next request waits (P-04).
 
-    The thread is always waited for, so the records may stay in the receive buffer.
+    The thread is always waited for, so the records may stay in the receive buffer, and what a
+    client sent before it closed is appended.
     """
     now_ms = context.clock.now_ms()
-    return await to_thread.run_sync(
-        partial(validate_records, records, config, now_ms=now_ms, partition=index)
-    )
+    work = partial(validate_records, records, config, now_ms=now_ms, partition=index)
+    scope = CancelScope(shield=True)
+    with scope:
+        validated = await to_thread.run_sync(work)
+    return validated
 
 
 def _note_failing(topic: str, index: int, log: "Log | None", error: KafkaStorageError) -> None:

@@ -10,7 +10,7 @@ stamped later by the log, which costs no new checksum.
 
 Not done: magic 0 and 1, which the served versions of Produce refuse before (V-09).
 A difference to Kafka: a batch that decompresses to more than broker.lite.decompressed.max.bytes is
-refused (V-45).
+refused (V-45). A batch with more than 10,000 bad records is answered with the first 10,000 (V-44).
 """
 
 from typing import Final
@@ -42,8 +42,17 @@ CODEC_MAX: Final = 4
 NO_CODEC: Final = 0
 
 
+class DecompressedTooLarge(MessageTooLarge):
+    """A batch decompresses to more than the caller allows (10)."""
+
+
 def validate_records(
-    records: memoryview, config: ValidationConfig, *, now_ms: int, partition: int = 0
+    records: memoryview,
+    config: ValidationConfig,
+    *,
+    now_ms: int,
+    partition: int = 0,
+    decompressed_bytes_max: int | None = None,
 ) -> ValidatedRecords:
     """Check the records of one partition of a produce request, from a client.
 
@@ -53,13 +62,14 @@ def validate_records(
         config: the topic's.
         now_ms: the append time, and the middle of the range of CreateTime timestamps.
         partition: for texts only.
+        decompressed_bytes_max: a bound below the topic's, for who has little time.
 
     Raises:
         RejectedAsInvalid: records were refused, the error lists all of them.
         RejectedByTimestamp: the same, and one at least for its timestamp.
         InvalidRecord: structure of the batch or its records, or not exactly one batch.
-        MessageTooLarge: above max_message_bytes before or after a rebuild, or decompressed above
-            decompressed_bytes_max.
+        MessageTooLarge: above max_message_bytes before or after a rebuild.
+        DecompressedTooLarge: decompressed above decompressed_bytes_max; nothing was changed.
         CorruptMessage: shorter than its header, or a wrong checksum.
         UnknownServerError: a codec id above 4, a codec that fails, or what Kafka cannot rebuild.
 
@@ -82,7 +92,10 @@ def validate_records(
     if codec == NO_CODEC:
         plain = PlainRecords(batch.buffer, RECORD_BATCH_OVERHEAD, batch.size_bytes, True, False)
     else:
-        plain = _decompress(batch, codec, config, full_reader=not in_place)
+        bytes_max = config.decompressed_bytes_max
+        if decompressed_bytes_max is not None:
+            bytes_max = min(bytes_max, decompressed_bytes_max)
+        plain = _decompress(batch, codec, bytes_max, full_reader=not in_place)
     totals = check_records(batch, plain, config, now_ms, partition)
     if not in_place:
         return rebuild(batch, plain, totals, target, config, now_ms)
@@ -146,15 +159,13 @@ def _trimmed_batch(records: memoryview, config: ValidationConfig) -> RecordBatch
 
 
 def _decompress(
-    batch: RecordBatch, codec: int, config: ValidationConfig, *, full_reader: bool
+    batch: RecordBatch, codec: int, output_bytes_max: int, *, full_reader: bool
 ) -> PlainRecords:
     """Rule: V-45, R-36: full_reader when the records are needed, else they are only walked."""
     result = decompress(
-        codec,
-        batch.buffer[RECORD_BATCH_OVERHEAD:],
-        output_bytes_max=config.decompressed_bytes_max,
+        codec, batch.buffer[RECORD_BATCH_OVERHEAD:], output_bytes_max=output_bytes_max
     )
     if result.limit_exceeded:
-        raise MessageTooLarge
+        raise DecompressedTooLarge
     data = memoryview(result.data)
     return PlainRecords(data, 0, len(data), full_reader, result.failed)

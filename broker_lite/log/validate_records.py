@@ -21,6 +21,8 @@ from broker_lite.record.scan import RecordCursor, scan_records
 from broker_lite.record.scan_status import scan_error
 
 SHOWN_ERRORS_MAX: Final = 3
+# Of a batch with millions of bad records not all are listed: each takes some 300 bytes.
+RECORD_ERRORS_MAX: Final = 10_000
 # Below it `now - timestamp` could leave 64 bits, so such records are looked at one by one.
 PLAIN_TIMESTAMP_MIN: Final = -(2**62)
 
@@ -108,10 +110,12 @@ def _check_one_by_one(
 
     Rule: V-33, V-44 (LogValidator.processRecordErrors).
     """
-    errors = []
+    errors: list[RecordError] = []
     by_timestamp = False
     cursor = RecordCursor(plain.buffer, plain.start, plain.end, plain.full_reader)
     for index in range(batch.record_count):
+        if len(errors) == RECORD_ERRORS_MAX:
+            break
         cursor.read_record()
         if cursor.key_length < 0 and config.is_compacted:
             message = (

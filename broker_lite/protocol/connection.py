@@ -8,6 +8,12 @@ times what was received. Growing makes a new buffer, so views into the old one s
 Reading ahead keeps small requests cheap (one receive call, many requests) and would make large ones
 dear (the head of the next one has to be moved to the front). So the space offered ends with the
 frame when much of that is missing, and is as large as the last frame when nothing is known yet.
+
+A request without records is small, and what it is decoded to may take 50 times its bytes. So only
+those that carry records may have the size of `socket.request.max.bytes`.
+
+A difference to Kafka: a request of another API than Produce that is larger than
+broker.lite.control.request.max.bytes closes the connection, before it is read (P-02).
 """
 
 import struct
@@ -22,9 +28,12 @@ RETAINED_BUFFER_BYTES: Final = 16 * 1024 * 1024
 _EXACT_READ_BYTES: Final = 32 * 1024
 _SIZE_BYTES: Final = 4
 _SHORTEST_HEADER_BYTES: Final = 10
+_SIZE_AND_KEY_BYTES: Final = 6
+_PRODUCE_KEY: Final = 0
 _NEVER_FLEXIBLE: Final = 32767
 
 _SIZE = struct.Struct(">i")
+_KEY = struct.Struct(">h")
 
 
 class ProtocolError(Exception):
@@ -56,6 +65,7 @@ class Connection:
 
     __slots__ = (
         "_buffer",
+        "_control_bytes_max",
         "_end",
         "_flexible_from",
         "_frame_bytes",
@@ -65,14 +75,24 @@ class Connection:
         "_view",
     )
 
-    def __init__(self, request_bytes_max: int, flexible_from: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        request_bytes_max: int,
+        flexible_from: Mapping[int, int],
+        *,
+        control_bytes_max: int | None = None,
+    ) -> None:
         """Start with an empty buffer.
 
         Args:
             request_bytes_max: the largest size a frame may announce, its prefix not counted.
             flexible_from: API key to its first flexible version; a key that is missing has none.
+            control_bytes_max: the same for a request that is not a Produce; None is no less.
         """
         self._request_bytes_max = request_bytes_max
+        if control_bytes_max is None:
+            control_bytes_max = request_bytes_max
+        self._control_bytes_max = min(control_bytes_max, request_bytes_max)
         self._flexible_from = flexible_from
         self._use(bytearray(IDLE_BUFFER_BYTES))
         # What was received and not yet handed out is buffer[start:end].
@@ -117,7 +137,8 @@ class Connection:
             None when more bytes are needed.
 
         Raises:
-            ProtocolError: the announced size is negative, too large, or too small for a header.
+            ProtocolError: the announced size is negative, too large for the API, or too small for
+                a header.
             DecodeError: the header cannot be decoded.
 
         Rule: P-01, P-02, P-03, P-08, P-40, P-41.
@@ -129,6 +150,8 @@ class Connection:
         size_bytes = _SIZE.unpack_from(self._buffer, start)[0]
         if not _SHORTEST_HEADER_BYTES <= size_bytes <= self._request_bytes_max:
             raise ProtocolError(f"a frame of {size_bytes} bytes is announced")
+        if size_bytes > self._control_bytes_max and available_bytes >= _SIZE_AND_KEY_BYTES:
+            self._check_large(size_bytes)
         frame_bytes = size_bytes + _SIZE_BYTES
         if available_bytes < frame_bytes:
             self._frame_bytes = frame_bytes
@@ -151,6 +174,15 @@ class Connection:
 
     def _is_flexible(self, api_key: int, api_version: int) -> bool:
         return api_version >= self._flexible_from.get(api_key, _NEVER_FLEXIBLE)
+
+    def _check_large(self, size_bytes: int) -> None:
+        """Let only records come in a frame above control_bytes_max.
+
+        Rule: P-02, P-34.
+        """
+        key = _KEY.unpack_from(self._buffer, self._start + _SIZE_BYTES)[0]
+        if key != _PRODUCE_KEY:
+            raise ProtocolError(f"a request of API {key} with {size_bytes} bytes is announced")
 
     def _make_room(self) -> None:
         """Move what is pending to the front, of a larger buffer when this one is full with it."""

@@ -57,21 +57,33 @@ class ClientConnection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is in progress.
+        """Whether no request is in progress; an answer that the client does not take is none.
 
         Rule: P-11.
         """
-        return self._stream.is_waiting
+        return self._stream.is_waiting or self._stream.is_sending
 
     def release_idle_memory(self) -> None:
         """Give back the receive buffer of a connection that has nothing to do."""
-        if self.is_idle:
+        if self._stream.is_waiting:
             self._stream.framing.release_idle_memory()
 
     def stop(self) -> None:
         """Close after the request in progress, at once if there is none."""
         self._stopping = True
         self._stream.finish()
+
+    def drop(self) -> None:
+        """Close now, whatever is in progress."""
+        self._scope.cancel()
+
+    def drop_if_abandoned(self) -> None:
+        """Close when the client has gone and left bytes that hide its close.
+
+        A long poll would else be held for nobody, for as long as the client cared to ask for.
+        """
+        if self._stream.handling and self._stream.is_closed_by_client():
+            self.drop()
 
     async def run(self) -> None:
         """Serve the client until it goes, breaks the protocol, or stop() is called.

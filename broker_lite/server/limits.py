@@ -19,6 +19,7 @@ class Limits:
 
     Args:
         request_bytes_max: the largest size that a frame may announce.
+        control_bytes_max: the same for any request but a Produce.
         connections_max: at one time, over all listeners.
         connections_per_ip_max: at one time, from one address.
         connections_per_ip_overrides: the same for some addresses.
@@ -32,6 +33,7 @@ class Limits:
     """
 
     request_bytes_max: int = 104_857_600
+    control_bytes_max: int = 4_194_304
     connections_max: int = NO_LIMIT
     connections_per_ip_max: int = NO_LIMIT
     connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
@@ -53,6 +55,7 @@ def limits_of(settings: Settings) -> Limits:
     """
     return Limits(
         request_bytes_max=settings.socket_request_max_bytes,
+        control_bytes_max=settings.broker_lite_control_request_max_bytes,
         connections_max=settings.max_connections,
         connections_per_ip_max=settings.max_connections_per_ip,
         connections_per_ip_overrides=_overrides(settings.max_connections_per_ip_overrides),

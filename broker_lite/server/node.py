@@ -149,7 +149,11 @@ class Node:
         except OSError:
             sock.close()
             return
-        framing = Connection(limits.request_bytes_max, self._flexible_from)
+        framing = Connection(
+            limits.request_bytes_max,
+            self._flexible_from,
+            control_bytes_max=limits.control_bytes_max,
+        )
         connection = ClientConnection(sock, framing, context, asyncio.get_running_loop())
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1
@@ -179,7 +183,7 @@ class Node:
                 self._all_gone.set()
 
     async def _sweep_forever(self) -> None:
-        """Close connections that were idle for too long, shrink those that are idle.
+        """Close connections that were idle for too long or abandoned, shrink those that are idle.
 
         A connection counts its own events, so that no request has to ask for the time; the price
         is that an idle one is closed up to one interval late.
@@ -197,12 +201,14 @@ class Node:
                 events, since_ms = before.get(connection, (-1, now_ms))
                 if events != connection.events or not connection.is_idle:
                     seen[connection] = (connection.events, now_ms)
+                    if events == connection.events:
+                        connection.drop_if_abandoned()
                     continue
                 seen[connection] = (events, since_ms)
                 connection.release_idle_memory()
                 if 0 < idle_ms_max <= now_ms - since_ms:
                     logger.info("closing %s: idle", connection.client_ip)
-                    connection.stop()
+                    connection.drop()
 
 
 def _configure(sock: socket.socket, limits: Limits) -> None:

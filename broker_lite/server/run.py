@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+from anyio.to_thread import current_default_thread_limiter
 
 from broker_lite.control.changes import Endpoint
 from broker_lite.control.clock import Clock
@@ -26,6 +27,8 @@ from broker_lite.settings import Listener, Settings, parse_listeners
 
 logger = logging.getLogger("broker_lite.server")
 
+# Each may hold a decompressed batch, twice while it is put together.
+_THREADS_MAX: Final = 4
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -57,6 +60,7 @@ async def _serve(
     settings: Settings, data_dir: Path, ready: Callable[[str], None], durable: bool
 ) -> int:
     addresses = [_address(listener) for listener in parse_listeners(settings)]
+    current_default_thread_limiter().total_tokens = _THREADS_MAX
     clock = Clock()
     cluster = Cluster.open(settings, data_dir, clock)
     try:

@@ -10,19 +10,23 @@ handled is reported, so that a long poll for nobody ends.
 import socket
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
+from typing import Final
 
 from broker_lite.protocol.connection import Connection, Request
 from broker_lite.server.sendfile import Outgoing
 
 # So many full buffers are received for one event before other connections have their turn.
-_RECEIVES_PER_EVENT = 16
+_RECEIVES_PER_EVENT: Final = 16
+# States of a TCP connection that its client has closed (tcp_states.h).
+_CLOSED_BY_CLIENT: Final = frozenset({7, 8})
 
 
 class Stream:
     """A connected non-blocking socket and the framing of what arrives on it.
 
-    `handling` is set by the connection while a handler runs. `events` counts what was received and
-    sent, for whoever looks for idle connections.
+    `handling` is set by the connection while a handler runs, `is_sending` while a client has yet to
+    take an answer. `events` counts what was received and sent, for whoever looks for idle
+    connections.
     """
 
     __slots__ = (
@@ -34,6 +38,7 @@ class Stream:
         "fd",
         "framing",
         "handling",
+        "is_sending",
         "sock",
     )
 
@@ -56,6 +61,7 @@ class Stream:
         self.fd = sock.fileno()
         self.framing = framing
         self.handling = False
+        self.is_sending = False
         self.events = 0
         self._loop = loop
         self._on_gone = on_gone
@@ -66,6 +72,14 @@ class Stream:
     def is_waiting(self) -> bool:
         """Whether the connection waits for a request."""
         return self._waiter is not None
+
+    def is_closed_by_client(self) -> bool:
+        """Whether the client has closed, also behind bytes that nobody wants yet."""
+        try:
+            state = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+        except OSError:
+            return True
+        return state in _CLOSED_BY_CLIENT
 
     async def receive_request(self) -> Request | None:
         """Wait for the next whole request.
@@ -95,9 +109,11 @@ class Stream:
         """
         waiter: Future[None] = self._loop.create_future()
         self._loop.add_writer(self.fd, self._on_writable, outgoing, waiter)
+        self.is_sending = True
         try:
             await waiter
         finally:
+            self.is_sending = False
             self._loop.remove_writer(self.fd)
 
     def finish(self) -> None:

@@ -177,6 +177,14 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "broker.lite.control.request.max.bytes",
+        ConfigType.INT,
+        "4194304",
+        "Largest request of any API but Produce; a larger one closes the connection.",
+        Between(1),
+        own=True,
+    ),
+    Setting(
         "broker.lite.decompressed.max.bytes",
         ConfigType.INT,
         "268435456",

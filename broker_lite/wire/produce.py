@@ -3,6 +3,11 @@
 Versions 3 to 13; 9 and later are flexible, 13 has topic ids instead of names. Tagged fields are
 skipped (no version has one that a broker reads). The response is messages.ProduceResponse.
 
+A Produce may be large for its records only: what is decoded of the rest is bounded by count.
+
+A difference to Kafka: a Produce request with more than 100,000 topics or partitions, or with more
+than 16 tagged fields in one place, closes the connection (P-34).
+
 Rule: P-178, V-01.
 """
 
@@ -20,6 +25,8 @@ from broker_lite.wire.primitives import (
 
 VERSION_MIN: Final = 3
 VERSION_MAX: Final = 13
+PARTITIONS_MAX: Final = 100_000
+TAGS_MAX: Final = 16
 _FLEXIBLE_FROM: Final = 9
 _TOPIC_IDS_FROM: Final = 13
 
@@ -92,10 +99,12 @@ def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
     p += 7
     if count > 127:
         count, p = read_uvarint_rest(view, p, count)
-    if count < 1 or (count - 1) * _COMPACT_TOPIC_BYTES_MIN > len(view) - p:
-        invalid_length("topic_data", count - 1)
+    count -= 1
+    if not 0 <= count <= PARTITIONS_MAX or count * _COMPACT_TOPIC_BYTES_MIN > len(view) - p:
+        invalid_length("topic_data", count)
     topics: Topics = []
-    for _ in range(count - 1):
+    room = PARTITIONS_MAX
+    for _ in range(count):
         name = topic_id = None
         if by_id:
             topic_id = bytes(view[p : p + 16])
@@ -106,7 +115,8 @@ def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
             p += length
         else:
             name, p = _compact_string(view, p)
-        partitions, p = _flexible_partitions(view, p)
+        partitions, p = _flexible_partitions(view, p, room)
+        room -= len(partitions)
         topics.append((name, topic_id, partitions))
         p = _skip_tags(view, p) if view[p] else p + 1
     if view[p]:
@@ -114,13 +124,13 @@ def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
     return _make(ProduceRequest, (transactional_id, acks, timeout_ms, topics))
 
 
-def _flexible_partitions(view: memoryview, p: int) -> tuple[Partitions, int]:
+def _flexible_partitions(view: memoryview, p: int, room: int) -> tuple[Partitions, int]:
     count = view[p]
     p += 1
     if count > 127:
         count, p = read_uvarint_rest(view, p, count)
     size = len(view)
-    if count < 1 or (count - 1) * _COMPACT_PARTITION_BYTES_MIN > size - p:
+    if not 0 < count <= room + 1 or (count - 1) * _COMPACT_PARTITION_BYTES_MIN > size - p:
         invalid_length("partition_data", count - 1)
     partitions: Partitions = []
     for _ in range(count - 1):
@@ -153,6 +163,8 @@ def _compact_string(view: memoryview, p: int) -> tuple[str, int]:
 
 def _skip_tags(view: memoryview, p: int) -> int:
     count, p = read_uvarint_rest(view, p + 1, view[p])
+    if count > TAGS_MAX:
+        invalid_length("tagged fields", count)
     return read_tags(view, p, count)[1]
 
 
@@ -164,21 +176,23 @@ def _decode_old(view: memoryview, p: int) -> ProduceRequest:
         p += 2
     acks, timeout_ms, count = _ACKS_TIMEOUT_COUNT(view, p)
     p += 10
-    if count < 0 or count * _TOPIC_BYTES_MIN > len(view) - p:
+    if not 0 <= count <= PARTITIONS_MAX or count * _TOPIC_BYTES_MIN > len(view) - p:
         invalid_length("topic_data", count)
     topics: Topics = []
+    room = PARTITIONS_MAX
     for _ in range(count):
         name, p = _string(view, p)
-        partitions, p = _old_partitions(view, p)
+        partitions, p = _old_partitions(view, p, room)
+        room -= len(partitions)
         topics.append((name, None, partitions))
     return _make(ProduceRequest, (transactional_id, acks, timeout_ms, topics))
 
 
-def _old_partitions(view: memoryview, p: int) -> tuple[Partitions, int]:
+def _old_partitions(view: memoryview, p: int, room: int) -> tuple[Partitions, int]:
     (count,) = _INT32(view, p)
     p += 4
     size = len(view)
-    if count < 0 or count * _PARTITION_BYTES_MIN > size - p:
+    if not 0 <= count <= room or count * _PARTITION_BYTES_MIN > size - p:
         invalid_length("partition_data", count)
     partitions: Partitions = []
     for _ in range(count):

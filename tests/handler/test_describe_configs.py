@@ -3,6 +3,8 @@
 import pytest
 
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker_lite.handler import describe_configs
+from broker_lite.handler.context import CloseConnection
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 
@@ -46,3 +48,17 @@ def test_p123_what_a_broker_is_given_and_what_is_secret(open_broker: OpenBroker)
     assert (count.value, count.config_source, count.read_only) == ("3", 4, True)
     assert (secret.value, secret.config_source, secret.is_sensitive) == (None, 2, True)
     assert len(told) > 100
+
+
+def test_p120_an_answer_that_is_too_large_closes_the_connection(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.cluster.create_topic("t")
+    asked = RESOURCE(
+        resource_type=TOPIC_RESOURCE, resource_name="t", configuration_keys=["retention.ms"]
+    )
+    monkeypatch.setattr(describe_configs, "CONFIGS_MAX", 250)
+    results = broker.call("DescribeConfigs", 4, resources=[asked] * 250).results
+    assert len(results) == 250
+    with pytest.raises(CloseConnection):
+        broker.call("DescribeConfigs", 4, resources=[asked] * 251)

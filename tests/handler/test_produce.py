@@ -4,17 +4,20 @@ import gzip
 import os
 import resource
 import struct
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from broker_lite.errors import ErrorCode
-from broker_lite.handler import produce
+from broker_lite.handler import produce, produce_append
 from broker_lite.handler.context import CloseConnection
-from broker_lite.handler.produce_append import INLINE_BYTES_MAX
+from broker_lite.handler.produce_append import INLINE_BYTES_MAX, INLINE_DECOMPRESSED_BYTES_MAX
 from broker_lite.log.log import Log
+from broker_lite.log.validate import validate_records
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import DecodeError
 from tests.handler.data_apis import PRODUCE, TOPIC, Handlers, outcome, plain, size, wanted
@@ -223,6 +226,44 @@ def test_v44_record_errors_are_listed(broker: Handlers, version: int) -> None:
         "Compacted topic cannot accept message without key in topic partition compacted-0"
     )
     assert answer.error_message.startswith("One or more records have been rejected due to 2")
+
+
+@pytest.mark.anyio
+async def test_v45_a_small_batch_that_becomes_large_is_validated_in_a_thread(
+    broker: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def noting(*arguments: Any, **options: Any) -> Any:
+        threads.append(threading.get_ident())
+        return validate_records(*arguments, **options)
+
+    monkeypatch.setattr(produce_append, "validate_records", noting)
+    for size_bytes, thread_count in ((1000, 1), (INLINE_DECOMPRESSED_BYTES_MAX, 2)):
+        threads.clear()
+        content = gzip.compress(record(value=bytes(size_bytes)))
+        data = messages.ProduceRequest.PartitionProduceData(
+            index=0, records=batch(content, attributes=GZIP)
+        )
+        topic = messages.ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
+        value = messages.ProduceRequest(acks=1, timeout_ms=1, topic_data=[topic])
+        answer = await broker.answer(PRODUCE, 9, value)
+        assert answer.responses[0].partition_responses[0].error_code == 0
+        assert len(set(threads)) == thread_count
+
+
+@pytest.mark.anyio
+async def test_p07_what_was_sent_before_the_client_left_is_appended(broker: Handlers) -> None:
+    content = gzip.compress(record(value=os.urandom(2 * INLINE_BYTES_MAX)))
+    data = messages.ProduceRequest.PartitionProduceData(
+        index=0, records=batch(content, attributes=GZIP)
+    )
+    topic = messages.ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
+    value = messages.ProduceRequest(acks=0, timeout_ms=1, topic_data=[topic])
+    with anyio.CancelScope() as client:
+        client.cancel()
+        await broker.answer(PRODUCE, 9, value)
+    assert broker.log().log_end_offset == 1
 
 
 @pytest.mark.anyio

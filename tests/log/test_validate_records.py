@@ -3,6 +3,7 @@
 import pytest
 
 from broker_lite.errors import ErrorCode
+from broker_lite.log import validate_records as validate_records_module
 from broker_lite.log.validate import validate_records
 from broker_lite.log.validated import (
     RecordError,
@@ -188,3 +189,10 @@ def test_one_timestamp_error(data: bytes, config: ValidationConfig, message: str
 )
 def test_good_records(data: bytes, config: ValidationConfig) -> None:
     assert validate(data, config).record_count == 1
+
+
+def test_v_44_the_list_of_bad_records_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validate_records_module, "RECORD_ERRORS_MAX", 5)
+    content = b"".join(record(key=None, offset_delta=i) for i in range(9))
+    error = rejected(gzipped(content, count=9), COMPACTED)
+    assert error.record_errors == [RecordError(i, NO_KEY) for i in range(5)]

@@ -71,6 +71,30 @@ def test_p_02_the_largest_size_is_allowed() -> None:
     assert len(list(feed(connection(), frame, 10_000))) == 1
 
 
+CONTROL_BYTES_MAX = 200
+
+
+@pytest.mark.parametrize(
+    ("key", "size"),
+    [(3, CONTROL_BYTES_MAX), (0, CONTROL_BYTES_MAX + 1), (0, MAX_BYTES)],
+    ids=["P-02 control", "P-02 Produce", "P-02 Produce max"],
+)
+@pytest.mark.parametrize("step_bytes", [1, 5, 10_000])
+def test_the_largest_size_is_that_of_the_api(key: int, size: int, step_bytes: int) -> None:
+    conn = Connection(MAX_BYTES, FLEXIBLE_FROM, control_bytes_max=CONTROL_BYTES_MAX)
+    frame = request_bytes(key, body=bytes(size - 14))
+    assert len(list(feed(conn, frame + frame, step_bytes))) == 2
+
+
+@pytest.mark.parametrize("key", [1, 3, 18, 999, -1], ids=lambda key: f"P-02 API {key}")
+def test_a_large_request_without_records_is_refused_at_its_key(key: int) -> None:
+    conn = Connection(MAX_BYTES, FLEXIBLE_FROM, control_bytes_max=CONTROL_BYTES_MAX)
+    head = struct.pack(">ih", CONTROL_BYTES_MAX + 1, key)
+    assert list(feed(conn, head[:5], 1)) == []
+    with pytest.raises(ProtocolError):
+        list(feed(conn, head[5:], 1))
+
+
 @pytest.mark.parametrize(
     "frame",
     [

@@ -16,6 +16,7 @@ def settings_with(**texts: str) -> Settings:
 def test_the_defaults_are_those_of_the_settings() -> None:
     limits = limits_of(Settings())
     assert limits.request_bytes_max == Limits().request_bytes_max
+    assert limits.control_bytes_max == Limits().control_bytes_max
     assert limits.connections_max == Limits().connections_max
     assert limits.connections_max_idle_ms == Limits().connections_max_idle_ms
     assert limits.send_buffer_bytes == Limits().send_buffer_bytes

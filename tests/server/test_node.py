@@ -14,7 +14,7 @@ from broker_lite.errors import SettingsError
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, bind
-from tests.server.conftest import ECHO, PARKED, SILENT, Serve, request_frame
+from tests.server.conftest import ECHO, PARKED, SILENT, Serve, echo, request_frame
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +89,42 @@ async def test_p_11_idle_connections_are_closed(serve: Serve) -> None:
         served.parking.release.set()
         assert await parked.answer() == (1, b"late")
         assert await parked.is_closed()
+
+
+async def test_p_11_an_answer_that_is_not_taken_is_not_a_request_in_progress(serve: Serve) -> None:
+    async def large(context: HandlerContext, request: Request) -> Parts | None:
+        return [bytes(16 << 20)]
+
+    async with serve({SILENT: large}, Limits(connections_max_idle_ms=100)) as served:
+        slow = await served.connect(receive_buffer_bytes=4096)
+        await slow.send(request_frame(SILENT))
+        await slow.receive(1)
+        await served.until(lambda: served.node.connection_count == 0)
+
+
+async def test_a_long_poll_for_nobody_ends_behind_unread_bytes(serve: Serve) -> None:
+    async with serve(limits=Limits(connections_max_idle_ms=100)) as served:
+        client, staying = await served.connect(), await served.connect()
+        await client.send(request_frame(PARKED))
+        await served.parking.entered.wait()
+        await client.send(request_frame(ECHO))
+        await staying.send(request_frame(PARKED) + request_frame(ECHO, correlation_id=2))
+        client.close()
+        await served.parking.has_ended.wait()
+        assert served.parking.ended == ["cancelled"]
+        await served.until(lambda: served.node.connection_count == 1)
+        served.parking.release.set()
+        assert await staying.answer() == (1, b"late")
+        assert await staying.answer() == (2, b"")
+
+
+async def test_p_02_the_limit_of_requests_without_records_is_a_setting(serve: Serve) -> None:
+    async with serve({SILENT: echo}, Limits(control_bytes_max=1000)) as served:
+        client = await served.connect()
+        await client.send(request_frame(SILENT, bytes(990)))
+        assert await client.answer() == (1, bytes(990))
+        await client.send(request_frame(SILENT, bytes(991)))
+        assert await client.is_closed()
 
 
 async def test_several_listeners(serve: Serve) -> None:

@@ -143,3 +143,43 @@ def test_null_records_v02() -> None:
     body = HEAD_V9 + "02 0274 02 00000007 00 00 00 00"
     request = produce.decode_produce_request(bytes.fromhex(body), 9)
     assert request == (None, -1, 30000, [("t", None, [(7, None)])])
+
+
+def null_partitions(counts: list[int], version: int) -> bytes:
+    """A request with topics of so many partitions each, none with records."""
+    message = messages.ProduceRequest
+    partition = message.PartitionProduceData(records=None)
+    topics = [message.TopicProduceData(partition_data=[partition] * count) for count in counts]
+    return message.encode(message(topic_data=topics), version)
+
+
+@pytest.mark.parametrize("version", [8, 9], ids=["P-34 old", "P-34 flexible"])
+@pytest.mark.parametrize("counts", [[8], [3, 5], [0] * 8], ids=str)
+def test_topics_and_partitions_up_to_the_limit(
+    version: int, counts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(produce, "PARTITIONS_MAX", 8)
+    request = produce.decode_produce_request(null_partitions(counts, version), version)
+    assert [len(partitions) for _, _, partitions in request.topics] == counts
+
+
+@pytest.mark.parametrize("version", [8, 9], ids=["P-34 old", "P-34 flexible"])
+@pytest.mark.parametrize("counts", [[9], [3, 6], [0] * 9], ids=str)
+def test_topics_and_partitions_above_the_limit(
+    version: int, counts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(produce, "PARTITIONS_MAX", 8)
+    with pytest.raises(DecodeError):
+        produce.decode_produce_request(null_partitions(counts, version), version)
+
+
+@pytest.mark.parametrize(("count", "is_good"), [(16, True), (17, False)], ids=["P-34", "P-34 + 1"])
+def test_tagged_fields_in_one_place(count: int, is_good: bool) -> None:
+    message = messages.ProduceRequest
+    tags = [(number, b"") for number in range(count)]
+    body = message.encode(message(topic_data=[], unknown_tags=tags), 9)
+    if is_good:
+        assert produce.decode_produce_request(body, 9).topics == []
+    else:
+        with pytest.raises(DecodeError):
+            produce.decode_produce_request(body, 9)
