@@ -13,6 +13,7 @@ from broker_lite.log import timestamps
 from broker_lite.log.config import LogConfig
 from broker_lite.log.leader_epochs import EpochEndOffset
 from broker_lite.log.local_log import LocalLog, LogParts
+from broker_lite.log.names import DELETED_SUFFIX
 from broker_lite.log.producer_entry import AppendOrigin
 from broker_lite.log.read import LogRead, read_log
 from broker_lite.log.roll import should_roll
@@ -287,4 +288,6 @@ class Log(LocalLog):
         """Tell whoever waits that the log is gone; the manager removes the files."""
         for segment in self.segments:
             segment.mark_deleted()
+        # A topic of the same name may get the directory; who still holds this log must not roll it.
+        self.directory += DELETED_SUFFIX
         self._wake()

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition
@@ -79,6 +80,9 @@ class LogManager:
         self._now_ms = now_ms
         self._lock: DirectoryLock | None = None
         self._partitions: dict[tuple[str, int], Partition] = {}
+        # What the checkpoint files name; held while they are written, which a thread does too.
+        self._checkpointed: set[tuple[str, int]] = set()
+        self._checkpoint_lock = Lock()
 
     # -- start
 
@@ -112,7 +116,9 @@ class LogManager:
         )
         self.cluster_id, self.directory_id = meta.cluster_id, meta.directory_id
         self.was_clean = take_clean_mark(self.data_dir)
-        self._partitions = find_partitions(self.data_dir, self.defaults, self.was_clean)
+        self._partitions, self._checkpointed = find_partitions(
+            self.data_dir, self.defaults, self.was_clean
+        )
 
     def open_metadata_log(self, config: LogConfig | None = None) -> Log:
         """Load the cluster's metadata log, which no checkpoint names; an empty one is made.
@@ -175,7 +181,8 @@ class LogManager:
         """Make a partition, or take the one that is on disk; it is loaded when it is used.
 
         Raises:
-            KafkaStorageError: the directory cannot be made.
+            KafkaStorageError: the directory cannot be made, or the checkpoints still name a deleted
+                partition of this name and cannot be written.
 
         Rule: S-02, S-75 (LogManager.getOrCreateLog).
         """
@@ -183,6 +190,7 @@ class LogManager:
         entry = self._partitions.get(key)
         if entry is None:
             entry = Partition(self.defaults)
+            self._forget_offsets(key)
             make_directory(self._directory(topic, partition), topic_id)
             self._partitions[key] = entry
         entry.is_claimed = True
@@ -210,6 +218,7 @@ class LogManager:
                 # The topic was deleted, or made anew under its name, and this is what was left.
                 self._set_aside(topic, partition, STRAY_DIRECTORY_SUFFIX)
                 entry.recovery_point, entry.log_start_offset = 0, None
+                self._forget_offsets((topic, partition))
             if stored != entry.topic_id:
                 make_directory(directory, entry.topic_id)
         request = LoadRequest(
@@ -226,6 +235,15 @@ class LogManager:
         entry.log = log
         entry.is_clean = True
         return log
+
+    def _forget_offsets(self, key: tuple[str, int]) -> None:
+        """Make sure that a crash does not give a new partition the offsets of a deleted one.
+
+        Rule: S-46, S-70 (LogManager.asyncDelete, which writes the checkpoints at each deletion).
+        """
+        with self._checkpoint_lock:
+            if key in self._checkpointed:
+                self._write_checkpoints()
 
     def delete(self, topic: str, partition: int) -> None:
         """Remove a partition; ranges of its files that are being sent stay readable.
@@ -320,8 +338,12 @@ class LogManager:
         """
         for log in self.loaded_logs():
             log.flush(log.active.base_offset)
+        with self._checkpoint_lock:
+            self._write_checkpoints()
+
+    def _write_checkpoints(self) -> None:
         try:
-            write_checkpoints(self.data_dir, dict(self._partitions))
+            self._checkpointed = write_checkpoints(self.data_dir, dict(self._partitions))
         except OSError as error:
             raise KafkaStorageError from error
 

@@ -73,8 +73,12 @@ class Partition:
 
 def find_partitions(
     data_dir: Path, config: LogConfig, is_clean: bool
-) -> dict[tuple[str, int], Partition]:
+) -> tuple[dict[tuple[str, int], Partition], set[tuple[str, int]]]:
     """Read the checkpoints and list the partitions' directories; those of deleted topics go.
+
+    Returns:
+        The partitions, and which ones the checkpoints name with offsets that matter; there may be
+        deleted ones among these.
 
     Raises:
         OSError: the data directory cannot be read.
@@ -98,7 +102,13 @@ def find_partitions(
             partition.recovery_point = recovery_points.get(key, 0)
             partition.log_start_offset = log_starts.get(key)
             partition.high_watermark = high_watermarks.get(key, 0)
-    return partitions
+    return partitions, _with_offsets(recovery_points, log_starts)
+
+
+def _with_offsets(
+    recovery_points: Mapping[tuple[str, int], int], log_starts: Mapping[tuple[str, int], int]
+) -> set[tuple[str, int]]:
+    return {key for key, offset in recovery_points.items() if offset} | log_starts.keys()
 
 
 def _read_checkpoint(path: Path) -> dict[tuple[str, int], int]:
@@ -109,8 +119,13 @@ def _read_checkpoint(path: Path) -> dict[tuple[str, int], int]:
         return {}
 
 
-def write_checkpoints(data_dir: Path, partitions: Mapping[tuple[str, int], Partition]) -> None:
+def write_checkpoints(
+    data_dir: Path, partitions: Mapping[tuple[str, int], Partition]
+) -> set[tuple[str, int]]:
     """Write the three offset checkpoints.
+
+    Returns:
+        Which partitions they name with offsets that matter, as find_partitions.
 
     Raises:
         OSError: what was written before still holds.
@@ -129,6 +144,7 @@ def write_checkpoints(data_dir: Path, partitions: Mapping[tuple[str, int], Parti
     replace_file(data_dir / RECOVERY_POINT_FILE, format_offsets(recovery_points))
     replace_file(data_dir / LOG_START_FILE, format_offsets(log_starts))
     replace_file(data_dir / HIGH_WATERMARK_FILE, format_offsets(high_watermarks))
+    return _with_offsets(recovery_points, log_starts)
 
 
 def has_segments(directory: str) -> bool:

@@ -251,7 +251,8 @@ class LogSegment:
         """Let every later access fail: the files' names may come to belong to another topic."""
         for file in (self, self.offset_index, self.time_index, self.transaction_index):
             self._cache.discard(file.path)
-            file.path += DELETED_SUFFIX
+            directory, name = os.path.split(file.path)
+            file.path = f"{directory}{DELETED_SUFFIX}/{name}"
 
     def flush(self) -> None:
         """Make everything durable.

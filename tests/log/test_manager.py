@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -31,6 +32,13 @@ def started(path: Path, *partitions: int, **options: object) -> LogManager:
         manager.create("t", partition, ID)
     manager.recover()
     return manager
+
+
+def killed_and_opened(manager: LogManager) -> LogManager:
+    """Open the directory of a manager that was never closed."""
+    assert manager._lock is not None
+    manager._lock.release()
+    return opened(manager.data_dir)
 
 
 def test_tv67_files_of_a_clean_stop(tmp_path: Path) -> None:
@@ -142,6 +150,50 @@ def test_unknown_and_deleted_partitions(tmp_path: Path) -> None:
         append(log)
     manager.create("t", 1, OTHER_ID)
     manager.delete("t", 1)
+    manager.close()
+
+
+@pytest.mark.parametrize("how", ["delete", "directory gone", "another topic's directory"])
+def test_s46_a_new_partition_does_not_take_over_the_offsets_of_a_deleted_one(
+    tmp_path: Path, how: str
+) -> None:
+    """S-70: killed before the next checkpoint, its records must not lie below an old log start."""
+    manager = started(tmp_path, 0)
+    for _ in range(9):
+        append(manager.get("t", 0))
+    manager.get("t", 0).delete_records_before(7)
+    manager.checkpoint()
+    if how == "delete":
+        manager.delete("t", 0)
+    else:
+        manager.close()
+        if how == "directory gone":  # killed after the deletion
+            shutil.rmtree(tmp_path / "t-0")
+        manager = opened(tmp_path)
+    manager.create("t", 0, OTHER_ID)
+    append(manager.get("t", 0))
+    again = killed_and_opened(manager)
+    again.create("t", 0, OTHER_ID)
+    again.recover()
+    log = again.get("t", 0)
+    assert (log.log_start_offset, log.log_end_offset) == (0, 1)
+    again.close()
+
+
+def test_a_deleted_log_does_not_write_into_the_directory_of_a_new_one(tmp_path: Path) -> None:
+    """S-31: a produce request that waited meanwhile would roll it there."""
+    manager = opened(tmp_path)
+    manager.create("t", 0, ID, LogConfig(segment_bytes=150, segment_ms=FOREVER_MS))
+    old = manager.get("t", 0)
+    for _ in range(2):
+        append(old)
+    manager.delete("t", 0)
+    manager.create("t", 0, OTHER_ID)
+    append(manager.get("t", 0))
+    before = files(tmp_path / "t-0")
+    with pytest.raises(errors.KafkaStorageError):
+        append(old)
+    assert files(tmp_path / "t-0") == before
     manager.close()
 
 
