@@ -23,6 +23,7 @@ from broker_lite.errors import (
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
+from broker_lite.log.names import METADATA_TOPIC
 
 USE_DEFAULT: Final = -1
 PARTITIONS_PER_REQUEST_MAX: Final = 10_000
@@ -72,8 +73,10 @@ def plan_topic(
         InvalidTopic, TopicAlreadyExists, InvalidConfig, InvalidPartitions,
         InvalidReplicationFactor, InvalidReplicaAssignment, InvalidRequest: see the rules.
 
-    Rule: P-101, P-102, P-103, P-104, P-105 (ReplicationControlManager.createTopic).
+    Rule: P-101 to P-105 (ControllerApis.createTopics, ReplicationControlManager.createTopic).
     """
+    if new.name == METADATA_TOPIC:
+        raise InvalidRequest(f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
     if new.name in image.topics:
         raise TopicAlreadyExists(f"Topic '{new.name}' already exists.")
     check_topic_name(new.name)

@@ -22,7 +22,6 @@ from broker_lite.control.topic_rules import USE_DEFAULT, NewTopic, TopicPlan, ch
 from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.log.names import METADATA_TOPIC
 from broker_lite.settings.describe import describe_topic
 from broker_lite.wire import messages
 
@@ -64,8 +63,6 @@ def _plan(cluster: Cluster, entries: Sequence[Any]) -> tuple[list[Any], list[Top
             if counts[entry.name] > 1:
                 counts[entry.name] = 0  # one result for all of that name
                 raise InvalidRequest("Duplicate topic name.")
-            if entry.name == METADATA_TOPIC:
-                raise InvalidRequest(f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
             plans.append(cluster.plan_topic(_new_topic(entry)))
         except BrokerError as error:
             results.append(_failed(entry.name, error))

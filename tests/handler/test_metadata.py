@@ -57,6 +57,12 @@ def test_p85_what_cannot_be_created_is_unknown(open_broker: OpenBroker) -> None:
     assert one(broker.call("Metadata", 9, topics=[ENTRY(name="t")]).topics).error_code == 3
 
 
+def test_p102_the_metadata_log_s_topic_is_not_created_on_demand(broker: HandlerBroker) -> None:
+    entries = [ENTRY(name="__cluster_metadata")]
+    assert one(broker.call("Metadata", 12, topics=entries).topics).error_code == 3
+    assert broker.cluster.topics == {}
+
+
 def test_p74_internal_topics_are_not_created_on_demand(broker: HandlerBroker) -> None:
     told = one(broker.call("Metadata", 9, topics=[ENTRY(name="__consumer_offsets")]).topics)
     assert (told.error_code, told.is_internal) == (3, True)
