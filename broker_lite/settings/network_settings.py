@@ -65,8 +65,8 @@ NETWORK_SETTINGS: Final = (
     Setting(
         "socket.send.buffer.bytes",
         ConfigType.INT,
-        "262144",
-        "SO_SNDBUF of connections, -1 for the system's; 256 KiB makes large fetches cheapest.",
+        "327680",
+        "SO_SNDBUF of connections, -1 for the system's; 320 KiB makes large fetches cheapest.",
         kafka_default="102400",
     ),
     Setting(
@@ -187,7 +187,7 @@ NETWORK_SETTINGS: Final = (
     Setting(
         "broker.lite.decompressed.max.bytes",
         ConfigType.INT,
-        "268435456",
+        "134217728",
         "Largest size of one batch after decompression; a larger one is refused.",
         Between(1),
         own=True,

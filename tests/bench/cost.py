@@ -27,6 +27,7 @@ from tests.bench.load_client import (
     fetch_frame,
     measure,
     produce_frame,
+    touch_memory,
 )
 from tests.bench.sendfile_loop import bare_sendfile_mb_per_s
 from tests.support.broker_process import BrokerProcess

@@ -13,7 +13,7 @@ import time
 from tests.bench.load_client import LoadClient
 
 FILE_BYTES = 1_000_000_000
-SEND_BUFFER_BYTES = 1 << 18
+SEND_BUFFER_BYTES = 320 << 10
 REQUESTS = 4000
 ROUNDS = 3
 
