@@ -1,7 +1,7 @@
 """The logs of the cluster's partitions: made after the metadata says so, removed after it does.
 
 The metadata log counts. A directory that could not be made, as on a full disk, is made when its
-partition is used; one that could not be removed goes at the next start.
+partition is used; one that cannot be removed is set aside at the next start.
 """
 
 import logging
@@ -78,10 +78,9 @@ class PartitionLogs:
                 self._manager.delete(topic.name, partition)
             except UnknownTopicOrPartition:
                 continue  # nothing was ever made of it
-            except KafkaStorageError:
-                _log.exception("files of a deleted partition stay %s-%d", topic.name, partition)
 
     def update_config(self, topic: Topic) -> None:
         """Give the logs of a topic its settings, which have changed."""
         self.configs.forget(topic.name)
-        self._manager.update_config(topic.name, self.configs.log_config(topic))
+        config = self.configs.log_config(topic)
+        self._manager.update_config(topic.name, topic.partition_count, config)

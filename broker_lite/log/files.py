@@ -169,6 +169,15 @@ def write_file(path: str, data: bytes) -> None:
     os.replace(temporary, path)
 
 
+def create_file(path: str, data: bytes) -> None:
+    """Write a file that was not there, and that nobody misses if a crash leaves a part of it.
+
+    Raises:
+        OSError: nothing, or a part, was written.
+    """
+    OpenFile(path, _CREATE).write(data, 0)
+
+
 def sync_file(path: str) -> None:
     """Make a file's content durable; a file that is gone needs nothing.
 

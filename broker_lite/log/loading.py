@@ -6,6 +6,7 @@ Rule: S-41 to S-46 (LogLoader).
 import logging
 import os
 from bisect import bisect_right
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache, write_file
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.leader_epochs import LeaderEpochCache
-from broker_lite.log.local_log import LogParts
+from broker_lite.log.local_log import LocalLog, LogParts
 from broker_lite.log.log import Log
 from broker_lite.log.names import (
     INDEX_SUFFIX,
@@ -66,6 +67,51 @@ def load_log(request: LoadRequest, cache: FileCache, *, now_ms: int) -> Log:
         return _Loader(request, cache, now_ms).load()
     except OSError as error:
         raise KafkaStorageError from error
+
+
+def new_log(
+    request: LoadRequest,
+    cache: FileCache,
+    first_use: Callable[[LocalLog], None],
+    *,
+    now_ms: int,
+) -> Log:
+    """Make the log of a partition that nothing was ever written to; its directory is not looked at.
+
+    Args:
+        request: without offsets.
+        cache: of open files.
+        first_use: see LogParts; the files are made by the first append.
+        now_ms: as in load_log.
+
+    Rule: S-46 (LogLoader.load).
+    """
+    segment = LogSegment(
+        request.directory,
+        0,
+        cache,
+        created_ms=now_ms,
+        jitter_ms=draw_jitter_ms(request.config),
+    )
+    segment.begin()
+    return Log(
+        LogParts(
+            request.topic,
+            request.partition,
+            request.directory,
+            request.config,
+            cache,
+            [segment],
+            LeaderEpochCache(),
+            ProducerStateManager(),
+            log_start_offset=0,
+            log_end_offset=0,
+            recovery_point=0,
+            snapshot_offset=0,
+            loaded_ms=now_ms,
+            first_use=first_use,
+        )
+    )
 
 
 class _Loader:

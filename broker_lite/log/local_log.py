@@ -5,13 +5,14 @@ What offsets mean to producers and consumers is log.py's part.
 
 import logging
 from bisect import bisect_right
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import sync_directory
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache, sync_file, write_file
+from broker_lite.log.files import FileCache, create_file, sync_file, write_file
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.leader_epochs import EpochEntry, LeaderEpochCache
 from broker_lite.log.names import SNAPSHOT_SUFFIX, segment_stem
@@ -23,7 +24,13 @@ logger = logging.getLogger("broker_lite.log")
 
 
 class LogParts(NamedTuple):
-    """What loading found of a partition; snapshot_offset is that of the newest snapshot."""
+    """What loading found of a partition.
+
+    Attributes:
+        snapshot_offset: of the newest snapshot.
+        first_use: of a log without files: called before the first is made, may refuse by raising
+            KafkaStorageError.
+    """
 
     topic: str
     partition: int
@@ -38,6 +45,7 @@ class LogParts(NamedTuple):
     recovery_point: int
     snapshot_offset: int
     loaded_ms: int
+    first_use: "Callable[[LocalLog], None] | None" = None
 
 
 class LocalLog:
@@ -54,7 +62,8 @@ class LocalLog:
     __slots__ = (
         "_bases",
         "_cache",
-        "_epochs_unsaved",
+        "_first_use",
+        "_is_unsettled",
         "_snapshot_offset",
         "active",
         "config",
@@ -89,7 +98,9 @@ class LocalLog:
         self.last_flush_ms = parts.loaded_ms
         self._bases = [segment.base_offset for segment in parts.segments]
         self._cache = parts.cache
-        self._epochs_unsaved = False
+        self._first_use = parts.first_use
+        # Something has to be written before the next batch.
+        self._is_unsettled = parts.first_use is not None
         self._snapshot_offset = parts.snapshot_offset
 
     @property
@@ -149,16 +160,32 @@ class LocalLog:
         Rule: S-61, S-63 (UnifiedLog.assignEpochStartOffset).
         """
         self.leader_epoch = max(leader_epoch, self.epochs.latest_epoch)
-        if self.epochs.assign(self.leader_epoch, self.log_end_offset):
+        if self.epochs.assign(self.leader_epoch, self.log_end_offset) and self._first_use is None:
             self._save_epochs()
 
-    def _save_epochs(self) -> None:
-        self._epochs_unsaved = True
+    def _settle(self) -> None:
+        """Write what must be there before a batch: of a log without files also the first segment.
+
+        Raises:
+            KafkaStorageError: not all of it was written; the next batch tries again.
+        """
+        write = write_file
+        if self._first_use is not None:
+            self._first_use(self)
+            try:
+                self.active.create()
+            except OSError as error:
+                raise KafkaStorageError from error
+            self._first_use, write = None, create_file
+        self._save_epochs(write)
+
+    def _save_epochs(self, write: Callable[[str, bytes], None] = write_file) -> None:
+        self._is_unsettled = True
         try:
-            write_file(f"{self.directory}/{EPOCH_FILE}", self.epochs.to_text().encode())
+            write(f"{self.directory}/{EPOCH_FILE}", self.epochs.to_text().encode())
         except OSError as error:
             raise KafkaStorageError from error
-        self._epochs_unsaved = False
+        self._is_unsettled = False
 
     def roll(self, now_ms: int) -> LogSegment:
         """Begin a new segment at the log end offset; an empty active one of that base is replaced.
@@ -168,6 +195,8 @@ class LocalLog:
 
         Rule: S-31 (UnifiedLog.roll).
         """
+        if self._is_unsettled:
+            self._settle()
         base_offset = self.log_end_offset
         old = self.active
         segment = LogSegment(
@@ -203,8 +232,9 @@ class LocalLog:
         Rule: S-18 (ProducerStateManager.takeSnapshot).
         """
         if offset > self._snapshot_offset:
+            # Its checksum tells a torn one, and then the one before it counts (S-17).
             path = segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX
-            write_file(path, self.producer_state.to_snapshot())
+            create_file(path, self.producer_state.to_snapshot())
             self._snapshot_offset = offset
 
     # -- durability
@@ -232,6 +262,10 @@ class LocalLog:
             raise KafkaStorageError from error
         self.recovery_point = max(self.recovery_point, target)
 
+    def mark_durable(self) -> None:
+        """Move the recovery point to the end: everything was made durable by other means."""
+        self.recovery_point = self.log_end_offset
+
     def close(self) -> None:
         """Put the log down so that it can be loaded as after a clean stop; flush() comes after it.
 
@@ -240,8 +274,10 @@ class LocalLog:
 
         Rule: S-47 (UnifiedLog.close).
         """
-        if self._epochs_unsaved:
-            self._save_epochs()
+        if self._first_use is not None:
+            return  # nothing was ever written
+        if self._is_unsettled:
+            self._settle()
         try:
             self.active.close()
             self.take_snapshot(self.log_end_offset)

@@ -125,8 +125,8 @@ class Log(LocalLog):
         base_offset = self.log_end_offset
         last_offset = base_offset + batch.last_offset_delta
         config = self.config
-        if self._epochs_unsaved:
-            self._save_epochs()
+        if self._is_unsettled:
+            self._settle()
         if size_bytes > config.segment_bytes:
             raise RecordListTooLarge
         segment = self.active
@@ -198,6 +198,8 @@ class Log(LocalLog):
         )
         batch = end_transaction_batch(producer_id, producer_epoch, marker, timestamp=now_ms)
         size_bytes, offset = len(batch), self.log_end_offset
+        if self._is_unsettled:
+            self._settle()
         segment = self.active
         if should_roll(segment, self.config, size_bytes, offset, now_ms, now_ms):
             segment = self.roll(now_ms)

@@ -6,14 +6,12 @@ recover() loads and repairs them all.
 
 import logging
 import os
-import shutil
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
-from typing import Final
 
 from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition
+from broker_lite.log.chores import Chores
 from broker_lite.log.config import LogConfig
 from broker_lite.log.data_directory import (
     DirectoryLock,
@@ -22,32 +20,36 @@ from broker_lite.log.data_directory import (
     take_clean_mark,
 )
 from broker_lite.log.files import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.loading import LoadRequest, load_log, new_log
+from broker_lite.log.local_log import LocalLog
 from broker_lite.log.log import Log
 from broker_lite.log.names import (
-    DELETE_DIRECTORY_SUFFIX,
     LOG_SUFFIX,
     METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
     partition_directory,
-    set_aside_directory,
 )
 from broker_lite.log.partitions import (
     Partition,
+    claim_directory,
     find_partitions,
     has_segments,
     make_directory,
+    set_aside,
     stored_topic_id,
     write_checkpoints,
 )
+from broker_lite.log.stopping import make_durable, put_down
 
 logger = logging.getLogger("broker_lite.log")
 
-FLUSH_THREADS: Final = 8
-
 
 class LogManager:
-    """The logs of one data directory, for one node."""
+    """The logs of one data directory, for one node.
+
+    Attributes:
+        chores: what a worker thread has to do from time to time.
+    """
 
     def __init__(
         self,
@@ -76,6 +78,7 @@ class LogManager:
         self.was_clean = False
         self.defaults = defaults if defaults is not None else LogConfig()
         self.metadata_log: Log | None = None
+        self.chores = Chores(data_dir)
         self._cache = file_cache if file_cache is not None else FileCache()
         self._now_ms = now_ms
         self._lock: DirectoryLock | None = None
@@ -116,9 +119,9 @@ class LogManager:
         )
         self.cluster_id, self.directory_id = meta.cluster_id, meta.directory_id
         self.was_clean = take_clean_mark(self.data_dir)
-        self._partitions, self._checkpointed = find_partitions(
-            self.data_dir, self.defaults, self.was_clean
-        )
+        found = find_partitions(self.data_dir, self.defaults, self.was_clean)
+        self._partitions, self._checkpointed = found.partitions, found.checkpointed
+        self.chores.remove_directories(found.deleted)
 
     def open_metadata_log(self, config: LogConfig | None = None) -> Log:
         """Load the cluster's metadata log, which no checkpoint names; an empty one is made.
@@ -155,12 +158,12 @@ class LogManager:
         """
         for topic, partition, _ in self.unclaimed():
             del self._partitions[topic, partition]
-            self._set_aside(topic, partition, STRAY_DIRECTORY_SUFFIX)
+            set_aside(self.data_dir, topic, partition, STRAY_DIRECTORY_SUFFIX)
         for (topic, partition), entry in self._partitions.items():
             if entry.is_clean or entry.log is not None:
                 continue
             if not has_segments(self._directory(topic, partition)):
-                entry.is_clean = True  # nobody ever used it
+                entry.is_clean = entry.is_new = True
                 continue
             try:
                 self._load(topic, partition, entry)
@@ -190,6 +193,8 @@ class LogManager:
         entry = self._partitions.get(key)
         if entry is None:
             entry = Partition(self.defaults)
+            entry.is_new = True
+            self.chores.free_name(topic, partition)
             self._forget_offsets(key)
             make_directory(self._directory(topic, partition), topic_id)
             self._partitions[key] = entry
@@ -211,26 +216,23 @@ class LogManager:
         return entry.log if entry.log is not None else self._load(topic, partition, entry)
 
     def _load(self, topic: str, partition: int, entry: Partition) -> Log:
-        directory = self._directory(topic, partition)
-        if entry.topic_id:
-            stored = stored_topic_id(directory)
-            if stored is not None and stored != entry.topic_id:
-                # The topic was deleted, or made anew under its name, and this is what was left.
-                self._set_aside(topic, partition, STRAY_DIRECTORY_SUFFIX)
-                entry.recovery_point, entry.log_start_offset = 0, None
-                self._forget_offsets((topic, partition))
-            if stored != entry.topic_id:
-                make_directory(directory, entry.topic_id)
+        is_known = not entry.is_new and entry.topic_id
+        if is_known and not claim_directory(self.data_dir, topic, partition, entry.topic_id):
+            entry.recovery_point, entry.log_start_offset = 0, None
+            self._forget_offsets((topic, partition))
         request = LoadRequest(
             topic,
             partition,
-            directory,
+            self._directory(topic, partition),
             entry.config,
             entry.recovery_point,
             entry.log_start_offset,
             entry.is_clean,
         )
-        log = load_log(request, self._cache, now_ms=self._now_ms())
+        if entry.is_new:
+            log = new_log(request, self._cache, self._prepare, now_ms=self._now_ms())
+        else:
+            log = load_log(request, self._cache, now_ms=self._now_ms())
         log.become_leader(entry.leader_epoch)
         entry.log = log
         entry.is_clean = True
@@ -245,37 +247,44 @@ class LogManager:
             if key in self._checkpointed:
                 self._write_checkpoints()
 
+    def _prepare(self, log: LocalLog) -> None:
+        """Look at a new partition's directory before its first file is made.
+
+        Raises:
+            KafkaStorageError: it cannot be used.
+        """
+        entry = self._partitions.get((log.topic, log.partition))
+        try:
+            if entry is None or entry.log is not log:
+                raise FileNotFoundError(f"{log.directory} is that of a deleted partition")
+            if entry.topic_id:
+                claim_directory(self.data_dir, log.topic, log.partition, entry.topic_id)
+            if has_segments(log.directory):
+                raise FileExistsError(f"{log.directory} holds records that no checkpoint knows of")
+        except OSError as error:
+            raise KafkaStorageError from error
+        self.chores.index_files_of(log)
+
     def delete(self, topic: str, partition: int) -> None:
-        """Remove a partition; ranges of its files that are being sent stay readable.
+        """Forget a partition; its directory is a chore. Ranges that are being sent stay readable.
 
         Raises:
             UnknownTopicOrPartition: there is no such partition here.
-            KafkaStorageError: the directory cannot be renamed; nothing was removed.
 
         Rule: S-02, S-54 (LogManager.asyncDelete).
         """
-        entry = self._partitions.get((topic, partition))
+        entry = self._partitions.pop((topic, partition), None)
         if entry is None:
             raise UnknownTopicOrPartition
-        aside = self._set_aside(topic, partition, DELETE_DIRECTORY_SUFFIX)
-        del self._partitions[topic, partition]
+        self.chores.remove_partition(topic, partition)
         if entry.log is not None:
             entry.log.delete()
-        shutil.rmtree(aside, ignore_errors=True)  # what is left goes at the next start
 
-    def _set_aside(self, topic: str, partition: int, suffix: str) -> str:
-        directory = self._directory(topic, partition)
-        aside = str(self.data_dir / set_aside_directory(topic, partition, suffix))
-        try:
-            os.rename(directory, aside)
-        except OSError as error:
-            raise KafkaStorageError from error
-        return aside
-
-    def update_config(self, topic: str, config: LogConfig) -> None:
+    def update_config(self, topic: str, partition_count: int, config: LogConfig) -> None:
         """Give all partitions of a topic new settings."""
-        for (name, _), entry in self._partitions.items():
-            if name == topic:
+        for partition in range(partition_count):
+            entry = self._partitions.get((topic, partition))
+            if entry is not None:
                 entry.config = config
                 if entry.log is not None:
                     entry.log.update_config(config)
@@ -292,6 +301,8 @@ class LogManager:
             raise UnknownTopicOrPartition
         if entry.log is not None:
             return entry.log.size_bytes
+        if entry.is_new:
+            return 0
         try:
             with os.scandir(self._directory(topic, partition)) as files:
                 return sum(file.stat().st_size for file in files if file.name.endswith(LOG_SUFFIX))
@@ -362,25 +373,18 @@ class LogManager:
         if self.metadata_log is not None:
             logs.append(self.metadata_log)
         try:
-            failed = [log for log in logs if not _put_down(log)]
+            self.chores.finish()
+            closed = put_down(logs)
             if sync:
-                # Concurrent fsyncs share the file system's journal commits.
-                with ThreadPoolExecutor(FLUSH_THREADS) as threads:
-                    list(threads.map(Log.flush, logs))
+                make_durable(closed)
+            for log in closed:
+                log.mark_durable()
             self.checkpoint()
-            if not failed and all(entry.is_clean for entry in self._partitions.values()):
+            are_closed = len(closed) == len(logs)
+            if are_closed and all(entry.is_clean for entry in self._partitions.values()):
                 leave_clean_mark(self.data_dir, broker_epoch)
         except (KafkaStorageError, OSError):
             logger.exception("stop is not clean data_dir=%s", self.data_dir)
         finally:
             self._cache.discard_directory(str(self.data_dir))
             self._unlock()
-
-
-def _put_down(log: Log) -> bool:
-    try:
-        log.close()
-    except KafkaStorageError:
-        logger.exception("log not closed directory=%s", log.directory)
-        return False
-    return True

@@ -2,9 +2,9 @@
 
 import logging
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import (
@@ -21,27 +21,35 @@ from broker_lite.log.checkpoints import (
     replace_file,
 )
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import write_file
+from broker_lite.log.files import create_file, write_file
 from broker_lite.log.log import Log
 from broker_lite.log.names import (
     DELETE_DIRECTORY_SUFFIX,
     LOG_SUFFIX,
     METADATA_TOPIC,
+    STRAY_DIRECTORY_SUFFIX,
     is_set_aside,
     parse_partition_directory,
+    partition_directory,
+    set_aside_directory,
 )
 
 logger = logging.getLogger("broker_lite.log")
 
 
 class Partition:
-    """What the manager keeps of a partition that nobody has used yet."""
+    """What the manager keeps of a partition that nobody has used yet.
+
+    Attributes:
+        is_new: nothing was ever written to it, so that its directory need not be read.
+    """
 
     __slots__ = (
         "config",
         "high_watermark",
         "is_claimed",
         "is_clean",
+        "is_new",
         "leader_epoch",
         "log",
         "log_start_offset",
@@ -55,6 +63,7 @@ class Partition:
         self.leader_epoch = 0
         self.is_claimed = False
         self.is_clean = True
+        self.is_new = False
         self.recovery_point = 0
         self.log_start_offset: int | None = None
         self.high_watermark = 0
@@ -71,14 +80,25 @@ class Partition:
         self.log_start_offset = start if start > log.segments[0].base_offset else None
 
 
-def find_partitions(
-    data_dir: Path, config: LogConfig, is_clean: bool
-) -> tuple[dict[tuple[str, int], Partition], set[tuple[str, int]]]:
-    """Read the checkpoints and list the partitions' directories; those of deleted topics go.
+class Found(NamedTuple):
+    """What a data directory holds.
 
-    Returns:
-        The partitions, and which ones the checkpoints name with offsets that matter; there may be
-        deleted ones among these.
+    Attributes:
+        partitions: by topic and partition.
+        checkpointed: which ones the checkpoints name with offsets that matter; there may be deleted
+            ones among these.
+        deleted: names of directories of deleted partitions.
+    """
+
+    partitions: dict[tuple[str, int], Partition]
+    checkpointed: set[tuple[str, int]]
+    deleted: list[str]
+
+
+def find_partitions(data_dir: Path, config: LogConfig, is_clean: bool) -> Found:
+    """Read the checkpoints and list the partitions' directories.
+
+    After a clean stop the recovery point is the log end offset, so 0 says that a log is empty.
 
     Raises:
         OSError: the data directory cannot be read.
@@ -89,20 +109,24 @@ def find_partitions(
     log_starts = _read_checkpoint(data_dir / LOG_START_FILE)
     high_watermarks = _read_checkpoint(data_dir / HIGH_WATERMARK_FILE)
     partitions: dict[tuple[str, int], Partition] = {}
+    deleted = []
     with os.scandir(data_dir) as entries:
         names = [entry.name for entry in entries if entry.is_dir()]
     for name in names:
         key = parse_partition_directory(name)
         if key is None:
             if is_set_aside(name) and name.endswith(DELETE_DIRECTORY_SUFFIX):
-                shutil.rmtree(data_dir / name)
+                deleted.append(name)
         elif key[0] != METADATA_TOPIC:
             partition = partitions[key] = Partition(config)
             partition.is_clean = is_clean
             partition.recovery_point = recovery_points.get(key, 0)
             partition.log_start_offset = log_starts.get(key)
+            partition.is_new = (
+                is_clean and recovery_points.get(key) == 0 and partition.log_start_offset is None
+            )
             partition.high_watermark = high_watermarks.get(key, 0)
-    return partitions, _with_offsets(recovery_points, log_starts)
+    return Found(partitions, _with_offsets(recovery_points, log_starts), deleted)
 
 
 def _with_offsets(
@@ -160,12 +184,54 @@ def make_directory(directory: str, topic_id: bytes) -> None:
 
     Rule: S-75 (PartitionMetadataFile).
     """
+    write = create_file
     try:
-        os.makedirs(directory, exist_ok=True)
+        try:
+            os.mkdir(directory)
+        except FileExistsError:
+            write = write_file
         text = format_partition_metadata(topic_id)
-        write_file(f"{directory}/{PARTITION_METADATA_FILE}", text.encode())
+        write(f"{directory}/{PARTITION_METADATA_FILE}", text.encode())
     except OSError as error:
         raise KafkaStorageError from error
+
+
+def claim_directory(data_dir: Path, topic: str, partition: int, topic_id: bytes) -> bool:
+    """Make sure that a partition's directory is that of this topic.
+
+    Returns:
+        Whether what is in it belongs to the topic. If not, because the topic was deleted or made
+        anew under its name, it was set aside.
+
+    Raises:
+        KafkaStorageError: it cannot be made or set aside.
+
+    Rule: S-75 (PartitionMetadataFile).
+    """
+    directory = f"{data_dir}/{partition_directory(topic, partition)}"
+    stored = stored_topic_id(directory)
+    is_other = stored is not None and stored != topic_id
+    if is_other:
+        set_aside(data_dir, topic, partition, STRAY_DIRECTORY_SUFFIX)
+    if stored != topic_id:
+        make_directory(directory, topic_id)
+    return not is_other
+
+
+def set_aside(data_dir: Path, topic: str, partition: int, suffix: str) -> str:
+    """Rename a partition's directory, so that its name is free; give the new path.
+
+    Raises:
+        KafkaStorageError: it cannot be renamed.
+
+    Rule: S-02 (LocalLog.renameDir).
+    """
+    aside = f"{data_dir}/{set_aside_directory(topic, partition, suffix)}"
+    try:
+        os.rename(f"{data_dir}/{partition_directory(topic, partition)}", aside)
+    except OSError as error:
+        raise KafkaStorageError from error
+    return aside
 
 
 def stored_topic_id(directory: str) -> bytes | None:

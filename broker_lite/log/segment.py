@@ -85,11 +85,18 @@ class LogSegment:
         self._bytes_since_index_entry = 0
         self._is_torn = False
 
+    def begin(self) -> None:
+        """Begin empty, without any file; create() comes before the first append."""
+        self.offset_index.begin()
+        self.time_index.begin()
+
     def create(self) -> None:
-        """Make the files, empty; those of an earlier segment of this name go.
+        """Make the .log file, empty; all files of an earlier segment of this name go.
+
+        The indexes' files come with their first entries, or when the segment is closed.
 
         Raises:
-            OSError: a file cannot be made.
+            OSError: a file cannot be made or removed.
 
         Rule: S-31 (LocalLog.roll).
         """
@@ -219,6 +226,20 @@ class LogSegment:
         timestamp, offset = self.max_timestamp_entry()
         self.time_index.append_if_newer(timestamp, offset - self.base_offset)
 
+    def make_index_files(self) -> None:
+        """Make the files of the indexes that have none; may run in a worker thread.
+
+        A segment without them is recovered when it is loaded, so a clean stop has to have them:
+        10,000 files are not for the second that a stop may take.
+
+        Raises:
+            OSError: a file cannot be made.
+
+        Rule: S-15 (LogSegment.sanityCheck).
+        """
+        self.offset_index.make_file()
+        self.time_index.make_file()
+
     def save(self) -> None:
         """Enter the closing time entry and put the indexes into their files.
 
@@ -302,9 +323,15 @@ class LogSegment:
         return timestamp if timestamp >= 0 else self.modified_ms()
 
     def modified_ms(self) -> int:
-        """Give the modification time of the .log file.
+        """Give the modification time of the .log file; before it is there, of the directory.
 
         Raises:
             OSError: the file is gone.
         """
-        return os.stat(self.path).st_mtime_ns // 1_000_000
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            if self.size_bytes:
+                raise
+            status = os.stat(os.path.dirname(self.path))
+        return status.st_mtime_ns // 1_000_000

@@ -32,6 +32,8 @@ def offset_for_timestamp(log: "LocalLog", timestamp: int) -> TimestampOffset | N
     """
     try:
         for segment in log.segments:
+            if segment is log.active and not segment.size_bytes:
+                return None  # it may have no file yet
             if segment.largest_timestamp() >= timestamp:
                 return _search(segment, timestamp, log.log_start_offset)
     except OSError as error:
@@ -59,6 +61,8 @@ def max_timestamp_offset(log: "LocalLog") -> TimestampOffset | None:
     """
     try:
         segment = max(log.segments, key=lambda each: each.max_timestamp_entry()[0])
+        if not segment.size_bytes:
+            return None
         timestamp, offset = segment.max_timestamp_entry()
         for place, batch in _batches_from(segment, offset):
             if place.max_timestamp != timestamp:

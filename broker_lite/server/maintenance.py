@@ -1,4 +1,4 @@
-"""What a broker does from time to time: checkpoints, flushes, forgetting producers.
+"""What a broker does from time to time: checkpoints, flushes, chores, forgetting producers.
 
 What waits for the disk runs in a worker thread; what touches state that handlers use runs in the
 loop and is short. A failure is logged and tried again the next time.
@@ -23,12 +23,13 @@ Work: TypeAlias = Callable[[], Awaitable[None]]
 
 # An interval of Kafka's largest number means never; no timer has to know numbers of that size.
 _NEVER_MS: Final = 10 * 365 * 24 * 3_600_000
+_CHORES_INTERVAL_MS: Final = 200
 
 
 async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
     """Run everything periodic until cancelled; work that has begun in a thread is finished.
 
-    Rule: S-31, S-32, S-33, V-65.
+    Rule: S-31, S-32, S-33, S-54, V-65.
     """
     async with anyio.create_task_group() as group:
         for name, interval_ms, work in (
@@ -42,6 +43,7 @@ async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
                 settings.log_flush_scheduler_interval_ms,
                 partial(_flush, logs, clock),
             ),
+            ("chores", _CHORES_INTERVAL_MS, partial(_do_chores, logs)),
             (
                 "expire producers",
                 settings.producer_id_expiration_check_interval_ms,
@@ -70,6 +72,11 @@ async def repeat(name: str, interval_ms: int, work: Work) -> None:
 
 async def _flush(logs: LogManager, clock: Clock) -> None:
     await anyio.to_thread.run_sync(logs.flush_due, clock.now_ms())
+
+
+async def _do_chores(logs: LogManager) -> None:
+    while logs.chores:
+        await anyio.to_thread.run_sync(logs.chores.work)
 
 
 async def _expire_producers(logs: LogManager, clock: Clock) -> None:

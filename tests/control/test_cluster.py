@@ -165,6 +165,7 @@ def test_p110_deletion_wakes_who_waits_and_removes_the_data(
     woken = waits_at(log)
     cluster.delete_topics([old])
     assert woken
+    cluster.logs.chores.work()
     assert not list((tmp_path / "data").glob("t-*"))
     with pytest.raises(UnknownTopicOrPartition):
         cluster.log("t", 0)

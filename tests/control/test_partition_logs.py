@@ -28,6 +28,7 @@ def test_p110_a_directory_that_cannot_be_removed_does_not_keep_the_topic(
     topic = cluster.create_topic("t")
     (tmp_path / "data" / "t-0").rename(tmp_path / "elsewhere")
     cluster.delete_topics([topic])
+    cluster.logs.chores.work()
     assert "files of a deleted partition stay t-0" in caplog.text
     assert cluster.topics == {}
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.control.topic_rules import NewTopic
+from broker_lite.errors import KafkaStorageError
 from broker_lite.record.builder import BatchBuilder
 from tests.support.handler_broker import HandlerBroker, one
 
@@ -34,9 +35,13 @@ def test_many_partitions_that_nobody_uses(broker: HandlerBroker) -> None:
 
 
 def test_a_partition_that_cannot_be_measured_is_left_out(
-    broker: HandlerBroker, tmp_path: Path
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker.cluster.create_topic("t")
-    (tmp_path / "data" / "t-0").rename(tmp_path / "elsewhere")
+
+    def fail(topic: str, partition: int) -> int:
+        raise KafkaStorageError(f"{topic}-{partition} cannot be read")
+
+    monkeypatch.setattr(broker.cluster.logs, "size_bytes", fail)
     result = one(broker.call("DescribeLogDirs", 5, topics=None).results)
     assert result.topics == []

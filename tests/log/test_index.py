@@ -16,19 +16,21 @@ def new_index(path: Path) -> OffsetIndex:
     return index
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.sets(st.integers(1, 2000), max_size=50), st.integers(0, 2100))
+@settings(max_examples=60, deadline=None)
+@given(st.sets(st.integers(1, 2000), max_size=1300), st.integers(0, 150_000))
 def test_s21_memory_and_file_answer_alike(
     tmp_path_factory: pytest.TempPathFactory, keys: set[int], target: int
 ) -> None:
+    """Also with entries on several pages; a key is looked for, and a position."""
     index = new_index(tmp_path_factory.mktemp("i") / "x.index")
     entries = [(key, position * 70) for position, key in enumerate(sorted(keys), start=1)]
     for entry in entries:
         index.append(*entry)
-    at_most = max((e for e in entries if e[0] <= target), default=None)
+    key = target // 70
+    at_most = max((e for e in entries if e[0] <= key), default=None)
     behind = min((e for e in entries if e[1] >= target), default=None)
     for _ in range(2):
-        assert index.find_at_most(target) == at_most
+        assert index.find_at_most(key) == at_most
         assert index.find_at_or_behind(target) == behind
         assert index.last_entry() == max(entries, default=None)
         index.close()
@@ -51,6 +53,26 @@ def test_s10_entries_rise(tmp_path: Path) -> None:
         index.append(6, 140)
 
 
+def test_s15_a_file_comes_with_the_first_entry_or_at_the_close(tmp_path: Path) -> None:
+    indexes = [new_index(tmp_path / name) for name in ("a", "b", "c")]
+    for index in indexes:
+        assert index.find_at_most(5) is None
+        assert index.find_at_or_behind(5) is None
+    indexes[0].append(1, 2)
+    assert not list(tmp_path.iterdir())
+    indexes[0].save()
+    indexes[1].close()
+    indexes[2].make_file()
+    indexes[2].make_file()
+    assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == {
+        "a": 8,
+        "b": 0,
+        "c": 0,
+    }
+    indexes[1].create()
+    assert not (tmp_path / "b").exists()
+
+
 def test_entries_reach_the_file_in_chunks(tmp_path: Path) -> None:
     index = new_index(tmp_path / "x.index")
     for number in range(600):
@@ -63,12 +85,12 @@ def test_entries_reach_the_file_in_chunks(tmp_path: Path) -> None:
 
 def test_a_chunk_that_cannot_be_written_is_written_later(tmp_path: Path) -> None:
     index = new_index(tmp_path / "x.index")
-    Path(index.path).unlink()
+    Path(index.path).mkdir()
     for number in range(513):
         index.append(number + 1, number)
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(OSError, match="Is a directory"):
         index.save()
-    Path(index.path).touch()
+    Path(index.path).rmdir()
     index.close()
     assert index.entry(512) == (513, 512)
     assert Path(index.path).stat().st_size == 513 * 8

@@ -14,7 +14,16 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
 from broker_lite.log.manager import LogManager
-from tests.log.logs import FOREVER_MS, NOW_MS, T0, append, batch_bytes, content, files
+from tests.log.logs import (
+    FOREVER_MS,
+    NOW_MS,
+    T0,
+    append,
+    batch_bytes,
+    content,
+    end_transaction,
+    files,
+)
 
 ID = bytes(range(1, 17))
 OTHER_ID = bytes(16)[:-1] + b"\x01"
@@ -119,6 +128,103 @@ def test_what_was_never_used_needs_no_recovery(tmp_path: Path) -> None:
     assert (tmp_path / ".kafka_cleanshutdown").exists()
 
 
+@pytest.mark.parametrize("restart", ["none", "clean", "unclean"])
+def test_s46_a_partition_that_is_only_read_has_no_files(tmp_path: Path, restart: str) -> None:
+    """F-72, S-23, S-24, S-64, S-75: the answers are those of an empty log."""
+    manager = started(tmp_path, 0)
+    if restart != "none":
+        manager.close()
+        if restart == "unclean":
+            (tmp_path / ".kafka_cleanshutdown").unlink()
+        manager = started(tmp_path, 0)
+    (tmp_path / "t-0").rename(tmp_path / "elsewhere")
+    log = manager.get("t", 0)
+    assert log.read(0, max_bytes=9999) == (None, 0, 0, 0, None)
+    with pytest.raises(errors.OffsetOutOfRange):
+        log.read(1, max_bytes=9999)
+    assert log.offset_for_leader_epoch(0) == (0, 0)
+    assert log.offset_for_leader_epoch(1) == (-1, -1)
+    assert log.offset_for_timestamp(0) is None
+    assert log.max_timestamp_offset() is None
+    assert log.delete_records_before(0) == 0
+    assert (log.size_bytes, manager.size_bytes("t", 0)) == (0, 0)
+    log.flush()
+    manager.checkpoint()
+    (tmp_path / "elsewhere").rename(tmp_path / "t-0")
+    assert log.offsets_before(-1, 9, now_ms=NOW_MS) == [0]
+    assert log.offsets_before(1, 9, now_ms=NOW_MS) == []
+    assert files(tmp_path / "t-0").keys() == {"partition.metadata"}
+    assert append(log).base_offset == 0
+    assert files(tmp_path / "t-0").keys() == {
+        "00000000000000000000.log",
+        "leader-epoch-checkpoint",
+        "partition.metadata",
+    }
+    manager.close()
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+    again = started(tmp_path, 0)
+    assert again.get("t", 0).log_end_offset == 1
+    again.close()
+
+
+def test_s46_an_unused_log_that_is_rolled_or_ended_has_its_files_first(tmp_path: Path) -> None:
+    manager = started(tmp_path, 0, 1)
+    manager.get("t", 0).roll(NOW_MS)
+    assert append(manager.get("t", 0)).base_offset == 0
+    assert end_transaction(manager.get("t", 1), 5, commit=True) == 0
+    assert "leader-epoch-checkpoint" in files(tmp_path / "t-1")
+    manager.close()
+
+
+def test_s46_records_that_no_checkpoint_knows_of_are_not_overwritten(tmp_path: Path) -> None:
+    """Put there by hand, or left by another topic: an append fails, the data stays."""
+    manager = started(tmp_path, 0)
+    log = manager.get("t", 0)
+    by_hand = tmp_path / "t-0" / "00000000000000000000.log"
+    by_hand.write_bytes(b"records")
+    for _ in range(2):
+        with pytest.raises(errors.KafkaStorageError):
+            append(log)
+    assert by_hand.read_bytes() == b"records"
+    by_hand.unlink()
+    (tmp_path / "t-0" / "leader-epoch-checkpoint").mkdir()
+    with pytest.raises(errors.KafkaStorageError):
+        append(log)
+    (tmp_path / "t-0" / "leader-epoch-checkpoint").rmdir()
+    assert append(log).base_offset == 0
+    manager.close()
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_s54_a_deleted_log_makes_no_files(tmp_path: Path, is_new: bool) -> None:
+    """Not even where a new partition has its name by now."""
+    manager = started(tmp_path, 0)
+    log = manager.get("t", 0)
+    manager.delete("t", 0)
+    if is_new:
+        manager.create("t", 0, OTHER_ID)
+        manager.get("t", 0)
+    with pytest.raises(errors.KafkaStorageError):
+        append(log)
+    manager.close()
+
+
+def test_s15_many_dirty_logs_are_made_durable_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-33, S-47: the recovery points are the log end offsets all the same."""
+    synced: list[str] = []
+    monkeypatch.setattr(os, "sync", lambda: synced.append("all"))
+    for count, expected in ((65, ["all"]), (64, ["all"])):
+        manager = started(tmp_path, *range(65))
+        for partition in range(count):
+            append(manager.get("t", partition))
+        manager.close()
+        assert synced == expected
+    points = (tmp_path / "recovery-point-offset-checkpoint").read_text().splitlines()
+    assert set(points[2:]) == {f"t {n} {1 if n == 64 else 2}" for n in range(65)}
+
+
 def test_s40_an_unreadable_checkpoint_counts_as_none(tmp_path: Path) -> None:
     manager = started(tmp_path, 0)
     append(manager.get("t", 0))
@@ -143,6 +249,7 @@ def test_unknown_and_deleted_partitions(tmp_path: Path) -> None:
     manager.delete("t", 0)
     assert woken == [1, 1]
     assert len(content(read)) == len(batch_bytes())
+    manager.chores.work()
     assert not [name for name in os.listdir(tmp_path) if name.startswith("t-")]
     manager.create("t", 0, OTHER_ID)
     assert append(manager.get("t", 0)).base_offset == 0
@@ -211,6 +318,8 @@ def test_s02_what_is_left_at_the_next_start(tmp_path: Path) -> None:
     assert list(again.unclaimed()) == [("t", 1, ID)]
     again.recover()
     assert list(again.unclaimed()) == []
+    again.chores.work()
+    assert not again.chores
     names = {name for name in os.listdir(tmp_path) if (tmp_path / name).is_dir()}
     stray = next(name for name in names if name.startswith("t-1."))
     assert stray.endswith("-stray")
@@ -244,12 +353,15 @@ def test_directories_that_cannot_be_made_or_loaded(tmp_path: Path) -> None:
     manager.create("t", 0, ID)
     (tmp_path / "t-0" / "partition.metadata").unlink()
     (tmp_path / "t-0").rmdir()
-    with pytest.raises(errors.KafkaStorageError):
-        manager.size_bytes("t", 0)
-    with pytest.raises(errors.KafkaStorageError):
-        manager.delete("t", 0)
-    assert manager.get("t", 0).log_end_offset == 0  # made anew at first use
+    assert manager.size_bytes("t", 0) == 0
+    assert append(manager.get("t", 0)).last_offset == 0  # made anew at first use
+    assert (tmp_path / "t-0" / "partition.metadata").exists()
     manager.close()
+    again = started(tmp_path, 0)
+    shutil.rmtree(tmp_path / "t-0")
+    with pytest.raises(errors.KafkaStorageError):
+        again.size_bytes("t", 0)
+    again.close()
 
 
 def test_v72_one_bad_partition_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -270,7 +382,7 @@ def test_v72_one_bad_partition_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "t-0" / "leader-epoch-checkpoint").rmdir()
     again = started(tmp_path, 0, 1)
     append(again.get("t", 0))
-    (tmp_path / "t-0" / "00000000000000000002.snapshot.tmp").mkdir()
+    (tmp_path / "t-0" / "00000000000000000002.snapshot").mkdir()
     again.close()
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
 
@@ -330,7 +442,7 @@ def test_settings_reach_the_logs_of_a_topic(tmp_path: Path) -> None:
     manager = started(tmp_path, 0, 1)
     manager.create("other", 0, OTHER_ID)
     manager.get("t", 0)
-    manager.update_config("t", LogConfig(segment_bytes=100))
+    manager.update_config("t", 3, LogConfig(segment_bytes=100))
     for topic, partition, size in (("t", 0, 100), ("t", 1, 100), ("other", 0, 1 << 30)):
         assert manager.get(topic, partition).config.segment_bytes == size
     manager.close()

@@ -166,8 +166,9 @@ def test_a_slice_outlives_its_log(log: Log) -> None:
     read = log.read(log.active.base_offset, max_bytes=9999)
     before = content(read)
     append(log)
+    directory = Path(log.directory)
     log.delete()
-    for path in Path(log.directory).iterdir():
+    for path in directory.iterdir():
         path.unlink()
     assert content(read) == before
 

@@ -1,0 +1,52 @@
+"""The end of a clean stop: logs are put down, and what they wrote is made durable."""
+
+import logging
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from broker_lite.errors import KafkaStorageError
+from broker_lite.log.log import Log
+
+logger = logging.getLogger("broker_lite.log")
+
+FLUSH_THREADS: Final = 8
+FLUSHED_EACH_MAX: Final = 64
+
+
+def put_down(logs: Iterable[Log]) -> list[Log]:
+    """Close logs, and give those that need no recovery.
+
+    Rule: S-47 (LogManager.shutdown).
+    """
+    return [log for log in logs if _put_down(log)]
+
+
+def _put_down(log: Log) -> bool:
+    try:
+        log.close()
+    except KafkaStorageError:
+        logger.exception("log not closed directory=%s", log.directory)
+        return False
+    return True
+
+
+def make_durable(logs: Iterable[Log]) -> None:
+    """Flush the logs that changed: each by itself or, where they are many, everything at once.
+
+    Measured with 10,000 logs of one batch: 0.1 s for sync(), 3.5 s for an fsync of each file. The
+    price is that sync() also waits for what other processes wrote, and reports no error.
+
+    Raises:
+        KafkaStorageError: not everything may be on disk.
+
+    Rule: S-47 (LogManager.shutdown).
+    """
+    changed = [log for log in logs if log.recovery_point < log.log_end_offset]
+    if len(changed) > FLUSHED_EACH_MAX:
+        os.sync()
+        return
+    # Concurrent fsyncs share the file system's journal commits.
+    with ThreadPoolExecutor(FLUSH_THREADS) as threads:
+        list(threads.map(Log.flush, changed))
