@@ -23,6 +23,8 @@ from broker_lite.settings.table import FORMATS
 
 _USAGE_ERROR: Final = 2
 _DISK_ERROR: Final = 1
+_INTERRUPTED: Final = 130
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
 _START_TIME_FIELD: Final = 19  # of /proc/self/stat, counted after the name in brackets
 
@@ -37,6 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    _take_standard_descriptors()
     try:
         options = _parser().parse_args(arguments)
         if options.version:
@@ -52,9 +55,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"broker-lite: {text}", file=sys.stderr)
         return _USAGE_ERROR if isinstance(error, SettingsError) else _DISK_ERROR
     except BrokenPipeError:
-        # who read our output has gone; nothing more can be said, not even by the interpreter's exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _take_standard_descriptors() -> None:
+    """Open what the caller closed of 0, 1 and 2: libuv aborts when it gets to close one of them."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _drop_output() -> None:
+    """Who read our output has gone: nothing more is said, not even by the interpreter's exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def scan_form() -> str:
@@ -131,12 +149,17 @@ def _serve(options: argparse.Namespace) -> int:
     if options.host is not None or options.port is not None:
         flags["listeners"] = (_listeners(settings, options.host, options.port), "--host, --port")
     directories = settings.log_dirs or settings.log_dir
-    signal.signal(signal.SIGTERM, _end)  # until the server has its own, so that nothing is left
+    for number in _STOP_SIGNALS:  # until the server has its own way, so that nothing is left
+        signal.signal(number, _end)
     with _data_directory(directories) as directory:
         flags["log.dirs"] = (directory, "--data-dir")
         settings = _load(options, flags, [])
         logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
-        return _run(settings, Path(directory), not directories, warnings)
+        try:
+            return _run(settings, Path(directory), not directories, warnings)
+        finally:
+            for number in _STOP_SIGNALS:  # one more must not leave half a directory
+                signal.signal(number, signal.SIG_IGN)
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -147,7 +170,7 @@ def _listeners(settings: Settings, host: str | None, port: int | None) -> str:
     """The text of `listeners` in which the first one that is opened has another address."""
     first = parse_listeners(settings)[0]
     new_host = first.host if host is None else host
-    if ":" in new_host:
+    if ":" in new_host and not new_host.startswith("["):
         new_host = f"[{new_host}]"
     entries: Sequence[str] = settings.listeners
     address = f"{first.name}://{new_host}:{first.port if port is None else port}"
@@ -184,7 +207,12 @@ def _run(settings: Settings, data_dir: Path, is_temporary: bool, warnings: Seque
 
 def _tell_ready(address: str) -> None:
     elapsed_ms = round((time.clock_gettime(time.CLOCK_BOOTTIME) - _started_s()) * 1000)
-    print(f"broker-lite {__version__} ready on {address} in {elapsed_ms} ms", flush=True)
+    try:
+        print(f"broker-lite {__version__} ready on {address} in {elapsed_ms} ms", flush=True)
+    except OSError as error:
+        _drop_output()
+        reason = error.strerror
+        print(f"broker-lite: ready on {address}; standard output: {reason}", file=sys.stderr)
 
 
 def _started_s() -> float:

@@ -6,14 +6,25 @@ import socket
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import broker_lite
 from broker_lite import cli
+from broker_lite.settings import Settings
 
 ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def own_signals() -> Iterator[None]:
+    """A command that runs in this process changes what signals do."""
+    before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT)]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
 
 
 def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -181,6 +192,50 @@ def test_host_and_port_replace_those_of_the_first_listener(tmp_path: Path) -> No
     with _Serving(*arguments, TMPDIR=str(tmp_path)) as serving:
         assert READY.fullmatch(serving.ready_line())
         assert serving.end(signal.SIGTERM)[0] == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_p16_more_signals_change_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    with _Serving("--port", "0", TMPDIR=str(tmp_path)) as serving:
+        assert READY.fullmatch(serving.ready_line())
+        while serving.process.poll() is None:
+            serving.process.send_signal(number)
+        code, errors = serving.end(number)
+    assert (code, "Traceback" in errors) == (0, False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_reads_the_ready_line(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "broker_lite", "serve", "--port", "0"]
+    arguments = ["--data-dir", str(tmp_path)]
+    with subprocess.Popen(
+        command + arguments, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
+        os.close(writer)
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert re.fullmatch(
+            r"broker-lite: ready on 127\.0\.0\.1:\d+; standard output: Broken pipe\n", line
+        )
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=10)
+    assert (process.returncode, "Traceback" in errors) == (0, False)
+
+
+def test_closed_standard_descriptors_are_taken() -> None:
+    script = (
+        "import os\nos.close(0), os.close(1)\nfrom broker_lite import cli\n"
+        "cli.main([])\nos.fstat(0), os.fstat(1)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, timeout=30, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("host", ["::1", "[::1]"])
+def test_an_ipv6_host_with_and_without_brackets(host: str) -> None:
+    assert cli._listeners(Settings(), host, 0) == "PLAINTEXT://[::1]:0"
 
 
 def test_port_that_is_taken() -> None:

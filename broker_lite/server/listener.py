@@ -4,12 +4,13 @@ import errno
 import logging
 import socket
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import anyio
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import ListenerInfo
+from broker_lite.settings import join_address
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -35,7 +36,7 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
     Raises:
         SettingsError: the address cannot be had; one line that names it.
     """
-    where = f"{address.host}:{address.port}"
+    where = join_address(address.host, address.port)
     try:
         found = socket.getaddrinfo(
             address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -56,6 +57,13 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
     return sock
 
 
+def plain_address(address: tuple[Any, ...]) -> tuple[str, int]:
+    """Host and port of a socket's address; that of an IPv4 client at an IPv6 socket is IPv4's."""
+    host, port = address[:2]
+    mapped = host.removeprefix("::ffff:")
+    return (mapped if "." in mapped else host), port
+
+
 async def accept_forever(listener: socket.socket, info: ListenerInfo, admit: Admit) -> None:
     """Accept clients and hand them on until cancelled; the listening socket stays open.
 
@@ -68,7 +76,7 @@ async def accept_forever(listener: socket.socket, info: ListenerInfo, admit: Adm
             for _ in range(_ACCEPTS_PER_EVENT):
                 sock, address = listener.accept()
                 exhausted = False
-                admit(sock, address[:2], info)
+                admit(sock, plain_address(address), info)
         except BlockingIOError:
             continue
         except OSError as error:

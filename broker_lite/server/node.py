@@ -15,7 +15,7 @@ from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.connection import Connection
 from broker_lite.server.connection import ClientConnection
 from broker_lite.server.limits import Limits
-from broker_lite.server.listener import ListenerAddress, accept_forever, bind
+from broker_lite.server.listener import ListenerAddress, accept_forever, bind, plain_address
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -144,7 +144,9 @@ class Node:
         try:
             _configure(sock, limits)
             context = self._make_context(
-                listener=info, local_address=sock.getsockname()[:2], client_address=address
+                listener=info,
+                local_address=plain_address(sock.getsockname()),
+                client_address=address,
             )
         except OSError:
             sock.close()

@@ -14,7 +14,7 @@ from broker_lite.settings.describe import (
     describe_topic,
 )
 from broker_lite.settings.dynamic import with_dynamic_broker_configs
-from broker_lite.settings.listeners import Listener, parse_listeners
+from broker_lite.settings.listeners import Listener, join_address, parse_listeners
 from broker_lite.settings.load import load_settings, parse_assignment
 from broker_lite.settings.setting import ConfigSource, ConfigType, InvalidValue, Scope, Setting
 from broker_lite.settings.settings import Given, Settings
@@ -45,6 +45,7 @@ __all__ = [
     "describe_cluster_default",
     "describe_topic",
     "is_list",
+    "join_address",
     "load_settings",
     "parse_assignment",
     "parse_listeners",

@@ -7,6 +7,7 @@ from broker_lite.errors import SettingsError
 from broker_lite.settings.settings import Settings
 
 _PORT_MAX = 65535
+_EVERY_ADDRESS = frozenset(("0.0.0.0", "::"))  # noqa: S104 - refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,9 @@ def parse_listeners(settings: Settings) -> tuple[Listener, ...]:
     controllers = {name.upper() for name in settings.controller_listener_names}
     for name in advertised.keys() - addresses.keys():
         raise SettingsError(f"advertised.listeners: {name} is not one of listeners")
+    for host, _ in advertised.values():
+        if host in _EVERY_ADDRESS:
+            raise SettingsError(f"advertised.listeners: nobody can connect to {host}")
     found = []
     for name, (host, port) in addresses.items():
         if name in controllers:
@@ -69,6 +73,11 @@ def parse_listeners(settings: Settings) -> tuple[Listener, ...]:
     if not found:
         raise SettingsError("listeners: none is left to open")
     return tuple(found)
+
+
+def join_address(host: str, port: int) -> str:
+    """HOST:PORT, with an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _protocol_map(text: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ import pytest
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.server.limits import Limits
-from broker_lite.server.listener import ListenerAddress, bind
+from broker_lite.server.listener import ListenerAddress, bind, plain_address
 from tests.server.conftest import ECHO, PARKED, SILENT, Serve, echo, request_frame
 
 pytestmark = pytest.mark.anyio
@@ -190,6 +190,21 @@ def test_an_address_of_another_machine_is_one_line(host: str) -> None:
 def test_names_and_wildcards_prefer_ipv4(host: str) -> None:
     with bind(ListenerAddress(ListenerInfo("PLAINTEXT"), host, 0), backlog=5) as sock:
         assert sock.family == socket.AF_INET
+
+
+@pytest.mark.parametrize(
+    ("address", "plain"),
+    [
+        (("127.0.0.1", 1), ("127.0.0.1", 1)),
+        (("::ffff:127.0.0.1", 1, 0, 0), ("127.0.0.1", 1)),
+        (("::1", 1, 0, 0), ("::1", 1)),
+        (("::ffff:0:1", 1, 0, 0), ("::ffff:0:1", 1)),
+    ],
+)
+def test_p_75_an_ipv4_client_at_an_ipv6_socket(
+    address: tuple[object, ...], plain: tuple[str, int]
+) -> None:
+    assert plain_address(address) == plain
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.settings import Given, Listener, Settings, parse_listeners
+from broker_lite.settings import Given, Listener, Settings, join_address, parse_listeners
 
 
 def _parse(**texts: str) -> tuple[Listener, ...]:
@@ -56,6 +56,8 @@ def test_controller_of_a_kraft_file_is_not_opened() -> None:
         ({"listeners": ":9092"}, "is not NAME://HOST:PORT"),
         ({"listeners": "CONTROLLER://:1"}, "listeners: none is left to open"),
         ({"advertised_listeners": "OTHER://a:1"}, "OTHER is not one of listeners"),
+        ({"advertised_listeners": "PLAINTEXT://0.0.0.0:1"}, "nobody can connect to 0.0.0.0"),
+        ({"advertised_listeners": "PLAINTEXT://[::]:1"}, "nobody can connect to ::"),
         ({"listener_security_protocol_map": "PLAINTEXT"}, "'PLAINTEXT' is not NAME:PROTOCOL"),
     ],
 )
@@ -64,3 +66,8 @@ def test_faults(texts: dict[str, str], message: str) -> None:
         _parse(**texts)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_ipv6_address_is_written_in_brackets() -> None:
+    assert join_address("::1", 9092) == "[::1]:9092"
+    assert join_address("localhost", 9092) == "localhost:9092"
