@@ -31,6 +31,7 @@ from broker_lite.handler.produce_response import (
     refusal,
 )
 from broker_lite.log.validate_request import (
+    base_sequence,
     check_one_producer,
     check_record_set,
     first_batch_headers,
@@ -42,6 +43,7 @@ MAX_VERSION: Final = 13
 ADVERTISED_MIN_VERSION: Final = 0
 
 _TOPIC_IDS_FROM: Final = 13
+_EPOCH_BUMP_FROM: Final = 12
 _ACKS: Final = frozenset((-1, 0, 1))
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 
@@ -76,7 +78,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     else:
         acks_are_valid = produce.acks in _ACKS
         for key, partition in accepted.items():
-            code = _refused_before_log(context, produce, partition)
+            code = _refused_before_log(context, produce, partition, version)
             if code is None and not acks_are_valid:
                 code = ErrorCode.INVALID_REQUIRED_ACKS
             if code is None and partition.topic.is_internal and not _is_admin(request):
@@ -161,13 +163,15 @@ def _partitions(produce: ProduceRequest) -> Iterator[tuple[PartitionKey, memoryv
 
 
 def _refused_before_log(
-    context: HandlerContext, produce: ProduceRequest, partition: _Accepted
+    context: HandlerContext, produce: ProduceRequest, partition: _Accepted, version: int
 ) -> ErrorCode | None:
     """What the verification of a transactional batch says.
 
     A batch without a producer id, or of a transaction that is open here, needs no verification.
+    That one was begun stays known: until it expires the producer's higher sequences are refused.
 
-    Rule: V-60 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator).
+    Rule: V-60, V-61 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator,
+    UnifiedLog.maybeStartTransactionVerification).
     """
     if partition.producer is None or produce.transactional_id is None:
         return None
@@ -177,9 +181,19 @@ def _refused_before_log(
         log = context.cluster.log(partition.topic.name, partition.partition)
     except BrokerError as error:
         return error.code
-    entry = log.producer_state.get(partition.producer[0])
-    if entry is not None and entry.is_in_transaction:
+    producer_id, epoch = partition.producer
+    entry = log.producer_state.get(producer_id)
+    if entry is not None and epoch < entry.epoch:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if entry is not None and entry.is_in_transaction and epoch == entry.epoch:
         return None
+    log.producer_state.begin_verification(
+        producer_id,
+        sequence=base_sequence(partition.records),
+        epoch=epoch,
+        now_ms=context.clock.now_ms(),
+        supports_epoch_bump=version >= _EPOCH_BUMP_FROM,
+    )
     return ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 

@@ -1,9 +1,9 @@
 """Build a client's batch anew for a topic that stores another codec.
 
-The usual batch keeps its plain records byte for byte and only changes its coat: its first record has
-the base timestamp, its offset deltas are 0, 1, 2 and so on, and nothing in it could be written in
-another way. Every other batch is written record by record, as Kafka does it for all: attributes 0,
-the shortest varints, header keys that are UTF-8.
+The usual batch keeps its plain records byte for byte and only changes its coat: its first record
+has the base timestamp, its offset deltas are 0, 1, 2 and so on, and nothing in it could be written
+in another way. Every other batch is written record by record, as Kafka does it for all: attributes
+0, the shortest varints, header keys that are UTF-8.
 """
 
 import struct

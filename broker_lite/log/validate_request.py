@@ -31,10 +31,11 @@ from broker_lite.record.batch import (
 ZSTD: Final = 4
 ZSTD_SINCE_VERSION: Final = 7
 
-# length, magic and attributes; then, further on, producer id and epoch.
+# length, magic and attributes; then, further on, producer id, epoch and sequence.
 _PEEK: Final = struct.Struct(">8xi4xb4xh")
 _PRODUCER_ID: Final = struct.Struct(">43xq")
 _PRODUCER_EPOCH: Final = struct.Struct(">51xh")
+_BASE_SEQUENCE: Final = struct.Struct(">53xi")
 _OVERFLOWING_LENGTH: Final = 2**31 - LOG_OVERHEAD
 
 # Raised by the partition before its log could say where it starts.
@@ -151,9 +152,15 @@ def _producer(records: memoryview, size_bytes: int, transactional: bool) -> tupl
     producer_id: int = _PRODUCER_ID.unpack_from(records)[0]
     if producer_id < 0:
         return None
-    if size_bytes < _PRODUCER_EPOCH.size:
+    if size_bytes < _BASE_SEQUENCE.size:
         raise UnknownServerError
     return producer_id, _PRODUCER_EPOCH.unpack_from(records)[0]
+
+
+def base_sequence(records: memoryview) -> int:
+    """The first sequence of a transactional batch that check_record_set() gave a producer for."""
+    sequence: int = _BASE_SEQUENCE.unpack_from(records)[0]
+    return sequence
 
 
 def check_one_producer(producers: Iterable[tuple[int, int] | None]) -> None:

@@ -311,8 +311,8 @@ def scan_records(
 def are_canonical(buffer: memoryview, start: int, end: int, count: int) -> bool:
     """Tell whether a writer of the same records would give the same bytes.
 
-    That is: attributes 0, the shortest form of every varint, -1 for null, header keys in ASCII. Keys
-    in other characters are sound as a rule; whoever asks writes these records anew and sees.
+    That is: attributes 0, the shortest form of every varint, -1 for null, header keys in ASCII.
+    Keys in other characters are sound as a rule; whoever asks writes these records anew and sees.
 
     Args:
         buffer: records that scan_records found sound with the full reader.

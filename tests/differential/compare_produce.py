@@ -21,13 +21,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.differential.case import PARTITION_COUNTS, TOPICS, Case
+from tests.differential.conditions import CONDITIONS
 from tests.differential.outcomes import Broker, Outcome, PartitionOutcome, StoredBatch
-from tests.differential.produce_cases import TOPICS, Case, CaseGenerator
+from tests.differential.produce_cases import CaseGenerator
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import ReferenceKafka
 
 DIFFERENCES = Path(__file__).with_name("produce_differences.toml")
 TIMEOUT_S = 2.0
+SHOWN_BATCHES_MAX = 4
 RECODED = (
     "gzip",
     "snappy",
@@ -40,12 +43,21 @@ RECODED = (
 
 
 class Listed(NamedTuple):
-    """A difference that is known, with its reason. `kind` is a prefix of the case's kind."""
+    """A difference that is known.
+
+    Attributes:
+        kind: a prefix of the case's kind.
+        kafka: the codes of the answers, those that are equal left out, or closed or silent.
+        ours: the same.
+        reason: why it is so.
+        when: the name of a condition on the case, see conditions.py.
+    """
 
     kind: str
     kafka: str
     ours: str
     reason: str
+    when: str
 
 
 @dataclass(slots=True)
@@ -87,7 +99,7 @@ def compare(kafka: Broker, ours: Broker, cases: Iterator[Case]) -> Comparison:
         found.codes.update(_words(theirs).split(" "))
         if theirs == mine:
             continue
-        reason = next((row.reason for row in known if _is(row, case, theirs, mine)), None)
+        reason = next((row.reason for row in known if is_listed(row, case, theirs, mine)), None)
         if reason is None:
             found.unlisted.append(
                 f"{case.kind} v{case.version} ({case.note})\n{_both(theirs, mine)}"
@@ -95,16 +107,24 @@ def compare(kafka: Broker, ours: Broker, cases: Iterator[Case]) -> Comparison:
         else:
             found.listed[reason] += 1
     for topic in TOPICS:
-        _compare_stored(found, topic, kafka.stored(topic), ours.stored(topic))
+        for index in range(PARTITION_COUNTS.get(topic, 1)):
+            stored = kafka.stored(topic, index), ours.stored(topic, index)
+            _compare_stored(found, f"{topic}-{index}", *stored)
     found.seconds = time.monotonic() - started
     return found
 
 
-def _is(row: Listed, case: Case, theirs: Outcome, mine: Outcome) -> bool:
+def is_listed(row: Listed, case: Case, theirs: Outcome, mine: Outcome) -> bool:
+    """Whether a row is about this case and the answers that differ in it."""
+    if not isinstance(theirs, str) and not isinstance(mine, str):
+        same = {key for key in theirs.keys() & mine.keys() if theirs[key] == mine[key]}
+        theirs = {key: theirs[key] for key in theirs.keys() - same}
+        mine = {key: mine[key] for key in mine.keys() - same}
     return (
         case.kind.startswith(row.kind)
-        and row.kafka in ("*", _words(theirs))
-        and row.ours in ("*", _words(mine))
+        and row.kafka == _words(theirs)
+        and row.ours == _words(mine)
+        and CONDITIONS[row.when](case)
     )
 
 
@@ -130,20 +150,33 @@ def _short(outcome: PartitionOutcome | None) -> str:
 
 
 def _compare_stored(
-    found: Comparison, topic: str, theirs: list[StoredBatch], mine: list[StoredBatch]
+    found: Comparison, partition: str, theirs: list[StoredBatch], mine: list[StoredBatch]
 ) -> None:
-    for index, (one, other) in enumerate(itertools.zip_longest(theirs, mine)):
+    topic = partition.rpartition("-")[0]
+    if len(theirs) != len(mine):
+        found.unlisted.append(f"{partition}: {len(theirs)} batches in Kafka, {len(mine)} in ours")
+    different = 0
+    for index, (one, other) in enumerate(zip(theirs, mine, strict=False)):
         found.batches += 1
-        if one is None or other is None:
-            found.unlisted.append(f"{topic}: {len(theirs)} batches in Kafka, {len(mine)} in ours")
-            return
         same_payload = one.payload == other.payload or topic in RECODED
-        if one.header != other.header or one.records != other.records or not same_payload:
-            found.unlisted.append(
-                f"{topic}, batch {index}\n  kafka {one.header} {one.records[:80].hex()}"
-                f"\n  ours  {other.header} {other.records[:80].hex()}"
-            )
-            return
+        if one.header == other.header and one.records == other.records and same_payload:
+            continue
+        different += 1
+        if different <= SHOWN_BATCHES_MAX:
+            found.unlisted.append(f"{partition}, batch {index}\n{_excerpts(one, other)}")
+    if different > SHOWN_BATCHES_MAX:
+        found.unlisted.append(f"{partition}: {different} batches differ")
+
+
+def _excerpts(one: StoredBatch, other: StoredBatch) -> str:
+    """The headers, and the records from shortly before their first difference on."""
+    pairs = zip(one.records, other.records, strict=False)
+    common = next((i for i, (a, b) in enumerate(pairs) if a != b), 0)
+    start = max(0, common - 20)
+    lines = [f"  records differ at {common}, of {len(one.records)} and {len(other.records)} bytes"]
+    for name, batch in (("kafka", one), ("ours ", other)):
+        lines.append(f"  {name} {batch.header} {batch.records[start : start + 80].hex()}")
+    return "\n".join(lines)
 
 
 def run(seed: int, requests: int, folder: Path) -> Comparison:

@@ -1,5 +1,6 @@
 """What a broker did with a case, in a form that two brokers can be compared by."""
 
+import hashlib
 import re
 from typing import Any, NamedTuple
 
@@ -7,11 +8,13 @@ from broker_lite.record.batch import RecordBatch
 from broker_lite.record.compression import decompress
 from broker_lite.record.framing import walk
 from broker_lite.wire import messages
-from tests.differential.produce_cases import Case
+from tests.differential.case import PARTITION_COUNTS, Case
 from tests.support.raw_client import Closed, RawClient
 
 PRODUCE, FETCH, API_VERSIONS = 0, 1, 18
-FETCH_VERSION = 11
+FETCH_VERSION, METADATA_VERSION = 11, 12
+TOPIC_IDS_FROM = 13
+ANSWER_TIMEOUT_S = 30.0
 DECOMPRESSED_BYTES_MAX = 1 << 26
 _TIMES = re.compile(r"\d{13,}")
 
@@ -47,6 +50,7 @@ class Broker:
         self._address = (host, port)
         self._timeout_s = timeout_s
         self._clients: dict[str, RawClient] = {}
+        self._topic_ids: dict[str, bytes] = {}
 
     def close(self) -> None:
         """Close its connections."""
@@ -54,12 +58,12 @@ class Broker:
             client.close()
 
     def create_topics(self, topics: dict[str, dict[str, str]]) -> None:
-        """Create topics with one partition each and wait until they can be produced to."""
+        """Create topics and wait until they can be produced to."""
         kind = messages.CreateTopicsRequest
         asked = [
             kind.CreatableTopic(
                 name=name,
-                num_partitions=1,
+                num_partitions=PARTITION_COUNTS.get(name, 1),
                 replication_factor=1,
                 configs=[kind.CreatableTopicConfig(name=k, value=v) for k, v in config.items()],
             )
@@ -69,14 +73,19 @@ class Broker:
         answer = client.request(kind, kind(topics=asked, timeout_ms=30_000), 5)
         assert {topic.error_code for topic in answer.topics} == {0}, answer
         for name in topics:
-            while self._fetch(client, name, 0).error_code != 0:
-                pass
+            for index in range(PARTITION_COUNTS.get(name, 1)):
+                while self._fetch(client, name, index, 0).error_code != 0:
+                    pass
+        self._topic_ids = _topic_ids(client, list(topics))
 
     def produce(self, case: Case) -> Outcome:
         """Send a case and return what came of it."""
         client = self._client(case.client_id)
+        # Kafka does not answer null records (V-02), but takes its time when memory runs out (V-45)
+        is_null = any(records is None for _, _, records in case.partitions)
+        client.socket.settimeout(self._timeout_s if is_null else ANSWER_TIMEOUT_S)
         flexible = case.version >= 9
-        body = _produce_body(case)
+        body = _produce_body(case, self._topic_ids)
         try:
             if case.acks == 0:
                 client.send(PRODUCE, case.version, body, flexible=flexible)
@@ -89,18 +98,23 @@ class Broker:
         except TimeoutError:
             self._forget(case.client_id)
             return "silent"
+        names = {_id_of(self._topic_ids, name): name for name, _, _ in case.partitions}
+        by_id = case.version >= TOPIC_IDS_FROM
         return {
-            (topic.name, partition.index): _partition_outcome(partition)
+            (names[topic.topic_id] if by_id else topic.name, partition.index): _partition_outcome(
+                partition
+            )
             for topic in answer.responses
             for partition in topic.partition_responses
         }
 
-    def stored(self, topic: str, offset: int = 0) -> list[StoredBatch]:
-        """Every batch of partition 0 of a topic from `offset` on, as it is on disk."""
+    def stored(self, topic: str, index: int) -> list[StoredBatch]:
+        """Every batch of a partition, as it is on disk."""
+        offset = 0
         client = self._client("raw-client")
         found: list[StoredBatch] = []
         while True:
-            answer = self._fetch(client, topic, offset)
+            answer = self._fetch(client, topic, index, offset)
             assert answer.error_code == 0, answer
             data = memoryview(bytes(answer.records or b""))
             batches = [RecordBatch(data, entry.position, entry.size_bytes) for entry in walk(data)]
@@ -119,10 +133,10 @@ class Broker:
     def _forget(self, client_id: str) -> None:
         self._clients.pop(client_id).close()
 
-    def _fetch(self, client: RawClient, topic: str, offset: int) -> Any:
+    def _fetch(self, client: RawClient, topic: str, index: int, offset: int) -> Any:
         kind = messages.FetchRequest
         partition = kind.FetchPartition(
-            partition=0, fetch_offset=offset, partition_max_bytes=8_000_000
+            partition=index, fetch_offset=offset, partition_max_bytes=8_000_000
         )
         value = kind(
             max_wait_ms=0,
@@ -134,15 +148,34 @@ class Broker:
         return answer.responses[0].partitions[0]
 
 
-def _produce_body(case: Case) -> bytes:
+def _topic_ids(client: RawClient, names: list[str]) -> dict[str, bytes]:
+    kind = messages.MetadataRequest
+    topics = [kind.MetadataRequestTopic(name=name) for name in names]
+    value = kind(topics=topics, allow_auto_topic_creation=False)
+    answer = client.request(kind, value, METADATA_VERSION)
+    return {topic.name: topic.topic_id for topic in answer.topics}
+
+
+def _id_of(ids: dict[str, bytes], name: str) -> bytes:
+    """The id of a topic; one that nobody has for an unknown name, the zero id for none."""
+    if not name:
+        return bytes(16)
+    return ids.get(name) or hashlib.sha256(name.encode()).digest()[:16]
+
+
+def _produce_body(case: Case, topic_ids: dict[str, bytes]) -> bytes:
     kind = messages.ProduceRequest
     topics: list[Any] = []
+    last = None
     for name, index, records in case.partitions:
+        if name != last:
+            key: dict[str, Any] = {"name": name}
+            if case.version >= TOPIC_IDS_FROM:
+                key = {"topic_id": _id_of(topic_ids, name)}
+            topics.append(kind.TopicProduceData(**key, partition_data=[]))
+            last = name
         partition = kind.PartitionProduceData(index=index, records=records)
-        if topics and topics[-1].name == name:
-            topics[-1].partition_data.append(partition)
-        else:
-            topics.append(kind.TopicProduceData(name=name, partition_data=[partition]))
+        topics[-1].partition_data.append(partition)
     value = kind(
         transactional_id=case.transactional_id,
         acks=case.acks,

@@ -159,12 +159,30 @@ def test_v60_no_transactional_id_is_known(broker: Handlers) -> None:
     assert broker.log(1).log_end_offset == 0
 
 
+def test_v61_a_verification_that_was_begun_bars_higher_sequences(broker: Handlers) -> None:
+    """V-57 row 1: also for plain batches, and whatever the verification ended in."""
+    transactional = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 3))
+    assert outcome(broker.produce(transactional, transactional_id="x")[0]) == plain(49)
+    assert broker.produce(batch(record(), producer=(1, 0, 4)))[0].error_code == 45
+    assert broker.produce(batch(record(), producer=(1, 0, 3)))[0].error_code == 0
+
+
+def test_v61_an_older_epoch_is_not_verified(broker: Handlers) -> None:
+    broker.produce(batch(record(), producer=(1, 5, 0)))
+    older = batch(record(), attributes=TRANSACTIONAL, producer=(1, 4, 0))
+    assert outcome(broker.produce(older, transactional_id="x")[0]) == plain(47)
+    newer = batch(record(), attributes=TRANSACTIONAL, producer=(1, 6, 0))
+    assert outcome(broker.produce(newer, transactional_id="x")[0]) == plain(49)
+
+
 def test_v60_an_open_transaction_needs_no_verification(broker: Handlers) -> None:
     log = broker.log()
     log.append_batch(batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 0)), now_ms=1)
     second = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 1))
     (answer,) = broker.produce(second, transactional_id="x")
     assert outcome(answer)[:2] == (0, 1)
+    other_epoch = batch(record(), attributes=TRANSACTIONAL, producer=(1, 1, 0))
+    assert outcome(broker.produce(other_epoch, transactional_id="x")[0]) == plain(49)
 
 
 def test_v60_without_verification_the_batch_is_taken(tmp_path: Path) -> None:

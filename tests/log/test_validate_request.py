@@ -160,6 +160,9 @@ def test_record_set_gives_the_transactional_producer() -> None:
         pytest.param(
             short(40, TRANSACTIONAL), 8, errors.UnknownServerError, id="V-21-no-producer-epoch"
         ),
+        pytest.param(
+            short(44, TRANSACTIONAL), 8, errors.UnknownServerError, id="V-21-no-base-sequence"
+        ),
     ],
 )
 def test_record_set_is_refused(data: bytes | None, version: int, error: type[BrokerError]) -> None:
