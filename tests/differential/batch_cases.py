@@ -1,5 +1,6 @@
 """Requests with one batch, sound or broken in every way we could think of."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -123,7 +124,7 @@ class BatchCases(CaseMaker):
             changed = replace(batch, count=len(batch.records) + source.choice((-1, 1)))
             changed = replace(changed, last_offset_delta=(changed.count or 0) - 1)
         else:
-            damaged = {
+            damaging: dict[str, Callable[[], bytes]] = {
                 "garbage": lambda: source.randbytes(40),
                 "cut": lambda: payload[: source.randrange(len(payload))],
                 "tail": lambda: payload + source.randbytes(source.choice((1, 2, 3, 4, 20))),
@@ -131,8 +132,8 @@ class BatchCases(CaseMaker):
                 "empty": lambda: b"",
                 "edit": lambda: edited(source, payload, 1),
                 "plain": lambda: b"".join(record.encode() for record in batch.records),
-            }[kind]()
-            changed = replace(batch, payload=damaged)
+            }
+            changed = replace(batch, payload=damaging[kind]())
         return self.case(f"payload-{kind}", changed.encode(), note=f"codec {codec}")
 
     def _timestamps(self) -> Case:

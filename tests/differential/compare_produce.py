@@ -31,6 +31,7 @@ from tests.support.reference_kafka import ReferenceKafka
 DIFFERENCES = Path(__file__).with_name("produce_differences.toml")
 TIMEOUT_S = 2.0
 SHOWN_BATCHES_MAX = 4
+SHOWN_LETTERS_MAX = 400
 RECODED = (
     "gzip",
     "snappy",
@@ -146,7 +147,7 @@ def _both(theirs: Outcome, mine: Outcome) -> str:
 
 
 def _short(outcome: PartitionOutcome | None) -> str:
-    return "nothing" if outcome is None else str(tuple(outcome))
+    return "nothing" if outcome is None else str(tuple(outcome))[:SHOWN_LETTERS_MAX]
 
 
 def _compare_stored(
