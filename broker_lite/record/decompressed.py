@@ -12,6 +12,6 @@ class Decompressed(NamedTuple):
         limit_exceeded: there would have been more bytes than allowed; the rest was not looked at.
     """
 
-    data: bytes | memoryview
+    data: bytes | bytearray | memoryview
     failed: bool
     limit_exceeded: bool

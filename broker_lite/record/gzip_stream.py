@@ -36,33 +36,32 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
 
 def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
     """Read all members; see compression.decompress."""
-    output: list[bytes] = []
-    room_bytes = output_bytes_max
+    output = bytearray()
     position = _deflate_position(data, 0)
     if position is None:
         return Decompressed(b"", True, False)
     while position is not None:
-        member = _Member(data, position, room_bytes)
+        member = _Member(data, position, output, output_bytes_max)
         member.read()
-        output += member.output
-        room_bytes -= member.size_bytes
         if member.failed or member.limit_exceeded:
-            return Decompressed(b"".join(output), member.failed, member.limit_exceeded)
+            return Decompressed(output, member.failed, member.limit_exceeded)
         rest_bytes = len(data) - member.position
         position = (
             _deflate_position(data, member.position) if rest_bytes > _MEMBER_BYTES_MIN else None
         )
-    return Decompressed(b"".join(output), False, False)
+    return Decompressed(output, False, False)
 
 
 class _Member:
-    """One deflate stream with its trailer; read() sets the rest."""
+    """One deflate stream with its trailer; read() adds to the output and sets the rest."""
 
-    def __init__(self, data: memoryview, position: int, room_bytes: int) -> None:
+    def __init__(
+        self, data: memoryview, position: int, output: bytearray, output_bytes_max: int
+    ) -> None:
         self.data = data
         self.position = position
-        self.room_bytes = room_bytes
-        self.output: list[bytes] = []
+        self.output = output
+        self.output_bytes_max = output_bytes_max
         self.size_bytes = 0
         self.crc = 0
         self.failed = False
@@ -89,14 +88,14 @@ class _Member:
         self.position -= len(inflate.unused_data)
         self._check_trailer()
 
-    def _take(self, output: bytes) -> bool:
-        room_bytes = self.room_bytes - self.size_bytes
-        if len(output) > room_bytes:
-            output = output[:room_bytes]
+    def _take(self, step: bytes) -> bool:
+        room_bytes = self.output_bytes_max - len(self.output)
+        if len(step) > room_bytes:
+            step = step[:room_bytes]
             self.limit_exceeded = True
-        self.output.append(output)
-        self.size_bytes += len(output)
-        self.crc = zlib.crc32(output, self.crc)
+        self.output += step
+        self.size_bytes += len(step)
+        self.crc = zlib.crc32(step, self.crc)
         return not self.limit_exceeded
 
     def _check_trailer(self) -> None:

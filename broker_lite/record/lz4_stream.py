@@ -84,20 +84,19 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
 
 def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
     """Read one frame; see compression.decompress."""
-    output: list[bytes | memoryview] = []
-    room_bytes = output_bytes_max
+    output = bytearray()
     try:
         for block in _blocks(data, _read_header(data)):
+            room_bytes = output_bytes_max - len(output)
             if len(block) > room_bytes:
-                output.append(block[:room_bytes])
-                return Decompressed(b"".join(output), False, True)
+                output += block[:room_bytes]
+                return Decompressed(output, False, True)
             if not block:
                 break  # Kafka's reader takes a block of no output for the end
-            output.append(block)
-            room_bytes -= len(block)
+            output += block
     except _FrameError:
-        return Decompressed(b"".join(output), True, False)
-    return Decompressed(b"".join(output), False, False)
+        return Decompressed(output, True, False)
+    return Decompressed(output, False, False)
 
 
 def _read_header(data: memoryview) -> _Header:

@@ -47,7 +47,7 @@ def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
     """
     if len(data) < len(_HEADER) or data[: len(_MAGIC)] != _MAGIC:
         return Decompressed(*_raw_block(data, output_bytes_max))
-    output: list[bytes] = []
+    output = bytearray()
     position = len(_HEADER)
     after_block = False
     while len(data) - position >= _INT32.size:
@@ -67,20 +67,20 @@ def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
             return _failed(output)
         block = _raw_block(data[position : position + size_bytes], output_bytes_max)
         if block.limit_exceeded:
-            return Decompressed(b"".join(output), False, True)
+            return Decompressed(output, False, True)
         if block.failed:
             return _failed(output)
-        output.append(block.data)
+        output += block.data
         output_bytes_max -= len(block.data)
         position += size_bytes
         after_block = True
-    return Decompressed(b"".join(output), False, False)
+    return Decompressed(output, False, False)
 
 
-def _failed(output: list[bytes]) -> Decompressed:
+def _failed(output: bytearray) -> Decompressed:
     # Java's stream is read in steps, and an error loses what the same step gave before it.
-    data = b"".join(output)
-    return Decompressed(data[: len(data) - len(data) % _STEP_BYTES], True, False)
+    del output[len(output) - len(output) % _STEP_BYTES :]
+    return Decompressed(output, True, False)
 
 
 def _version(header: memoryview) -> int:

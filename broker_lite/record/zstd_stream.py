@@ -36,19 +36,16 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
 
 def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
     """Read all frames; see compression.decompress."""
-    output: list[bytes] = []
-    room_bytes = output_bytes_max
+    output = bytearray()
     position = 0
     failed = limit_exceeded = False
     while position < len(data) and not failed and not limit_exceeded:
         end = _frame_end(data, position)
-        steps, failed, limit_exceeded = _read_frame(data[position:end], room_bytes)
-        output += steps
-        room_bytes -= sum(map(len, steps))
+        failed, limit_exceeded = _read_frame(data[position:end], output, output_bytes_max)
         if end > len(data) and not limit_exceeded:
             failed = failed or _truncation_is_seen(data, position)
         position = end
-    return Decompressed(b"".join(output), failed, limit_exceeded)
+    return Decompressed(output, failed, limit_exceeded)
 
 
 def _truncation_is_seen(data: memoryview, position: int) -> bool:
@@ -62,22 +59,20 @@ def _truncation_is_seen(data: memoryview, position: int) -> bool:
     return inside == 0 or piece != (len(data) - 1) // _INPUT_BYTES
 
 
-def _read_frame(data: memoryview, room_bytes: int) -> tuple[list[bytes], bool, bool]:
-    """Read one frame, or what is there of it; failed and limit_exceeded as in Decompressed."""
-    steps: list[bytes] = []
+def _read_frame(data: memoryview, output: bytearray, output_bytes_max: int) -> tuple[bool, bool]:
+    """Add one frame to the output, or what is there of it; give failed and limit_exceeded."""
     reader = zstandard.ZstdDecompressor().stream_reader(data)
     while True:
         try:
             step = reader.read(_STEP_BYTES)
         except zstandard.ZstdError:
-            return steps, True, False
+            return True, False
         if not step:
-            return steps, False, False
+            return False, False
+        room_bytes = output_bytes_max - len(output)
+        output += step[:room_bytes]
         if len(step) > room_bytes:
-            steps.append(step[:room_bytes])
-            return steps, False, True
-        steps.append(step)
-        room_bytes -= len(step)
+            return False, True
 
 
 def _frame_end(data: memoryview, position: int) -> int:

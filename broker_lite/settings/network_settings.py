@@ -171,9 +171,9 @@ NETWORK_SETTINGS: Final = (
     Setting(
         "broker.lite.open.files.max",
         ConfigType.INT,
-        "256",
-        "Segment files that are open at one time, connections not counted.",
-        Between(8),
+        "0",
+        "Segment files that are open at one time; 0 for a quarter of what the process may open.",
+        Between(0),
         own=True,
     ),
     Setting(

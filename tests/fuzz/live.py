@@ -2,14 +2,20 @@
 
     python -m tests.fuzz.live --seed 1 --frames 100000
 
-Between them a well-behaved client produces and fetches on a connection of its own: its answers must
-not change. Afterwards the broker must live, have logged no traceback, hold no connection, and not
-have grown. A frame that gets neither an answer nor a closed connection in time is stuck.
+Each connection sends a few frames at once, in pieces, and then a request that is known to be
+answered: the answer has to come, or the connection has to be closed. Silence is right only while
+the rest of a frame, or a long poll, is waited for; then the client hangs up, and the broker has to
+let go. Other clients leave without a word, or stay with half a frame.
+
+Meanwhile a well-behaved client produces and fetches on a connection of its own: its answers must
+not change. Afterwards the broker must live, have logged no traceback, hold no connection, not have
+grown, and stop within a second though clients with half frames are connected.
 """
 
 import argparse
-import select
-import socket
+import asyncio
+import contextlib
+import random
 import struct
 import sys
 import tempfile
@@ -17,19 +23,23 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from broker_lite.record.builder import BatchBuilder
-from broker_lite.wire import messages
 from tests.bench.growth import resident_bytes
-from tests.fuzz.frames import FETCH, TOPIC, Frame, FrameGenerator
+from tests.fuzz.frames import TOPIC, Frame, FrameGenerator
+from tests.fuzz.well_behaved import WellBehaved
 from tests.support.broker_process import BrokerProcess
-from tests.support.raw_client import RawClient
 
-CONNECTIONS = 50
-STUCK_S = 5.0
-PARKED_S = 0.05
-GROWTH_BYTES_MAX = 100_000_000
-PROBE_EVERY = 500
+CONNECTIONS: Final = 50
+HALF_OPEN: Final = 40
+PARKED_S: Final = 0.1
+STUCK_S: Final = 15.0
+CALM_S: Final = 5.0
+STOP_S: Final = 1.0
+GROWTH_BYTES_MAX: Final = 100_000_000
+SETTINGS: Final = ("auto.create.topics.enable=false", "connections.max.idle.ms=12000")
+_SENTINEL_ID: Final = 0x7EEDBEEF
+_SENTINEL: Final = struct.pack(">ihhih", 10, 18, 0, _SENTINEL_ID, -1)
 
 
 @dataclass(slots=True)
@@ -41,162 +51,184 @@ class Findings:
     faults: list[str] = field(default_factory=list)
     seconds: float = 0.0
     grown_bytes: int = 0
+    calm_checks: int = 0
+    calm_seconds_max: float = 0.0
+    stop_seconds: float = 0.0
 
     def summary(self) -> str:
         """The figures of the run."""
         return (
-            f"{sum(self.frames.values())} frames {dict(self.frames)}: {dict(self.outcomes)}, "
-            f"{self.seconds:.0f} s, memory grew by {self.grown_bytes / 1e6:.1f} MB, "
-            f"{len(self.faults)} faults"
+            f"{sum(self.frames.values())} frames {dict(self.frames)} on "
+            f"{sum(self.outcomes.values())} connections {dict(self.outcomes)}: {self.seconds:.0f} "
+            f"s, memory grew by {self.grown_bytes / 1e6:.1f} MB, {self.calm_checks} checks of the "
+            f"well-behaved client, the slowest {self.calm_seconds_max:.2f} s, stopped in "
+            f"{self.stop_seconds:.2f} s, {len(self.faults)} faults"
         )
 
 
-class _Connections:
-    """A pool of connections, opened again when the broker closed one."""
+class _Run:
+    """The hostile clients; CONNECTIONS of them at a time, until all frames are sent."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, seed: int, frames: int, generator: FrameGenerator) -> None:
+        self.found = Findings()
+        self.left = frames
+        self.half_sent = asyncio.Event()
+        self._half = frames // 2
         self._port = port
-        self._open: list[socket.socket | None] = [None] * CONNECTIONS
+        self._random = random.Random(seed)
+        self._generator = generator
 
-    def exchange(self, index: int, frame: Frame) -> str:
-        """Send a frame; return `answered`, `closed`, `parked` (a long poll) or `stuck`."""
-        connection = self._open[index]
-        if connection is None:
-            connection = socket.create_connection(("127.0.0.1", self._port), 10)
-            self._open[index] = connection
-        outcome = _outcome(connection, frame)
-        if outcome != "answered":
-            connection.close()
-            self._open[index] = None
-        return outcome
+    async def client(self) -> None:
+        """Use one connection after the other."""
+        while self.left > 0:
+            count = min(self._random.choice((1, 1, 1, 2, 4)), self.left)
+            self.left -= count
+            if self.left <= self._half:
+                self.half_sent.set()
+            # only the last one may be damaged: most of those are the end of their connection
+            frames = [self._generator.valid_frame() for _ in range(count - 1)]
+            frames.append(self._generator.frame())
+            self.found.frames.update(frame.kind for frame in frames)
+            outcome = await self._connection(frames)
+            self.found.outcomes[outcome] += 1
+            if outcome == "stuck":
+                sent = " ".join(f"{frame.kind}:{frame.data.hex()[:2000]}" for frame in frames)
+                self.found.faults.append(f"stuck after {sent}")
 
-    def close(self) -> None:
-        """Close them all."""
-        for connection in self._open:
-            if connection is not None:
-                connection.close()
+    async def _connection(self, frames: list[Frame]) -> str:
+        """Give `answered`, `closed`, `let go` (after silence that was right), `left` or `stuck`."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        try:
+            async with asyncio.timeout(STUCK_S):
+                await self._send(writer, b"".join(frame.data for frame in frames))
+                if self._random.random() < 0.05:
+                    return "left"
+                await self._send(writer, _SENTINEL)
+            return await _outcome(reader, writer, any(frame.may_park for frame in frames))
+        except ConnectionError:
+            return "closed"
+        except TimeoutError:
+            return "stuck"
+        finally:
+            writer.transport.abort() if self._random.random() < 0.5 else writer.close()
+
+    async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        """Send at once, or in a few pieces that arrive one by one."""
+        cuts = sorted(self._random.randrange(len(data)) for _ in range(self._random.choice((0, 3))))
+        for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
+            writer.write(data[start:end])
+            await writer.drain()
+            await asyncio.sleep(0)
 
 
-def _outcome(connection: socket.socket, frame: Frame) -> str:
-    announced, sent = struct.unpack(">i", frame.data[:4])[0], len(frame.data) - 4
-    # an incomplete frame waits for its rest, a damaged fetch may ask for a long wait: not stuck
-    may_park = announced > sent or frame.api_key == FETCH
+async def _outcome(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, may_park: bool
+) -> str:
     try:
-        connection.sendall(frame.data)
-        ready, _, _ = select.select([connection], [], [], PARKED_S if may_park else STUCK_S)
-        if not ready:
-            return "parked" if may_park else _silent(connection)
-        return "answered" if _skip(connection) else "closed"
-    except ConnectionError:
-        return "closed"
+        async with asyncio.timeout(PARKED_S if may_park else STUCK_S):
+            return await _answers(reader)
     except TimeoutError:
-        return "stuck"
+        if not may_park:
+            return "stuck"
+    writer.write_eof()
+    async with asyncio.timeout(STUCK_S):
+        while await reader.read(1 << 16):
+            pass
+    return "let go"
 
 
-def _silent(connection: socket.socket) -> str:
-    """Tell acks=0, which has no answer, from a connection that is stuck."""
-    connection.sendall(struct.pack(">ihhih", 10, 18, 0, 77, -1))
-    ready, _, _ = select.select([connection], [], [], STUCK_S)
-    return "answered" if ready and _skip(connection) else "stuck"
+async def _answers(reader: asyncio.StreamReader) -> str:
+    """Read answers until that of the sentinel, or the end."""
+    correlation_id = 0
+    while correlation_id != _SENTINEL_ID:
+        try:
+            size, correlation_id = struct.unpack(">ii", await reader.readexactly(8))
+            await reader.readexactly(size - 4)
+        except asyncio.IncompleteReadError:
+            return "closed"
+    return "answered"
 
 
-def _skip(connection: socket.socket) -> bool:
-    connection.settimeout(STUCK_S)
-    head = connection.recv(4, socket.MSG_WAITALL)
-    if len(head) < 4:
-        return False
-    missing = struct.unpack(">i", head)[0]
-    while missing:
-        chunk = connection.recv(min(missing, 1 << 16))
-        if not chunk:
-            return False
-        missing -= len(chunk)
-    return True
+async def _stay_calm(calm: WellBehaved, found: Findings, ended: asyncio.Event) -> None:
+    while not ended.is_set():
+        began = time.monotonic()
+        fault = await asyncio.to_thread(calm.check)
+        seconds = time.monotonic() - began
+        found.calm_checks += 1
+        found.calm_seconds_max = max(found.calm_seconds_max, seconds)
+        if fault is None and seconds > CALM_S:
+            fault = f"the well-behaved client waited for {seconds:.1f} s"
+        if fault is not None:
+            found.faults.append(fault)
+            return
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), 0.1)
 
 
-class _WellBehaved:
-    """A client that produces and fetches the same bytes again and again."""
-
-    def __init__(self, port: int) -> None:
-        self._client = RawClient("127.0.0.1", port, timeout_s=10)
-        builder = BatchBuilder()
-        builder.append(1_700_000_000_000, b"well", b"behaved")
-        self._batch = bytes(builder.build())
-        kind = messages.CreateTopicsRequest
-        topics = [
-            kind.CreatableTopic(name=name, num_partitions=2, replication_factor=1)
-            for name in (TOPIC, "calm")
-        ]
-        self._client.request(kind, kind(topics=topics, timeout_ms=10_000), 5)
-        self._next_offset = 0
-
-    def check(self) -> str | None:
-        """Produce one batch and fetch it; return what was wrong."""
-        produce = messages.ProduceRequest
-        data = produce.PartitionProduceData(index=1, records=self._batch)
-        topic = produce.TopicProduceData(name="calm", partition_data=[data])
-        value = produce(acks=-1, timeout_ms=1000, topic_data=[topic])
-        answer = self._client.request(produce, value, 9).responses[0].partition_responses[0]
-        if (answer.error_code, answer.base_offset) != (0, self._next_offset):
-            return f"produce answered {answer}, expected offset {self._next_offset}"
-        fetch = messages.FetchRequest
-        asked = fetch.FetchPartition(
-            partition=1, fetch_offset=self._next_offset, partition_max_bytes=1000
-        )
-        wanted = [fetch.FetchTopic(topic="calm", partitions=[asked])]
-        read = self._client.request(fetch, fetch(max_wait_ms=0, topics=wanted), 12)
-        records = bytes(read.responses[0].partitions[0].records)
-        if records[16:] != self._batch[16:]:
-            return f"fetch of offset {self._next_offset} answered {records.hex()}"
-        self._next_offset += 1
-        return None
-
-
-def _descriptors(pid: int) -> int:
-    return sum("socket" in str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir())
+async def _send_all(hostile: _Run, calm: WellBehaved, pid: int) -> None:
+    ended = asyncio.Event()
+    found, began = hostile.found, time.monotonic()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_stay_calm(calm, found, ended))
+        async with asyncio.TaskGroup() as clients:
+            for _ in range(CONNECTIONS):
+                clients.create_task(hostile.client())
+            await hostile.half_sent.wait()
+            found.grown_bytes = -resident_bytes(pid)
+        found.grown_bytes += resident_bytes(pid)
+        ended.set()
+    found.seconds = time.monotonic() - began
 
 
 def run(seed: int, frames: int, folder: Path) -> Findings:
     """Send the frames of a seed to a broker of its own."""
-    found = Findings()
-    settings = ("auto.create.topics.enable=false",)
-    with BrokerProcess(folder / "data", settings=settings) as broker:
-        calm = _WellBehaved(broker.port)
-        with RawClient("127.0.0.1", broker.port) as client:
-            kind = messages.ApiVersionsRequest
-            offered = client.request(kind, kind(), 0).api_keys
-        versions = {api.api_key: (api.min_version, api.max_version) for api in offered}
-        generator, connections = FrameGenerator(seed, versions), _Connections(broker.port)
-        started, sockets = time.monotonic(), _descriptors(broker.pid)
-        memory = 0
-        for index in range(frames):
-            frame = generator.frame()
-            outcome = connections.exchange(index % CONNECTIONS, frame)
-            found.frames[frame.kind] += 1
-            found.outcomes[outcome] += 1
-            if outcome == "stuck":
-                found.faults.append(f"stuck after {frame.kind} {frame.api_key}: {frame.data.hex()}")
-            if index % PROBE_EVERY == 0:
-                if fault := calm.check():
-                    found.faults.append(fault)
-                memory = memory or (resident_bytes(broker.pid) if index > frames // 10 else 0)
-        connections.close()
-        found.seconds = time.monotonic() - started
-        found.grown_bytes = resident_bytes(broker.pid) - memory
-        _check_afterwards(found, broker, sockets)
-    return found
+    with BrokerProcess(folder / "data", settings=SETTINGS) as broker:
+        calm = WellBehaved(broker.port, (TOPIC,))
+        generator = FrameGenerator(seed, calm.versions(), calm.topic_id(TOPIC))
+        sockets = _sockets(broker.pid)
+        hostile = _Run(broker.port, seed, frames, generator)
+        asyncio.run(_send_all(hostile, calm, broker.pid))
+        _check_afterwards(hostile.found, broker, calm, sockets)
+        asyncio.run(_stop(hostile.found, broker, generator))
+    return hostile.found
 
 
-def _check_afterwards(found: Findings, broker: BrokerProcess, sockets: int) -> None:
+def _sockets(pid: int) -> int:
+    """How many sockets a process has open."""
+    count = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            count += "socket" in str(link.readlink())
+    return count
+
+
+def _check_afterwards(
+    found: Findings, broker: BrokerProcess, calm: WellBehaved, sockets: int
+) -> None:
     deadline = time.monotonic() + STUCK_S
-    while _descriptors(broker.pid) > sockets and time.monotonic() < deadline:
+    while _sockets(broker.pid) > sockets and time.monotonic() < deadline:
         time.sleep(0.05)
-    if (held := _descriptors(broker.pid)) > sockets:
+    if (held := _sockets(broker.pid)) > sockets:
         found.faults.append(f"{held} sockets are open, {sockets} before")
-    if "Traceback" in broker.log:
-        found.faults.append(broker.log[broker.log.index("Traceback") :][:3000])
+    if fault := calm.check_all():
+        found.faults.append(fault)
     if found.grown_bytes > GROWTH_BYTES_MAX:
         found.faults.append(f"memory grew by {found.grown_bytes} bytes")
+
+
+async def _stop(found: Findings, broker: BrokerProcess, generator: FrameGenerator) -> None:
+    """Stop the broker while clients with half frames are connected."""
+    for _ in range(HALF_OPEN):
+        _, writer = await asyncio.open_connection("127.0.0.1", broker.port)
+        writer.write(generator.half_frame())
+        await writer.drain()
+    began = time.monotonic()
+    code = await asyncio.to_thread(broker.stop)
+    found.stop_seconds = time.monotonic() - began
+    if code != 0 or found.stop_seconds > STOP_S:
+        found.faults.append(f"stopped with {code} after {found.stop_seconds:.2f} s")
+    if "Traceback" in broker.log:
+        found.faults.append(broker.log[broker.log.index("Traceback") - 200 :][:4000])
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fuzz.live import run
 
-FRAMES = 6000
+FRAMES = 10_000
 
 
 @pytest.mark.slow
