@@ -85,7 +85,11 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
                 code = ErrorCode.INVALID_TOPIC_EXCEPTION
             if code is None:
                 answers[key] = await append(
-                    context, partition.topic, partition.partition, partition.records
+                    context,
+                    partition.topic,
+                    partition.partition,
+                    partition.records,
+                    gone=_unknown(None, version),
                 )
             else:
                 answers[key] = refusal(code)

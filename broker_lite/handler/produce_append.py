@@ -28,7 +28,12 @@ _NO_CODEC: Final = 0
 
 
 async def append(
-    context: HandlerContext, topic: Topic, index: int, records: memoryview
+    context: HandlerContext,
+    topic: Topic,
+    index: int,
+    records: memoryview,
+    *,
+    gone: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 ) -> PartitionAnswer:
     """Validate and append one batch.
 
@@ -37,22 +42,28 @@ async def append(
         topic: as the request's checks found it.
         index: of the partition.
         records: one complete v2 batch, maybe with a rest; stamped and corrected in place.
+        gone: the error when the topic was deleted while the request waited for a thread.
 
     Returns:
         What the partition is answered, errors included.
 
-    Rule: V-13, V-14, V-20 to V-59, V-72.
+    Rule: V-13, V-14, V-20 to V-59, V-72, P-92.
     """
     cluster = context.cluster
     name = topic.name
     log = None
+    if topic.topic_id not in cluster.topics_by_id:
+        return refusal(gone)
     try:
         config = cluster.validation_config(topic)
         log = cluster.log(name, index)
         validated = _validate_at_once(context, config, records, index)
         if validated is None:
             validated = await _validate_in_thread(context, config, records, index)
-            # What was decided before the pause may not hold any more.
+            # What was decided before the pause may not hold any more, and a topic made anew under
+            # the name is another one.
+            if topic.topic_id not in cluster.topics_by_id:
+                return refusal(gone)
             log = cluster.log(name, index)
         info = log.append(
             validated,

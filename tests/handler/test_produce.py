@@ -271,6 +271,37 @@ async def test_v45_a_small_batch_that_becomes_large_is_validated_in_a_thread(
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(("version", "code"), [(9, 3), (13, 100)])
+async def test_p92_a_topic_made_anew_meanwhile_is_another_one(
+    broker: Handlers, version: int, code: int
+) -> None:
+    content = gzip.compress(record(value=os.urandom(2 * INLINE_BYTES_MAX)))
+    request = messages.ProduceRequest
+    topic = request.TopicProduceData(
+        name=TOPIC,
+        topic_id=broker.topic_id(),
+        partition_data=[
+            request.PartitionProduceData(index=0, records=batch(content, attributes=GZIP)),
+            request.PartitionProduceData(index=1, records=GOOD),
+        ],
+    )
+    value = request(acks=1, timeout_ms=1, topic_data=[topic])
+    codes: list[int] = []
+
+    async def produce_it() -> None:
+        (answered,) = (await broker.answer(PRODUCE, version, value)).responses
+        codes.extend(each.error_code for each in answered.partition_responses)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(produce_it)
+        await anyio.lowlevel.checkpoint()
+        broker.delete(TOPIC)
+        broker.create(TOPIC, 2)
+    assert codes == [code, code]
+    assert [broker.log(partition).log_end_offset for partition in (0, 1)] == [0, 0]
+
+
+@pytest.mark.anyio
 async def test_p07_what_was_sent_before_the_client_left_is_appended(broker: Handlers) -> None:
     content = gzip.compress(record(value=os.urandom(2 * INLINE_BYTES_MAX)))
     data = messages.ProduceRequest.PartitionProduceData(
