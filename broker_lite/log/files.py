@@ -84,8 +84,8 @@ class OpenFile:
 class FileCache:
     """The most recently used files, at most open_max of them; one cache serves all partitions.
 
-    Worker threads (fsync) may use it beside the event loop: each step is one operation on the
-    dictionary, and at worst a file is open twice for a moment.
+    Of one thread only: a file that another one opened while its topic was deleted could get into
+    the cache of the topic that is made next under its name.
     """
 
     __slots__ = ("_files", "open_max")
@@ -110,10 +110,7 @@ class FileCache:
         file = files.get(path)
         if file is None:
             return self._keep(path, self._open(path, _OPEN))
-        try:
-            files.move_to_end(path)
-        except KeyError:  # another thread evicted it in between; this reference keeps it open
-            files[path] = file
+        files.move_to_end(path)
         return file
 
     def create(self, path: str) -> OpenFile:

@@ -142,7 +142,8 @@ class _Loader:
         start_offset = max(checkpointed_start, segments[0].base_offset)
         segments[-1].open_for_append()
         self._drop_snapshots(segments, start_offset, end_offset)
-        if first is None:
+        if first is None and self.snapshots:
+            # A clean log without any is one whose producers are of no interest any more.
             self._load_producers(segments, end_offset)
         recovery_point = self.request.recovery_point
         log = Log(
@@ -272,6 +273,9 @@ class _Loader:
         for index in range(first, len(segments)):
             segment = segments[index]
             end_offset, cut_bytes = recover_segment(segment, self.config, self.epochs, self.state)
+            if cut_bytes and end_offset == segment.base_offset:
+                # What was replayed before it turned out to be unusable must not count.
+                self._load_producers(segments, end_offset)
             if index < len(segments) - 1 and not cut_bytes:
                 segment.close()
             self._write_snapshot(end_offset)
@@ -331,12 +335,9 @@ class _Loader:
     def _load_producers(self, segments: list[LogSegment], end_offset: int) -> None:
         """Bring the producer state up to an offset: the newest snapshot, then the batches after it.
 
-        Without any snapshot, a clean log is one whose producers are of no interest any more.
-
         Rule: S-45 (UnifiedLog.rebuildProducerState).
         """
-        if not self.snapshots and self.request.is_clean:
-            return
+        self.state.clear()
         from_offset = self._load_newest_snapshot(end_offset)
         for segment, following in zip(segments, [*segments[1:], None], strict=True):
             if segment.base_offset >= end_offset:
@@ -348,7 +349,10 @@ class _Loader:
                 replay(batch, self.state, None)
 
     def _load_newest_snapshot(self, end_offset: int) -> int:
-        for offset in sorted((o for o in self.snapshots if o <= end_offset), reverse=True):
+        """Give the offset up to which the state is known; what is below the log start is not."""
+        start_offset = self.request.log_start_offset or 0
+        usable = [offset for offset in self.snapshots if start_offset < offset <= end_offset]
+        for offset in sorted(usable, reverse=True):
             path = Path(segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX)
             try:
                 self.state.load_snapshot(
@@ -359,4 +363,4 @@ class _Loader:
                 self._drop_snapshot(offset)
             else:
                 return offset
-        return 0
+        return start_offset

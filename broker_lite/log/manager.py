@@ -39,7 +39,7 @@ from broker_lite.log.partitions import (
     stored_topic_id,
     write_checkpoints,
 )
-from broker_lite.log.stopping import make_durable, put_down
+from broker_lite.log.stopping import flush_each, make_durable, put_down
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -330,27 +330,30 @@ class LogManager:
         """Flush the logs whose flush.ms is over; may run in a worker thread.
 
         Raises:
-            KafkaStorageError: data may not be on disk.
+            KafkaStorageError: of some log, data may not be on disk; the others were flushed.
 
         Rule: S-32 (LogManager.flushDirtyLogs).
         """
-        for log in self.loaded_logs():
-            if now_ms - log.last_flush_ms >= log.config.flush_ms:
-                log.flush()
-                log.last_flush_ms = now_ms
+        logs = self.loaded_logs()
+        due = [log for log in logs if now_ms - log.last_flush_ms >= log.config.flush_ms]
+        flush_each((log, log.log_end_offset) for log in due)
+        for log in due:
+            log.last_flush_ms = now_ms
 
     def checkpoint(self) -> None:
         """Flush rolled segments and write the checkpoints; may run in a worker thread.
 
         Raises:
-            KafkaStorageError: the old checkpoints still hold.
+            KafkaStorageError: the old checkpoints still hold; or only some log could not be
+                flushed, and its recovery point stays.
 
         Rule: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
         """
-        for log in self.loaded_logs():
-            log.flush(log.active.base_offset)
-        with self._checkpoint_lock:
-            self._write_checkpoints()
+        try:
+            flush_each((log, log.active.base_offset) for log in self.loaded_logs())
+        finally:
+            with self._checkpoint_lock:
+                self._write_checkpoints()
 
     def _write_checkpoints(self) -> None:
         try:

@@ -276,14 +276,14 @@ class LogSegment:
             file.path = f"{directory}{DELETED_SUFFIX}/{name}"
 
     def flush(self) -> None:
-        """Make everything durable.
+        """Make everything durable; may run in a worker thread, so the cache is left alone.
 
         Raises:
             OSError: it may not be on disk.
 
         Rule: S-32 (LogSegment.flush).
         """
-        self.file().sync()
+        OpenFile(self.path).sync()
         self.offset_index.flush()
         self.time_index.flush()
         self.transaction_index.save()

@@ -1,4 +1,4 @@
-"""The end of a clean stop: logs are put down, and what they wrote is made durable."""
+"""Making many logs durable: from time to time, and at a clean stop, when they are put down."""
 
 import logging
 import os
@@ -13,6 +13,22 @@ logger = logging.getLogger("broker_lite.log")
 
 FLUSH_THREADS: Final = 8
 FLUSHED_EACH_MAX: Final = 64
+
+
+def flush_each(targets: Iterable[tuple[Log, int]]) -> None:
+    """Flush logs up to an offset each.
+
+    Raises:
+        KafkaStorageError: of some log, data may not be on disk; the others were flushed.
+    """
+    failure = None
+    for log, offset in targets:
+        try:
+            log.flush(offset)
+        except KafkaStorageError as error:
+            failure = error
+    if failure is not None:
+        raise failure
 
 
 def put_down(logs: Iterable[Log]) -> list[Log]:

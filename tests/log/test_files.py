@@ -2,7 +2,6 @@
 
 import os
 import resource
-from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,19 +56,6 @@ def test_discard(paths: list[str], tmp_path: Path) -> None:
     assert len(cache) == 4
     cache.discard_directory(str(tmp_path))
     assert len(cache) == 0
-
-
-def test_another_thread_may_evict_at_any_moment(paths: list[str]) -> None:
-    cache = FileCache(9)
-    file = cache.get(paths[0])
-
-    class Evicting(OrderedDict[str, OpenFile]):
-        def move_to_end(self, key: str, last: bool = True) -> None:
-            raise KeyError(key)
-
-    cache._files = Evicting({paths[0]: file})
-    assert cache.get(paths[0]) is file
-    assert len(cache) == 1
 
 
 def test_create_empties_a_file(paths: list[str]) -> None:

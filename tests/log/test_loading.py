@@ -150,6 +150,18 @@ def test_s45_no_snapshot_and_a_clean_stop_mean_no_producers(tmp_path: Path) -> N
     assert open_log(tmp_path, SMALL, now_ms=T0).producer_state.describe() == []
 
 
+def test_s45_without_snapshots_a_recovered_log_still_knows_its_producers(tmp_path: Path) -> None:
+    """S-15, S-45: a clean stop, but an index is missing, so the segments before it are replayed."""
+    log = open_log(tmp_path, SMALL, now_ms=T0)
+    for sequence in range(5):
+        append(log, producer=(5 + sequence, 0, 0))
+    log.close()
+    for path in [*tmp_path.glob("*.snapshot"), tmp_path / "00000000000000000004.index"]:
+        path.unlink()
+    again = open_log(tmp_path, SMALL, now_ms=T0)
+    assert [entry.producer_id for entry in again.producer_state] == [5, 6, 7, 8, 9]
+
+
 def test_s18_stray_snapshots_go(tmp_path: Path) -> None:
     log = open_log(tmp_path, SMALL)
     for _ in range(6):

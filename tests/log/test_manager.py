@@ -485,6 +485,29 @@ def test_s31_a_checkpoint_flushes_rolled_segments(tmp_path: Path) -> None:
     manager.close()
 
 
+def test_v72_one_log_that_cannot_be_flushed_does_not_stop_the_others(tmp_path: Path) -> None:
+    """S-32, S-33: the checkpoint is written, with what is known to be on disk of each."""
+    manager = opened(tmp_path)
+    config = LogConfig(segment_bytes=150, segment_ms=FOREVER_MS, flush_ms=1000)
+    for partition in range(3):
+        manager.create("t", partition, ID, config)
+        for _ in range(3):
+            append(manager.get("t", partition))
+    broken = Path(manager.get("t", 1).segments[0].path)
+    broken.rename(tmp_path / "away")
+    with pytest.raises(errors.KafkaStorageError):
+        manager.checkpoint()
+    text = (tmp_path / "recovery-point-offset-checkpoint").read_text()
+    assert text == "0\n3\nt 0 2\nt 1 0\nt 2 2\n"
+    with pytest.raises(errors.KafkaStorageError):
+        manager.flush_due(NOW_MS + 1000)
+    assert [log.recovery_point for log in manager.loaded_logs()] == [3, 0, 3]
+    (tmp_path / "away").rename(broken)
+    manager.flush_due(NOW_MS + 1000)
+    assert manager.get("t", 1).recovery_point == 3
+    manager.close()
+
+
 def test_open_files_are_bounded(tmp_path: Path) -> None:
     """3,000 partitions, all written to, read from and loaded again, with 256 descriptors."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)

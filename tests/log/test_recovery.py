@@ -131,6 +131,43 @@ def test_s44_a_cut_segment_ends_the_log(tmp_path: Path) -> None:
     assert append(again).base_offset == 3
 
 
+def test_s44_producers_of_an_emptied_segment_are_unknown(tmp_path: Path) -> None:
+    """S-45: a batch that is sent again must be stored, not called a duplicate of what is gone."""
+    log = open_log(tmp_path, CONFIG, now_ms=T0)
+    append(log, producer=(5, 0, 0))
+    log.roll(T0)
+    for sequence in (1, 2):
+        append(log, producer=(5, 0, sequence))
+    path = Path(log.active.path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 8] = bytes(8)
+    path.write_bytes(data)
+    again = open_log(tmp_path, CONFIG, clean=False, now_ms=T0)
+    assert (again.log_end_offset, again.producer_state.describe()[0].last_sequence) == (1, 0)
+    assert append(again, producer=(5, 0, 1)) == (1, 1, -1, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("start", "with_snapshot", "known"),
+    [(0, True, [5, 6]), (2, True, [5, 6]), (1, False, [6]), (2, False, [6]), (3, True, [])],
+)
+def test_s45_producers_below_the_log_start_are_unknown(
+    tmp_path: Path, start: int, with_snapshot: bool, known: list[int]
+) -> None:
+    """S-45: as in Kafka, only a snapshot above the log start counts, and batches from there on."""
+    log = open_log(tmp_path, CONFIG, now_ms=T0)
+    append(log, producer=(5, 0, 0))
+    append(log, T0, T0, producer=(6, 0, 0))
+    log.roll(T0)
+    append(log)
+    if not with_snapshot:
+        (tmp_path / "00000000000000000003.snapshot").unlink()
+    again = open_log(
+        tmp_path, CONFIG, clean=False, recovery_point=3, log_start_offset=start, now_ms=T0
+    )
+    assert [entry.producer_id for entry in again.producer_state] == known
+
+
 def test_s44_a_segment_whose_offsets_do_not_rise_is_emptied(tmp_path: Path) -> None:
     log = open_log(tmp_path, CONFIG)
     for _ in range(3):

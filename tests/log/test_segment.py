@@ -10,6 +10,7 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
+from broker_lite.log.files import FileCache
 from broker_lite.log.log import Log
 from tests.log.logs import FOREVER_MS, append, batch_bytes, content, files, open_log
 
@@ -129,6 +130,16 @@ def test_v72_a_flush_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.undo()
     log.flush()
     assert log.recovery_point == 1
+
+
+def test_s32_a_flush_leaves_the_cache_of_open_files_alone(tmp_path: Path) -> None:
+    """A worker thread flushes; the cache is the event loop's."""
+    cache = FileCache()
+    log = open_log(tmp_path, cache=cache)
+    append(log)
+    cache.discard(log.active.path)
+    log.flush()
+    assert (log.recovery_point, len(cache)) == (1, 0)
 
 
 def test_the_recent_positions_are_few(tmp_path: Path) -> None:
