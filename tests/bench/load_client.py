@@ -103,9 +103,8 @@ class LoadClient:
 
     def _skip_response(self) -> int:
         receive, prefix, sink = self.socket.recv_into, self._prefix, self._sink
-        missing = 4
-        while missing:
-            missing -= receive(prefix[4 - missing :], missing, socket.MSG_WAITALL)
+        if receive(prefix, 4, socket.MSG_WAITALL) < 4:
+            raise ConnectionError("the broker closed the connection")
         (size,) = struct.unpack(">i", prefix)
         missing = size
         while missing:
