@@ -7,7 +7,7 @@ import pytest
 from tests.differential.compare_produce import run
 from tests.support.toolchain import require
 
-REQUESTS = 6000
+REQUESTS = 5000
 
 
 @pytest.mark.kafka
