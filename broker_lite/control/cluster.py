@@ -104,7 +104,7 @@ class Cluster:
         try:
             cluster.start()
         except BaseException:
-            logs.close(sync=False)
+            logs.close()
             raise
         return cluster
 

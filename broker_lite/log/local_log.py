@@ -262,6 +262,20 @@ class LocalLog:
             raise KafkaStorageError from error
         self.recovery_point = max(self.recovery_point, target)
 
+    def sync_snapshot(self) -> None:
+        """Make the newest snapshot durable: after a clean stop nothing else tells the producers.
+
+        Raises:
+            KafkaStorageError: it may not be on disk.
+
+        Rule: S-47 (ProducerStateManager.takeSnapshot).
+        """
+        try:
+            sync_file(segment_stem(self.directory, self._snapshot_offset) + SNAPSHOT_SUFFIX)
+            sync_directory(Path(self.directory))
+        except OSError as error:
+            raise KafkaStorageError from error
+
     def mark_durable(self) -> None:
         """Move the recovery point to the end: everything was made durable by other means."""
         self.recovery_point = self.log_end_offset

@@ -59,10 +59,18 @@ def make_durable(logs: Iterable[Log]) -> None:
 
     Rule: S-47 (LogManager.shutdown).
     """
-    changed = [log for log in logs if log.recovery_point < log.log_end_offset]
+    changed = [
+        log for log in logs if log.recovery_point < log.log_end_offset or len(log.producer_state)
+    ]
     if len(changed) > FLUSHED_EACH_MAX:
         os.sync()
         return
     # Concurrent fsyncs share the file system's journal commits.
     with ThreadPoolExecutor(FLUSH_THREADS) as threads:
-        list(threads.map(Log.flush, changed))
+        list(threads.map(_make_durable, changed))
+
+
+def _make_durable(log: Log) -> None:
+    log.flush()
+    if len(log.producer_state):
+        log.sync_snapshot()

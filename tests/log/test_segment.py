@@ -71,12 +71,13 @@ def test_v72_what_could_not_be_cut_is_cut_before_the_next_append(
     def fail(*_: object) -> None:
         raise OSError("the disk is gone")
 
-    with file_size_limit(SIZE + 20):
+    torn_bytes = SIZE + 100  # more than what comes next covers
+    with file_size_limit(SIZE + torn_bytes):
         monkeypatch.setattr(os, "ftruncate", fail)
         for _ in range(2):
             with pytest.raises(errors.KafkaStorageError):
                 append(log, value=b"x" * 200)
-        assert os.stat(log.active.path).st_size == SIZE + 20
+        assert os.stat(log.active.path).st_size == SIZE + torn_bytes
     monkeypatch.undo()
     append(log)
     assert os.stat(log.active.path).st_size == 2 * SIZE

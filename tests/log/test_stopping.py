@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from broker_lite import errors
+from broker_lite.log.config import LogConfig
 from broker_lite.log.stopping import make_durable, put_down
-from tests.log.logs import append, open_log
+from tests.log.logs import FOREVER_MS, append, open_log
 
 
 def test_s47_only_logs_that_changed_are_flushed(
@@ -27,3 +28,22 @@ def test_s47_only_logs_that_changed_are_flushed(
     append(used)
     with pytest.raises(errors.KafkaStorageError):
         make_durable([used, unused])
+
+
+def test_s47_the_snapshot_of_a_clean_stop_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-45: without it, a machine that loses power after a clean stop forgets the producers."""
+    log = open_log(tmp_path, LogConfig(flush_messages=1, segment_ms=FOREVER_MS))
+    append(log, producer=(5, 0, 0))
+    assert log.recovery_point == 1
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    make_durable(put_down([log]))
+    assert synced == [str(tmp_path / "00000000000000000001.snapshot"), str(tmp_path)]
