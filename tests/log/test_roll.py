@@ -39,6 +39,14 @@ def test_s30_without_timestamps_the_clock_counts(tmp_path: Path) -> None:
     assert segment_bases(tmp_path) == [0, 2]
 
 
+def test_s30_jitter_comes_before_the_time(tmp_path: Path) -> None:
+    log = open_log(tmp_path, LogConfig(segment_ms=1000))
+    log.active.jitter_ms = 99
+    for timestamp in (0, 901, 902):
+        append(log, T0 + timestamp)
+    assert segment_bases(tmp_path) == [0, 2]
+
+
 def test_s30_compacted_topics_roll_by_their_lag_too(tmp_path: Path) -> None:
     config = LogConfig(segment_ms=FOREVER_MS, cleanup_compact=True, max_compaction_lag_ms=500)
     log = open_log(tmp_path, config)

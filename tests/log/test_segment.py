@@ -12,7 +12,18 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
 from broker_lite.log.log import Log
-from tests.log.logs import FOREVER_MS, append, batch_bytes, content, files, open_log
+from tests.log.logs import (
+    FOREVER_MS,
+    STEM,
+    T0,
+    append,
+    batch_bytes,
+    content,
+    end_transaction,
+    files,
+    open_log,
+    segment_bases,
+)
 
 SIZE = len(batch_bytes())
 
@@ -119,6 +130,42 @@ def test_v72_a_full_disk_while_rolling(tmp_path: Path) -> None:
     again = open_log(tmp_path, config, clean=False)
     again.close()
     assert files(tmp_path) == expected
+
+
+@pytest.mark.parametrize("suffix", ["index", "timeindex", "txnindex"])
+def test_v72_a_roll_that_fails_leaves_no_new_segment(tmp_path: Path, suffix: str) -> None:
+    """What is appended to the old segment after it would lie behind a .log file of its offset."""
+    log = open_log(tmp_path, LogConfig(index_interval_bytes=0, segment_ms=FOREVER_MS), now_ms=T0)
+    in_the_way = tmp_path / f"{STEM}.{suffix}"
+    in_the_way.unlink(missing_ok=True)
+    in_the_way.mkdir()
+    for sequence in range(2):
+        append(log, producer=(5, 0, sequence), transactional=True)
+    end_transaction(log, 5, commit=False, now_ms=T0)
+    with pytest.raises(errors.KafkaStorageError):
+        log.roll(T0)
+    assert segment_bases(tmp_path) == [0]
+    assert append(log).base_offset == 3
+    in_the_way.rmdir()
+    log.roll(T0)
+    expected = files(tmp_path)
+    assert len(expected[in_the_way.name]) == {"index": 24, "timeindex": 12, "txnindex": 34}[suffix]
+    assert segment_bases(tmp_path) == [0, 4]
+
+
+def test_s32_a_flush_of_rolled_segments_leaves_the_active_one_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    log.roll(T0)
+    append(log)
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
+    log.flush(1)
+    assert log.recovery_point == 1
+    assert [name for name in synced if name.endswith(".log")] == [str(tmp_path / f"{STEM}.log")]
+    assert synced[-1] == str(tmp_path)
 
 
 def test_v72_a_flush_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
