@@ -95,10 +95,9 @@ async def _create(cluster: Cluster, plans: Sequence[TopicPlan]) -> list[Any]:
         topics = cluster.create_topics(plans)
     except KafkaStorageError as error:
         return [_failed(plan.name, error) for plan in plans]
-    results = [
-        _created(cluster, plan, topic.topic_id) for plan, topic in zip(plans, topics, strict=True)
-    ]
-    for topic in topics:
+    results = []
+    for plan, topic in zip(plans, topics, strict=True):
+        results.append(_created(cluster, plan, topic.topic_id))
         await make_logs(cluster, topic, 0)
     return results
 
@@ -109,8 +108,7 @@ async def make_logs(cluster: Cluster, topic: Topic, start: int) -> None:
     A client that goes away meanwhile does no harm: a log is also made when it is first used.
     """
     for first in range(start, topic.partition_count, LOGS_AT_A_TIME):
-        if first > start:
-            await checkpoint()
+        await checkpoint()
         cluster.make_logs(topic, first, first + LOGS_AT_A_TIME)
 
 

@@ -17,12 +17,15 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
+from broker_lite.control.cluster import Cluster
 from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.control.topic_rules import NewTopic
+from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError
 from broker_lite.handler.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, if_asked
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.create_topics import make_logs
 from broker_lite.wire import ZERO_UUID, messages
 
 MIN_VERSION: Final = 0
@@ -51,7 +54,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             body.include_cluster_authorized_operations, CLUSTER_OPERATIONS
         )
     operations = if_asked(body.include_topic_authorized_operations, TOPIC_OPERATIONS)
-    response.topics = _topics(context, body, version, operations)
+    if body.allow_auto_topic_creation and context.settings.auto_create_topics_enable:
+        await _create_missing(context.cluster, body.topics or ())
+    response.topics = _topics(context.cluster, body, version, operations)
     return encode(messages.MetadataResponse, response, request)
 
 
@@ -94,38 +99,34 @@ def _cluster_part(context: HandlerContext) -> Any:
     )
 
 
-def _topics(context: HandlerContext, body: Any, version: int, operations: int) -> list[Any]:
+def _topics(cluster: Cluster, body: Any, version: int, operations: int) -> list[Any]:
     """The topics asked for, each once.
 
     Rule: P-80, P-81, P-87.
     """
-    cluster = context.cluster
     entries = body.topics
     if entries is None or (version < _NULL_IS_ALL_SINCE and not entries):
         return [_describe(topic, cluster.node_id, operations) for topic in cluster.topics.values()]
     ids = dict.fromkeys(entry.topic_id for entry in entries if entry.topic_id != ZERO_UUID)
     if ids:
-        return [_by_id(context, topic_id, operations) for topic_id in ids]
-    create = body.allow_auto_topic_creation and context.settings.auto_create_topics_enable
+        return [_by_id(cluster, topic_id, operations) for topic_id in ids]
     names = dict.fromkeys(entry.name for entry in entries)
-    return [_by_name(context, name, create, operations) for name in names]
+    return [_by_name(cluster, name, operations) for name in names]
 
 
-def _by_id(context: HandlerContext, topic_id: bytes, operations: int) -> Any:
-    topic = context.cluster.topics_by_id.get(topic_id)
+def _by_id(cluster: Cluster, topic_id: bytes, operations: int) -> Any:
+    topic = cluster.topics_by_id.get(topic_id)
     if topic is None:
         return messages.MetadataResponse.MetadataResponseTopic(
             error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=topic_id
         )
-    return _describe(topic, context.cluster.node_id, operations)
+    return _describe(topic, cluster.node_id, operations)
 
 
-def _by_name(context: HandlerContext, name: str, create: bool, operations: int) -> Any:
-    topic = context.cluster.topics.get(name)
-    if topic is None and create and name not in INTERNAL_TOPICS:
-        topic = _create(context, name)
+def _by_name(cluster: Cluster, name: str, operations: int) -> Any:
+    topic = cluster.topics.get(name)
     if topic is not None:
-        return _describe(topic, context.cluster.node_id, operations)
+        return _describe(topic, cluster.node_id, operations)
     error = (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if is_legal_topic_name(name)
@@ -139,18 +140,28 @@ def _by_name(context: HandlerContext, name: str, create: bool, operations: int) 
     )
 
 
-def _create(context: HandlerContext, name: str) -> Topic | None:
-    """Create a topic on demand; None when it cannot be, which the client sees as "unknown".
+async def _create_missing(cluster: Cluster, entries: Sequence[Any]) -> None:
+    """Create topics on demand, as one change; one that cannot be is "unknown" to the client.
 
-    Rule: P-85, P-86.
+    Rule: P-85, P-86, P-87.
     """
-    if not is_legal_topic_name(name):
-        return None
+    if any(entry.topic_id != ZERO_UUID for entry in entries):
+        return
+    plans = []
+    for name in dict.fromkeys(entry.name for entry in entries):
+        if name in cluster.topics or name in INTERNAL_TOPICS or not is_legal_topic_name(name):
+            continue
+        try:
+            plans.append(cluster.plan_topic(NewTopic(name)))
+        except BrokerError as error:
+            _log.warning("topic %s not created on demand: %s", name, error.message)
     try:
-        return context.cluster.create_topic(name)
-    except BrokerError as error:
-        _log.warning("topic %s not created on demand: %s %s", name, error.code.name, error.message)
-        return None
+        topics = cluster.create_topics(plans)
+    except KafkaStorageError as error:
+        _log.warning("topics not created on demand: %s", error.__cause__ or error)
+        return
+    for topic in topics:
+        await make_logs(cluster, topic, 0)
 
 
 def _describe(topic: Topic, node_id: int, operations: int) -> Any:

@@ -88,7 +88,7 @@ NETWORK_SETTINGS: Final = (
         "max.connections",
         ConfigType.INT,
         "2147483647",
-        "Connections at one time; above, the one idle for longest is closed.",
+        "Connections at one time; above, a new one is closed right after it is accepted.",
         Between(0),
         dynamic=True,
     ),

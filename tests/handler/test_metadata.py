@@ -57,6 +57,23 @@ def test_p85_what_cannot_be_created_is_unknown(open_broker: OpenBroker) -> None:
     assert one(broker.call("Metadata", 9, topics=[ENTRY(name="t")]).topics).error_code == 3
 
 
+def test_p85_topics_created_on_demand_are_one_change(broker: HandlerBroker) -> None:
+    before = broker.cluster._image.version
+    entries = [ENTRY(name=name) for name in ("a", "..", "b", "a", "__consumer_offsets", "c")]
+    told = broker.call("Metadata", 12, topics=entries).topics
+    codes = {"a": 0, "..": 17, "b": 0, "__consumer_offsets": 3, "c": 0}
+    assert {each.name: each.error_code for each in told} == codes
+    assert broker.cluster._image.version == before + 1
+
+
+def test_p85_a_disk_that_fails_makes_them_unknown(
+    broker: HandlerBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.cluster._metadata_log._has_failed = True  # type: ignore[union-attr]
+    assert one(broker.call("Metadata", 12, topics=[ENTRY(name="t")]).topics).error_code == 3
+    assert "topics not created on demand: " in caplog.text
+
+
 def test_p102_the_metadata_log_s_topic_is_not_created_on_demand(broker: HandlerBroker) -> None:
     entries = [ENTRY(name="__cluster_metadata")]
     assert one(broker.call("Metadata", 12, topics=entries).topics).error_code == 3
