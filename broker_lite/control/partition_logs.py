@@ -54,8 +54,11 @@ class PartitionLogs:
         for partition in partitions:
             try:
                 self._make(topic, partition, config)
-            except KafkaStorageError:
-                _log.exception("partition not made topic=%s-%d", topic.name, partition)
+            except KafkaStorageError as error:
+                reason = error.__cause__ or error
+                _log.error(
+                    "partition not made topic=%s-%d reason=%s", topic.name, partition, reason
+                )
 
     def _make(self, topic: Topic, partition: int, config: LogConfig) -> None:
         self._manager.create(

@@ -66,8 +66,8 @@ async def repeat(name: str, interval_ms: int, work: Work) -> None:
         await anyio.sleep(max(interval_ms, 1) / 1000)
         try:
             await work()
-        except KafkaStorageError:
-            logger.exception("%s failed", name)
+        except KafkaStorageError as error:
+            logger.error("%s failed reason=%s", name, error.__cause__ or error)
 
 
 async def _flush(logs: LogManager, clock: Clock) -> None:

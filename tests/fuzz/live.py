@@ -110,7 +110,7 @@ class _Run:
         except TimeoutError:
             return "stuck"
         finally:
-            writer.transport.abort() if self._random.random() < 0.5 else writer.close()
+            await _close(writer, abort=self._random.random() < 0.5)
 
     async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
         """Send at once, or in a few pieces that arrive one by one."""
@@ -119,6 +119,14 @@ class _Run:
             writer.write(data[start:end])
             await writer.drain()
             await asyncio.sleep(0)
+
+
+async def _close(writer: asyncio.StreamWriter, *, abort: bool) -> None:
+    if abort:
+        writer.transport.abort()
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
 
 
 async def _outcome(
@@ -189,6 +197,7 @@ def run(seed: int, frames: int, folder: Path) -> Findings:
         hostile = _Run(broker.port, seed, frames, generator)
         asyncio.run(_send_all(hostile, calm, broker.pid))
         _check_afterwards(hostile.found, broker, calm, sockets)
+        calm.close()
         asyncio.run(_stop(hostile.found, broker, generator))
     return hostile.found
 
@@ -218,13 +227,17 @@ def _check_afterwards(
 
 async def _stop(found: Findings, broker: BrokerProcess, generator: FrameGenerator) -> None:
     """Stop the broker while clients with half frames are connected."""
+    writers = []
     for _ in range(HALF_OPEN):
         _, writer = await asyncio.open_connection("127.0.0.1", broker.port)
+        writers.append(writer)
         writer.write(generator.half_frame())
         await writer.drain()
     began = time.monotonic()
     code = await asyncio.to_thread(broker.stop)
     found.stop_seconds = time.monotonic() - began
+    for writer in writers:
+        await _close(writer, abort=True)
     if code != 0 or found.stop_seconds > STOP_S:
         found.faults.append(f"stopped with {code} after {found.stop_seconds:.2f} s")
     if "Traceback" in broker.log:

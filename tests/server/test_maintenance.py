@@ -31,14 +31,14 @@ async def test_work_is_repeated_and_a_full_disk_is_survived(
         runs += 1
         if runs == 3:
             enough.set()
-        raise KafkaStorageError
+        raise KafkaStorageError("the disk")
 
     with anyio.fail_after(10):
         async with anyio.create_task_group() as group:
             group.start_soon(repeat, "work", 0, work)
             await enough.wait()
             group.cancel_scope.cancel()
-    assert [record.getMessage() for record in caplog.records] == ["work failed"] * 3
+    assert [record.getMessage() for record in caplog.records] == ["work failed reason=the disk"] * 3
 
 
 async def test_s_33_checkpoints_are_written(tmp_path: Path) -> None:

@@ -25,12 +25,13 @@ class BrokerProcess:
         settings: Sequence[str] = (),
         arguments: Sequence[str] = (),
         port: int = 0,
+        log_path: Path | None = None,
     ) -> None:
         self.data_dir = data_dir
         self.host = "127.0.0.1"
         self.port = port
         self.ready_ms = -1
-        self._log_path = data_dir.with_name(data_dir.name + ".out")
+        self._log_path = log_path or data_dir.with_name(data_dir.name + ".out")
         self._command = [
             *(sys.executable, "-m", "broker_lite", "serve", "--host", self.host),
             *("--port", str(port), "--data-dir", str(data_dir)),

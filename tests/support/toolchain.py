@@ -6,6 +6,7 @@ fails when CI is set: there, nothing may be left out unseen.
 
 import os
 import shutil
+from typing import NoReturn
 
 import pytest
 
@@ -16,9 +17,13 @@ MISSING = "toolchain missing: "
 def require(*programs: str) -> None:
     """Go on only if all programs are found on PATH."""
     missing = [program for program in programs if shutil.which(program) is None]
-    if not missing:
-        return
-    reason = MISSING + ", ".join(missing)
+    if missing:
+        lacking(", ".join(missing))
+
+
+def lacking(what: str) -> NoReturn:
+    """End the test, because this machine lacks something: skipped, or failed when CI is set."""
+    reason = MISSING + what
     if os.environ.get("CI"):
         pytest.fail(f"{reason} (CI is set, so nothing is skipped)", pytrace=False)
     pytest.skip(reason)
