@@ -97,7 +97,7 @@ class Cluster:
             data_dir,
             node_id=settings.node_id,
             now_ms=clock.now_ms,
-            file_cache=FileCache(settings.broker_lite_open_files_max),
+            file_cache=FileCache(settings.broker_lite_open_files_max or None),
         )
         cluster = cls(settings=settings, logs=logs, clock=clock, random_bytes=random_bytes)
         logs.open()

@@ -21,7 +21,14 @@ from broker_lite.handler.codec import decode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.delayed_fetch import must_wait, wait
 from broker_lite.handler.fetch_partition import FetchPartitions
-from broker_lite.handler.fetch_read import FetchRead, FetchTerms, PartitionRead, read_partitions
+from broker_lite.handler.fetch_read import (
+    LOGS_AT_A_TIME,
+    FetchRead,
+    FetchTerms,
+    PartitionRead,
+    load_logs,
+    read_partitions,
+)
 from broker_lite.handler.fetch_session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -160,7 +167,11 @@ async def _read(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitio
 
     Rule: F-30, F-31.
     """
-    read = read_partitions(cluster, terms, partitions.pending())
+    pending = partitions.pending()
+    if len(pending) > LOGS_AT_A_TIME:
+        await load_logs(cluster, pending)
+        pending = partitions.pending()
+    read = read_partitions(cluster, terms, pending)
     if must_wait(read, terms, len(partitions)):
         await wait(cluster, terms, partitions, read)
         read = read_partitions(cluster, terms, partitions.pending())

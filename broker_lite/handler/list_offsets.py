@@ -14,10 +14,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from anyio.lowlevel import checkpoint
+
 from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.fetch_read import check_leader_epoch, limit_offset
+from broker_lite.handler.fetch_read import LOGS_AT_A_TIME, check_leader_epoch, limit_offset
 from broker_lite.log.log import Log
 from broker_lite.wire import messages
 
@@ -68,7 +70,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     for topic in body.topics:
         partitions = []
         # Of a partition that comes more than once one answer tells so.
-        for wanted in {each.partition_index: each for each in topic.partitions}.values():
+        asked = {each.partition_index: each for each in topic.partitions}
+        for position, wanted in enumerate(asked.values()):
+            if position % LOGS_AT_A_TIME == LOGS_AT_A_TIME - 1:
+                await checkpoint()
             answer = response_type.ListOffsetsPartitionResponse(
                 partition_index=wanted.partition_index, old_style_offsets=[]
             )

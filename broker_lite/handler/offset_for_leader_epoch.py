@@ -10,10 +10,12 @@ Not done: versions 0 and 1, which only old brokers send.
 import logging
 from typing import Any, Final
 
+from anyio.lowlevel import checkpoint
+
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.fetch_read import check_leader_epoch
+from broker_lite.handler.fetch_read import LOGS_AT_A_TIME, check_leader_epoch
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -29,13 +31,16 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.OffsetForLeaderEpochRequest, request)
     response_type = messages.OffsetForLeaderEpochResponse
-    topics = [
-        response_type.OffsetForLeaderTopicResult(
-            topic=topic.topic,
-            partitions=[_answer(context, topic.topic, wanted) for wanted in topic.partitions],
+    topics = []
+    for topic in body.topics:
+        partitions = []
+        for position, wanted in enumerate(topic.partitions):
+            if position % LOGS_AT_A_TIME == LOGS_AT_A_TIME - 1:
+                await checkpoint()
+            partitions.append(_answer(context, topic.topic, wanted))
+        topics.append(
+            response_type.OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions)
         )
-        for topic in body.topics
-    ]
     return encode(response_type, response_type(topics=topics), request)
 
 

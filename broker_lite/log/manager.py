@@ -49,6 +49,7 @@ class LogManager:
 
     Attributes:
         chores: what a worker thread has to do from time to time.
+        sent_files_max: how many files one response may keep open.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class LogManager:
         self.metadata_log: Log | None = None
         self.chores = Chores(data_dir)
         self._cache = file_cache if file_cache is not None else FileCache()
+        self.sent_files_max = max(self._cache.open_max // 2, 1)
         self._now_ms = now_ms
         self._lock: DirectoryLock | None = None
         self._partitions: dict[tuple[str, int], Partition] = {}

@@ -4,6 +4,7 @@ No record byte is read here. Of the file only batch headers are looked at, and f
 end of the log not even those.
 """
 
+import errno
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,6 +21,7 @@ logger = logging.getLogger("broker_lite.log")
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
+_OUT_OF_DESCRIPTORS: Final = frozenset((errno.EMFILE, errno.ENFILE))
 
 
 class LogRead(NamedTuple):
@@ -52,6 +54,9 @@ def read_log(
         try:
             return _read_below(log, offset, limit, max_bytes, isolation_level, min_one_batch)
         except (OSError, CorruptTransactionIndex) as error:
+            if isinstance(error, OSError) and error.errno in _OUT_OF_DESCRIPTORS:
+                # Too many ranges are being sent: nothing for now, the reader comes again.
+                return LogRead(None, end, stable, start, [] if isolation_level else None)
             logger.warning("read failed directory=%s reason=%s", log.directory, error)
             raise KafkaStorageError from error
     aborted: list[AbortedTransaction] | None = [] if isolation_level == READ_COMMITTED else None

@@ -1,5 +1,7 @@
 """Fetch without waiting, from request bytes to response bytes: F-01 to F-06, F-10 to F-22."""
 
+import asyncio
+from asyncio import create_task, sleep
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,16 @@ from broker_lite.handler import fetch
 from broker_lite.log.log import Log
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
-from tests.handler.data_apis import FETCH, TOPIC, Handlers, fetched, size, wanted
+from tests.handler.data_apis import (
+    FETCH,
+    LIST_OFFSETS,
+    OFFSET_FOR_LEADER_EPOCH,
+    TOPIC,
+    Handlers,
+    fetched,
+    size,
+    wanted,
+)
 from tests.log.batches import batch, record, records
 
 TRANSACTIONAL = 0x10
@@ -292,3 +303,53 @@ def test_f15_the_length_is_that_of_the_range(broker: Handlers) -> None:
     assert records_part.size_bytes == SIZE
     assert head.endswith((SIZE + 1 & 0x7F | 0x80).to_bytes(1, "big") + bytes([SIZE + 1 >> 7]))
     assert tail == bytes(3)
+
+
+def test_f11_no_more_files_are_sent_than_may_be_open(tmp_path: Path) -> None:
+    """The partitions behind them have nothing this time; their offsets are told."""
+    handlers = Handlers(tmp_path / "data", settings={"broker.lite.open.files.max": "4"})
+    handlers.create("many", 5)
+    for partition in range(5):
+        handlers.produce(BATCH, topic="many", partitions=[partition])
+    asked = [wanted(partition) for partition in range(5)]
+    response = handlers.now(FETCH, 11, handlers.fetch_request(*asked, topic="many"))
+    answers = response.responses[0].partitions
+    assert [len(each.records or b"") for each in answers] == [SIZE, SIZE, 0, 0, 0]
+    assert [offsets(each) for each in answers] == [(1, 1, 0)] * 5
+    handlers.cluster.close()
+
+
+@pytest.mark.parametrize("api", ["fetch", "list offsets", "offset for leader epoch"])
+def test_f04_many_logs_are_loaded_a_few_at_a_time(broker: Handlers, api: str) -> None:
+    """Other connections have their turn in between, also where partitions are unknown."""
+    broker.create("many", 130)
+    indexes = range(140)
+    if api == "fetch":
+        value = broker.fetch_request(*map(wanted, indexes), topic="many")
+        code = FETCH
+    elif api == "list offsets":
+        lists = messages.ListOffsetsRequest
+        asked = [lists.ListOffsetsPartition(partition_index=i, timestamp=-1) for i in indexes]
+        value = lists(topics=[lists.ListOffsetsTopic(name="many", partitions=asked)])
+        code = LIST_OFFSETS
+    else:
+        epochs = messages.OffsetForLeaderEpochRequest
+        parts = [epochs.OffsetForLeaderPartition(partition=i, leader_epoch=0) for i in indexes]
+        value = epochs(topics=[epochs.OffsetForLeaderTopic(topic="many", partitions=parts)])
+        code = OFFSET_FOR_LEADER_EPOCH
+    others = []
+
+    async def run() -> list[int]:
+        async def other() -> None:
+            while True:
+                others.append(1)
+                await sleep(0)
+
+        task = create_task(other())
+        response = await broker.answer(code, 4, value)
+        task.cancel()
+        topics = response.topics if code != FETCH else response.responses
+        return [each.error_code for each in topics[0].partitions]
+
+    assert asyncio.run(run()) == [0] * 130 + [3] * 10
+    assert len(others) >= 2

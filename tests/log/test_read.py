@@ -1,6 +1,9 @@
 """F-05, F-10 to F-14, S-20 to S-22: which bytes a fetch gets."""
 
+import errno
+import os
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -159,6 +162,27 @@ def test_files_that_cannot_be_read(log: Log, tmp_path: Path) -> None:
     log.segments[0].mark_deleted()
     with pytest.raises(errors.KafkaStorageError):
         log.read(0, max_bytes=100)
+
+
+def test_f11_without_a_free_descriptor_there_is_nothing_for_now(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too many ranges are being sent; other errors of the disk are told."""
+    before = log.read(0, max_bytes=9999, isolation_level=1)
+    for number in (errno.EMFILE, errno.EIO):
+        log._cache.discard_directory(log.directory)
+        monkeypatch.setattr(os, "open", partial(_refuse, number))
+        if number == errno.EMFILE:
+            assert log.read(0, max_bytes=9999, isolation_level=1) == before._replace(slice=None)
+            assert log.read(0, max_bytes=9999).aborted_transactions is None
+        else:
+            with pytest.raises(errors.KafkaStorageError):
+                log.read(0, max_bytes=9999)
+        monkeypatch.undo()
+
+
+def _refuse(number: int, *_: object) -> int:
+    raise OSError(number, os.strerror(number))
 
 
 def test_a_slice_outlives_its_log(log: Log) -> None:
