@@ -8,6 +8,7 @@ CPU is the broker's user and system time, the best of three rounds; memory is it
 
 import argparse
 import resource
+import shutil
 import socket
 import sys
 import tempfile
@@ -29,6 +30,14 @@ REQUESTS = 20_000
 ROUNDS = 3
 RATIO_MAX = 1.2
 FILES_MAX = 1024
+PARTITION_BYTES_MAX = 2_000
+CONNECTION_BYTES_MAX = 30_000
+START_MS_MAX = 250
+RESTART_MS_MAX = 2_000
+MEMORY_MB_MAX = 60
+STOP_S_MAX = 1
+# Version 0, correlation id 1, client id "a".
+API_VERSIONS_REQUEST = bytes.fromhex("0000000b 0012 0000 00000001 0001 61")
 _PAGE_BYTES = resource.getpagesize()
 
 
@@ -59,89 +68,125 @@ def produce_and_fetch(broker: BrokerProcess, topic: str, offset: int) -> tuple[f
     )
 
 
-def show(what: str, before: tuple[float, float], after: tuple[float, float]) -> None:
-    """One line for each of produce and fetch."""
-    for name, one, other in zip(("produce", "fetch"), before, after, strict=True):
-        mark = "ok" if other / one <= RATIO_MAX else "MISSED"
-        print(f"{what}: {name} {one:.1f} -> {other:.1f} us, x {other / one:.2f} {mark}", flush=True)
+def check(what: str, value: float, unit: str, bound: float) -> None:
+    """Print a figure beside its bound."""
+    mark = "ok" if value <= bound else "MISSED"
+    print(f"{what}: {value:.4g} {unit}, at most {bound:g}: {mark}", flush=True)
+
+
+def compare(what: str, before: float, after: float) -> None:
+    """Print how the cost of a request has grown."""
+    check(f"{what}, {before:.1f} -> {after:.1f} us", after / before, "times", RATIO_MAX)
+
+
+def started(data_dir: Path) -> tuple[BrokerProcess, float]:
+    """Start a broker; also the milliseconds from exec to the ready line, as seen from outside."""
+    before = time.perf_counter()
+    broker = BrokerProcess(data_dir).start()
+    return broker, (time.perf_counter() - before) * 1000
+
+
+def stop_s(broker: BrokerProcess) -> float:
+    """Stop a broker; the seconds from SIGTERM to its end."""
+    before = time.perf_counter()
+    assert broker.stop() == 0
+    return time.perf_counter() - before
 
 
 def partitions(folder: Path, count: int) -> None:
-    """One partition, then 10,000 beside it; the memory of those; all of them used in turn."""
-    with BrokerProcess(folder / "partitions") as broker:
-        create_topic("127.0.0.1", broker.port, "one")
-        before = produce_and_fetch(broker, "one", 0)
-        memory, started = resident_bytes(broker.pid), time.perf_counter()
-        for index in range(10):
-            create_topic("127.0.0.1", broker.port, f"many-{index}", count // 10)
-        seconds = time.perf_counter() - started
-        each = (resident_bytes(broker.pid) - memory) / count
-        print(f"{count} partitions made in {seconds:.1f} s, {each:.0f} bytes of memory each")
-        show(f"1 -> {count} partitions", before, produce_and_fetch(broker, "one", 0))
-        batch = batch_of(1, 88)
-        frames = [produce_frame(f"many-{i % 10}", batch, partition=i // 10) for i in range(count)]
-        spread = cpu_us(broker, lambda index: frames[index % count], REQUESTS)
-        print(f"produce to all {count} in turn, open files bounded: {spread:.1f} us", flush=True)
-    with BrokerProcess(folder / "partitions") as broker:
-        again = (resident_bytes(broker.pid) - memory) / count
-        print(
-            f"restart on {count} partitions: ready in {broker.ready_ms} ms, {again:.0f} bytes each"
-        )
+    """One partition, then 10,000 beside it; their memory; all of them used in turn; stop, start."""
+    broker, _ = started(folder)
+    create_topic("127.0.0.1", broker.port, "one")
+    produce, fetch = produce_and_fetch(broker, "one", 0)
+    memory, before = resident_bytes(broker.pid), time.perf_counter()
+    for index in range(10):
+        create_topic("127.0.0.1", broker.port, f"many-{index}", count // 10)
+    print(f"{count} partitions made in {time.perf_counter() - before:.1f} s")
+    each = (resident_bytes(broker.pid) - memory) / count
+    check("memory of a partition not in use", each, "bytes", PARTITION_BYTES_MAX)
+    more = produce_and_fetch(broker, "one", 0)
+    compare(f"produce, 1 -> {count} partitions", produce, more[0])
+    compare(f"fetch, 1 -> {count} partitions", fetch, more[1])
+    batch = batch_of(1, 88)
+    frames = [produce_frame(f"many-{i % 10}", batch, partition=i // 10) for i in range(count)]
+    before = time.perf_counter()
+    client = LoadClient("127.0.0.1", broker.port)
+    client.run(lambda index: frames[index], count, 1)
+    client.close()
+    each = (time.perf_counter() - before) / count * 1e6
+    print(f"first produce to each of {count}: {each:.0f} us, with the files that it makes")
+    spread = cpu_us(broker, lambda index: frames[index % count], REQUESTS)
+    print(f"produce to all {count} in turn, {FILES_MAX} descriptors: {spread:.1f} us")
+    print(f"stop with {count} logs that changed: {stop_s(broker):.2f} s", flush=True)
+    broker, ready_ms = started(folder)
+    each = (resident_bytes(broker.pid) - memory) / count
+    print(
+        f"start on {count} partitions that hold records: {ready_ms:.0f} ms, {each:.0f} bytes each"
+    )
+    stop_s(broker)
 
 
 def connections(folder: Path, count: int) -> None:
     """One connection, then 1,000 idle ones beside it; the memory of those."""
-    with BrokerProcess(folder / "connections") as broker:
+    with BrokerProcess(folder) as broker:
         create_topic("127.0.0.1", broker.port, "one")
-        before = produce_and_fetch(broker, "one", 0)
+        produce, fetch = produce_and_fetch(broker, "one", 0)
         memory = resident_bytes(broker.pid)
-        request = bytes.fromhex("0000000b001200000000000100016100")[:15]
         idle = []
         for _ in range(count):
             connection = socket.create_connection(("127.0.0.1", broker.port), 10)
-            connection.sendall(request)
+            connection.sendall(API_VERSIONS_REQUEST)
             assert connection.recv(4096)
             idle.append(connection)
         each = (resident_bytes(broker.pid) - memory) / count
-        print(f"{count} idle connections: {each:.0f} bytes of memory each", flush=True)
-        show(f"1 -> {count} idle connections", before, produce_and_fetch(broker, "one", 0))
+        check("memory of an idle connection", each, "bytes", CONNECTION_BYTES_MAX)
+        more = produce_and_fetch(broker, "one", 0)
+        compare(f"produce, 1 -> {count} connections", produce, more[0])
+        compare(f"fetch, 1 -> {count} connections", fetch, more[1])
         for connection in idle:
             connection.close()
 
 
 def log_size(folder: Path, size_bytes: int) -> None:
-    """A log of 1 MB, then one of 10 GB; fetches from its middle."""
-    with BrokerProcess(folder / "size") as broker:
+    """A log of 1 MB, then one of 10 GB, in batches of 16 KB; fetches of one from its middle."""
+    with BrokerProcess(folder) as broker:
         create_topic("127.0.0.1", broker.port, "log")
-        batch = batch_of(1000, 1036)
+        batch = batch_of(16, 1000)
         frame = produce_frame("log", batch)
+        small, large = (size // len(batch) for size in (1_000_000, size_bytes))
         client = LoadClient("127.0.0.1", broker.port)
-        client.run(lambda _: frame, 1, 1)
-        before = produce_and_fetch(broker, "log", 500)
+        client.run(lambda _: frame, small, 1)
+        produce, fetch = produce_and_fetch(broker, "log", small * 8)
         memory = resident_bytes(broker.pid)
-        count = size_bytes // len(batch)
-        client.run(lambda _: frame, count, 3)
+        client.run(lambda _: frame, large, 3)
         client.close()
-        show(f"1 MB -> {size_bytes / 1e9:g} GB", before, produce_and_fetch(broker, "log", 500))
-        middle = count * 500
-        _, fetch = produce_and_fetch(broker, "log", middle)
-        print(f"fetch from the middle: {fetch:.1f} us")
+        what = f"1 MB -> {size_bytes / 1e9:g} GB"
+        more = produce_and_fetch(broker, "log", large * 8)
+        compare(f"produce, log of {what}", produce, more[0])
+        compare(f"fetch from the middle of a log of {what}", fetch, more[1])
         grown = (resident_bytes(broker.pid) - memory) / 1e6
         print(f"memory of the broker grew by {grown:.1f} MB", flush=True)
 
 
 def start(folder: Path) -> None:
     """The time from exec to the ready line, and the memory then; with 1,000 partitions too."""
-    times = []
+    times, memory = [], 0
     for index in range(5):
-        with BrokerProcess(folder / f"start-{index}") as broker:
-            times.append(broker.ready_ms)
-            memory = resident_bytes(broker.pid)
-    print(f"start on an empty directory: {min(times)} ms, {memory / 1e6:.1f} MB resident")
-    with BrokerProcess(folder / "start-many") as broker:
+        broker, ready_ms = started(folder / f"{index}")
+        times.append(ready_ms)
+        memory = max(memory, resident_bytes(broker.pid))
+        stop_s(broker)
+    check("start on an empty directory", min(times), "ms", START_MS_MAX)
+    check("memory after the start", memory / 1e6, "MB", MEMORY_MB_MAX)
+    with BrokerProcess(folder / "many") as broker:
         create_topic("127.0.0.1", broker.port, "many", 1000)
-    with BrokerProcess(folder / "start-many") as broker:
-        print(f"start on 1,000 partitions after a clean stop: {broker.ready_ms} ms", flush=True)
+        client = LoadClient("127.0.0.1", broker.port)
+        frames = [produce_frame("many", batch_of(1, 88), partition=i) for i in range(1000)]
+        client.run(lambda index: frames[index], 1000, 1)
+        client.close()
+    broker, ready_ms = started(folder / "many")
+    check("start on 1000 partitions after a clean stop", ready_ms, "ms", RESTART_MS_MAX)
+    check("stop after that", stop_s(broker), "s", STOP_S_MAX)
 
 
 def main() -> int:
@@ -154,12 +199,15 @@ def main() -> int:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with tempfile.TemporaryDirectory(prefix="growth-") as name:
         folder = Path(name)
-        start(folder)
-        connections(folder, options.connections)
-        log_size(folder, int(options.log_gb * 1e9))
+        for part in ("start", "connections", "size", "partitions"):
+            (folder / part).mkdir()
+        start(folder / "start")
+        connections(folder / "connections" / "data", options.connections)
+        log_size(folder / "size" / "data", int(options.log_gb * 1e9))
+        shutil.rmtree(folder / "size")
         # the broker inherits the bound: 10,000 partitions must do with 1,024 open files
         resource.setrlimit(resource.RLIMIT_NOFILE, (FILES_MAX, hard))
-        partitions(folder, options.partitions)
+        partitions(folder / "partitions" / "data", options.partitions)
     return 0
 
 
