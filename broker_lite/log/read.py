@@ -90,8 +90,11 @@ def _read_below(
         # At least one batch where asked for; otherwise nothing rather than a fragment (F-11).
         first_bytes = first_bytes or first_batch_size(file, position)
         if max_bytes < first_bytes and not min_one_batch:
-            return LogRead(None, end, stable, start, None)
-        size_bytes = min(max(max_bytes, first_bytes), size_bytes)
+            # Kafka has a list when it did not even try, and none when it gave up a fragment.
+            tried = max_bytes > 0 or isolation_level != READ_COMMITTED
+            found = None if tried else aborted_transactions(log, segment, offset, position)
+            return LogRead(None, end, stable, start, found)
+        size_bytes = max(max_bytes, first_bytes)
     if size_bytes <= 0:
         return LogRead(None, end, stable, start, [] if isolation_level else None)
     aborted = None

@@ -1,5 +1,6 @@
 """S-70, S-75, S-76, S-77."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,18 @@ def test_a_failed_write_leaves_the_old_content(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"checkpoint\.tmp"):
         replace_file(path, "new")
     assert read_file(path) == "old"
+
+
+def test_s70_content_and_name_are_made_durable_in_this_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-70: a name that reaches the disk before its content would be an empty file."""
+    path = tmp_path / "checkpoint"
+    synced: list[tuple[str, bool]] = []
+
+    def note(descriptor: int) -> None:
+        synced.append((os.readlink(f"/proc/self/fd/{descriptor}"), path.exists()))
+
+    monkeypatch.setattr(os, "fsync", note)
+    replace_file(path, "new")
+    assert synced == [(f"{path}.tmp", False), (str(tmp_path), True)]

@@ -99,3 +99,12 @@ def test_s77_the_mark_counts_once(tmp_path: Path) -> None:
     assert take_clean_mark(tmp_path)
     assert not take_clean_mark(tmp_path)
     assert os.listdir(tmp_path) == []
+
+
+def test_s77_the_mark_is_gone_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S-40: a mark that comes back after a loss of power would hide what was not written."""
+    leave_clean_mark(tmp_path, 7)
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
+    assert take_clean_mark(tmp_path)
+    assert synced == [str(tmp_path)]

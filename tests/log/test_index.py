@@ -104,3 +104,14 @@ def test_s14_the_time_index_takes_newer_timestamps_only(tmp_path: Path) -> None:
     index.close()
     assert [index.entry(i) for i in range(index.count)] == [(0, 0), (5, 1), (6, 3)]
     assert index.find_at_most(-1) is None
+
+
+def test_f14_the_entry_at_a_position_is_found(tmp_path: Path) -> None:
+    """F-14: in memory and in the file, for each position beside and at an entry's."""
+    index = new_index(tmp_path / "x.index")
+    for number in range(1, 4):
+        index.append(number, 100 * number)
+    for _ in range(2):
+        found = [index.find_at_or_behind(position) for position in (99, 100, 101, 300, 301)]
+        assert found == [(1, 100), (1, 100), (2, 200), (3, 300), None]
+        index.close()

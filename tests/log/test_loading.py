@@ -99,6 +99,7 @@ def test_s42_index_files_without_a_log_are_deleted(tmp_path: Path) -> None:
         pytest.param("2.txnindex", b"\x09" * 34, id="S-16 .txnindex of a newer version"),
         pytest.param("4.index", bytes(8), id="S-12 an index that was never cut"),
         pytest.param("4.index", b"\0\0\0\1\0\1\0\0", id="S-44 an index beyond the log"),
+        pytest.param("4.index", b"\0\0\0\1\0\0\0\x8c", id="S-44 an index of the log's end"),
         pytest.param("4.log", b"", id="S-44 cut log under an index"),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from broker_lite import errors
 from broker_lite.errors import ErrorCode
-from broker_lite.log.producer_entry import AppendOrigin
+from broker_lite.log.producer_entry import AppendOrigin, ProducerEntry
 from broker_lite.log.producer_snapshot import CorruptSnapshot
 from broker_lite.log.producer_state import ProducerStateManager
 from broker_lite.record.control import (
@@ -352,3 +352,45 @@ def test_any_course_replays_to_the_same_state(
     replayed.high_watermark_moved(partition.end)
     assert replayed.to_snapshot() == partition.state.to_snapshot()
     assert replayed.first_unstable_offset == partition.state.first_unstable_offset
+
+
+def test_v57_a_verification_holds_back_even_the_next_batch_in_order() -> None:
+    """V-57 row 1: the usual way past the checks is not taken while something is verified."""
+    partition = Partition()
+    assert partition.append(0) == (0, 0)
+    partition.state.begin_verification(1, sequence=0, epoch=0, now_ms=NOW_MS)
+    assert partition.append(1) == (45, -1)
+
+
+def test_v64_an_open_transaction_before_an_undecided_one() -> None:
+    """V-64: the smaller of the two first offsets counts."""
+    partition = Partition()
+    for producer_id in (1, 2):
+        partition.append(0, producer_id=producer_id, transactional=True)
+    state = partition.state
+    state.apply_marker(2, 0, COMMIT, offset=2, timestamp_ms=NOW_MS)
+    assert state.first_unstable_offset == 0
+    state.apply_marker(1, 0, COMMIT, offset=3, timestamp_ms=NOW_MS)
+    assert state.first_unstable_offset == 0
+    state.high_watermark_moved(3)
+    assert state.first_unstable_offset == 0
+    state.high_watermark_moved(4)
+    assert state.first_unstable_offset is None
+
+
+def test_s17_open_transactions_of_a_snapshot_are_put_in_order() -> None:
+    """S-17, V-64: a snapshot has its producers in no order."""
+    first, second = (ProducerEntry(i, transaction_first_offset=o) for i, o in ((1, 9), (2, 4)))
+    state = ProducerStateManager()
+    state.load([first, second], NOW_MS, DAY_MS)
+    assert state.last_stable_offset(20) == 4
+
+
+def test_s17_the_batch_at_offset_0_survives_a_snapshot() -> None:
+    partition = Partition()
+    partition.append(5)
+    state = ProducerStateManager()
+    state.load_snapshot(partition.state.to_snapshot(), NOW_MS, DAY_MS)
+    partition.state = state
+    assert partition.append(5) == (0, 0)
+    assert partition.end == 1

@@ -11,6 +11,7 @@ import pytest
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
+from broker_lite.log.txn_index import AbortedTransaction
 from tests.log.logs import (
     FOREVER_MS,
     T0,
@@ -135,6 +136,31 @@ def test_f14_the_list_goes_on_until_the_bound_is_stable(tmp_path: Path) -> None:
         assert got == [e for e in expected if e[2] >= offset and e in got]
         batch_end = offset + 1
         assert all(e in got for e in expected if e[2] >= offset and e[1] < batch_end)
+
+
+def test_f14_where_the_list_ends(tmp_path: Path) -> None:
+    """F-14: a first offset or a last stable offset that equals the upper bound is outside."""
+    log = open_log(tmp_path)
+    for _ in range(4):
+        append(log)
+    within, outside = AbortedTransaction(1, 0, 1, 3), AbortedTransaction(2, 4, 2, 3)
+    last, behind = AbortedTransaction(3, 3, 3, 4), AbortedTransaction(4, 0, 4, 5)
+    for entry in (within, outside, last, behind):
+        log.active.transaction_index.append(entry)
+    assert log.read(0, max_bytes=9999, isolation_level=1).aborted_transactions == [within, last]
+    assert log.read(1, max_bytes=9999, isolation_level=1).aborted_transactions == [within, last]
+    assert log.read(2, max_bytes=9999, isolation_level=1).aborted_transactions == [last]
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "isolation_level", "aborted"), [(0, 1, []), (50, 1, None), (0, 0, None)]
+)
+def test_f06_a_list_although_there_is_no_room(
+    log: Log, max_bytes: int, isolation_level: int, aborted: list[AbortedTransaction] | None
+) -> None:
+    """F-06, as a Kafka 4.3.1 answers for a second partition, by what the first one left."""
+    read = log.read(0, max_bytes=max_bytes, isolation_level=isolation_level, min_one_batch=False)
+    assert (read.slice, read.aborted_transactions) == (None, aborted)
 
 
 def test_a_gap_leads_to_the_next_segment(tmp_path: Path) -> None:

@@ -84,6 +84,18 @@ def test_s44_recovery_begins_at_the_recovery_point(tmp_path: Path) -> None:
     assert files(tmp_path) == expected | {index_path.name: b"\xff" * 8}
 
 
+def test_s33_the_recovery_point_is_never_above_the_end(tmp_path: Path) -> None:
+    """A machine that lost power may have lost what a checkpoint names."""
+    log = open_log(tmp_path, CONFIG)
+    for _ in range(2):
+        append(log)
+    again = open_log(tmp_path, CONFIG, clean=False, recovery_point=99)
+    assert again.recovery_point == 2
+    append(again)
+    again.flush()
+    assert again.recovery_point == 3
+
+
 def test_torn_tails_of_every_length(tmp_path: Path) -> None:
     """S-43 step 4, R-04: a last batch that is there in part is cut; the log goes on."""
     log = open_log(tmp_path / "p", CONFIG)
