@@ -33,7 +33,7 @@ class Limits:
     """
 
     request_bytes_max: int = 104_857_600
-    control_bytes_max: int = 4_194_304
+    control_bytes_max: int = 2_097_152
     connections_max: int = NO_LIMIT
     connections_per_ip_max: int = NO_LIMIT
     connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)

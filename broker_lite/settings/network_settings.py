@@ -179,7 +179,7 @@ NETWORK_SETTINGS: Final = (
     Setting(
         "broker.lite.control.request.max.bytes",
         ConfigType.INT,
-        "4194304",
+        "2097152",
         "Largest request of any API but Produce; a larger one closes the connection.",
         Between(1),
         own=True,

@@ -122,7 +122,7 @@ class Producer:
         self.acknowledged[number] = partition.base_offset
 
     def _request(self, number: int) -> Any:
-        producer = {}
+        producer: dict[str, Any] = {}
         if self.is_idempotent:
             producer = {
                 "producer_id": self._producer_id,
