@@ -116,7 +116,8 @@ class Log(LocalLog):
             OutOfOrderSequenceNumber: a gap, or a wrong first sequence of an epoch.
             InvalidProducerEpoch: an older epoch.
             InvalidTxnState: not verified, or plain inside an open transaction.
-            KafkaStorageError: not written; the log is as before, and may work again later.
+            KafkaStorageError: not written; the log is as before, and may work again later. With
+                flush.messages it may also be written, but not known to be on disk.
 
         Rule: V-51 to V-59 (UnifiedLog.append).
         """

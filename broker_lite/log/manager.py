@@ -34,7 +34,6 @@ from broker_lite.log.partitions import (
     claim_directory,
     find_partitions,
     has_segments,
-    make_directory,
     set_aside,
     stored_topic_id,
     write_checkpoints,
@@ -198,7 +197,7 @@ class LogManager:
             entry.is_new = True
             self.chores.free_name(topic, partition)
             self._forget_offsets(key)
-            make_directory(self._directory(topic, partition), topic_id)
+            claim_directory(self.data_dir, topic, partition, topic_id)
             self._partitions[key] = entry
         entry.is_claimed = True
         entry.topic_id = topic_id

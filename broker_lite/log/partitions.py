@@ -204,12 +204,15 @@ def claim_directory(data_dir: Path, topic: str, partition: int, topic_id: bytes)
         anew under its name, it was set aside.
 
     Raises:
-        KafkaStorageError: it cannot be made or set aside.
+        KafkaStorageError: it cannot be read, made or set aside.
 
     Rule: S-75 (PartitionMetadataFile).
     """
     directory = f"{data_dir}/{partition_directory(topic, partition)}"
-    stored = stored_topic_id(directory)
+    try:
+        stored = stored_topic_id(directory)
+    except OSError as error:
+        raise KafkaStorageError from error
     is_other = stored is not None and stored != topic_id
     if is_other:
         set_aside(data_dir, topic, partition, STRAY_DIRECTORY_SUFFIX)
@@ -235,7 +238,11 @@ def set_aside(data_dir: Path, topic: str, partition: int, suffix: str) -> str:
 
 
 def stored_topic_id(directory: str) -> bytes | None:
-    """Read the topic id of a partition's directory, None when there is none that can be read."""
+    """Read the topic id of a partition's directory, None when there is none that can be read.
+
+    Raises:
+        OSError: there is something, but not to be read.
+    """
     path = Path(directory, PARTITION_METADATA_FILE)
     try:
         text = read_file(path)

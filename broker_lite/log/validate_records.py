@@ -23,8 +23,6 @@ from broker_lite.record.scan_status import scan_error
 SHOWN_ERRORS_MAX: Final = 3
 # Of a batch with millions of bad records not all are listed: each takes some 300 bytes.
 RECORD_ERRORS_MAX: Final = 10_000
-# Below it `now - timestamp` could leave 64 bits, so such records are looked at one by one.
-PLAIN_TIMESTAMP_MIN: Final = -(2**62)
 
 
 class PlainRecords(NamedTuple):
@@ -85,10 +83,9 @@ def check_records(
     elif has_append_time and minimum == NO_TIMESTAMP:
         is_good = False
     else:
+        # A difference that leaves 64 bits is above every limit; Java's is looked at one by one.
         is_good = (
-            now_ms - minimum <= config.before_max_ms
-            and maximum - now_ms <= config.after_max_ms
-            and minimum >= PLAIN_TIMESTAMP_MIN
+            now_ms - minimum <= config.before_max_ms and maximum - now_ms <= config.after_max_ms
         )
     if (not is_good) or (null_keys and config.is_compacted):
         _check_one_by_one(batch, plain, config, now_ms, partition)
