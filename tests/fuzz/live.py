@@ -105,10 +105,10 @@ class _Run:
                     return "left"
                 await self._send(writer, _SENTINEL)
             return await _outcome(reader, writer, any(frame.may_park for frame in frames))
-        except ConnectionError:
-            return "closed"
         except TimeoutError:
             return "stuck"
+        except OSError:
+            return "closed"
         finally:
             await _close(writer, abort=self._random.random() < 0.5)
 
@@ -125,7 +125,7 @@ async def _close(writer: asyncio.StreamWriter, *, abort: bool) -> None:
     if abort:
         writer.transport.abort()
     writer.close()
-    with contextlib.suppress(ConnectionError):
+    with contextlib.suppress(OSError):
         await writer.wait_closed()
 
 

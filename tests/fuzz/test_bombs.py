@@ -19,7 +19,8 @@ AT_ONCE = 8
 THREADS = 4
 # beside what the threads decompress: the requests, up to 17 MB each, and the broker
 MEMORY_BYTES_MAX = THREADS * LIMIT_BYTES + 300_000_000
-WAIT_S_MAX = 2.0
+# 0.5 s on an idle machine, which the machine of a test run is not
+WAIT_S_MAX = 5.0
 
 
 @pytest.fixture(scope="module")
