@@ -9,6 +9,7 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.stopping import make_durable, put_down
 from tests.log.logs import FOREVER_MS, append, open_log
+from tests.log.test_manager import started
 
 
 def test_s47_only_logs_that_changed_are_flushed(
@@ -47,3 +48,19 @@ def test_s47_the_snapshot_of_a_clean_stop_is_on_disk(
     monkeypatch.setattr(os, "fsync", note)
     make_durable(put_down([log]))
     assert synced == [str(tmp_path / "00000000000000000001.snapshot"), str(tmp_path)]
+
+
+def test_s47_many_dirty_logs_are_made_durable_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-33, S-47: the recovery points are the log end offsets all the same."""
+    synced: list[str] = []
+    monkeypatch.setattr(os, "sync", lambda: synced.append("all"))
+    for count, expected in ((65, ["all"]), (64, ["all"])):
+        manager = started(tmp_path, *range(65))
+        for partition in range(count):
+            append(manager.get("t", partition))
+        manager.close()
+        assert synced == expected
+    points = (tmp_path / "recovery-point-offset-checkpoint").read_text().splitlines()
+    assert set(points[2:]) == {f"t {n} {1 if n == 64 else 2}" for n in range(65)}
