@@ -1,5 +1,6 @@
 """S-46, S-54, S-75: partitions that are new, only read, or deleted, and what they leave on disk."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -157,3 +158,35 @@ def test_a_deleted_log_does_not_write_into_the_directory_of_a_new_one(tmp_path: 
         append(old)
     assert files(tmp_path / "t-0") == before
     manager.close()
+
+
+def test_s75_a_directory_that_could_not_be_set_aside_does_not_change_hands(tmp_path: Path) -> None:
+    """What a failed deletion left must not come back as the records of a new topic."""
+    manager = started(tmp_path, 0)
+    append(manager.get("t", 0))
+    manager.close()
+    (tmp_path / "t-0").rename(tmp_path / "t-1")
+    manager = opened(tmp_path)
+    (tmp_path / "t-1").rename(tmp_path / "t-2")
+    manager.create("t", 2, OTHER_ID)
+    again = killed_and_opened(manager)
+    again.create("t", 2, OTHER_ID)
+    again.recover()
+    assert again.get("t", 2).log_end_offset == 0
+    assert len([name for name in os.listdir(tmp_path) if name.endswith("-stray")]) == 1
+    again.close()
+
+
+def test_v72_an_id_that_cannot_be_read_does_not_stop_the_start(tmp_path: Path) -> None:
+    manager = started(tmp_path, 0, 1)
+    for partition in (0, 1):
+        append(manager.get("t", partition))
+    manager.close()
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+    (tmp_path / "t-0" / "partition.metadata").unlink()
+    (tmp_path / "t-0" / "partition.metadata").mkdir()
+    again = started(tmp_path, 0, 1)
+    assert [log.partition for log in again.loaded_logs()] == [1]
+    with pytest.raises(errors.KafkaStorageError):
+        again.get("t", 0)
+    again.close()
