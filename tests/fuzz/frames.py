@@ -28,6 +28,7 @@ _TEXTS: Final = (
 _INTEGERS: Final = (-(2**31), -2, -1, 0, 1, 2, 3, 7, 1000, 2**31 - 1)
 _VARINTS: Final = (b"\x00", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\xff\x01", b"\xff\xff\x7f")
 _SIZES: Final = (-1, 0, 1, 9, 10, 2**31 - 1, -(2**31), 104_857_601, 104_857_600, 2_097_153)
+_HEADER_BYTES: Final = 15
 _NOW_MS: Final = 1_700_000_000_000
 _CRC_POSITION: Final = 17
 _CRC_START: Final = 21
@@ -104,8 +105,10 @@ class FrameGenerator:
 
     def _damaged(self, body: bytes) -> bytes:
         source, changed = self._random, bytearray(body)
-        for _ in range(source.choice((1, 1, 2, 5, 20))):
-            _damage(source, changed, source.randrange(len(changed) + 1))
+        start = 0 if source.random() < 0.1 else min(_HEADER_BYTES, len(changed))
+        for _ in range(source.choice((1, 1, 1, 2, 5, 20))):
+            at = source.randrange(min(start, len(changed)), len(changed) + 1)
+            _damage(source, changed, at)
         return bytes(changed)
 
 
