@@ -59,9 +59,9 @@ class Case:
 CASES = (
     Case(name="produce 100 B", batch=SMALL, requests=25_000, in_flight=1, bound=0.60),
     Case(name="produce 16 KB", batch=MIDDLE, requests=40_000, in_flight=5, bound=0.35),
-    Case(name="produce 1 MB", batch=LARGE, requests=1_500, in_flight=3, bound=0.45),
+    Case(name="produce 1 MB", batch=LARGE, requests=600, in_flight=3, bound=0.45),
     Case(
-        name="fetch 16 KB", batch=MIDDLE, requests=25_000, in_flight=1, bound=0.70, max_bytes=17_000
+        name="fetch 16 KB", batch=MIDDLE, requests=25_000, in_flight=5, bound=0.70, max_bytes=17_000
     ),
     Case(name="fetch 1 MB", batch=MIDDLE, requests=4_000, in_flight=3, bound=0.75, max_bytes=MIB),
     Case(name="fetch 8 MB", batch=MIDDLE, requests=600, in_flight=3, bound=0.70, max_bytes=8 * MIB),
@@ -80,12 +80,15 @@ class Target:
         self._topics = 0
         self._stored: dict[tuple[int, int], str] = {}
 
-    def rounds(self, case: Case, requests: int, count: int) -> Iterator[Round]:
-        """A warm-up, then `count` rounds, one at each step."""
+    def rounds(self, case: Case, requests: int, count: int, folder: Path) -> Iterator[Round]:
+        """A warm-up, then `count` rounds, one at each step; each produces to a topic of its own."""
         frame_at, payload_bytes = self._frames(case)
         client = LoadClient("127.0.0.1", self.port)
         client.run(frame_at, requests, case.in_flight)
         for _ in range(count):
+            if payload_bytes is not None:
+                frame_at, _ = self._frames(case)
+                touch_memory(folder, 2 * payload_bytes * requests)
             yield measure(
                 client,
                 self.pid,
@@ -137,7 +140,9 @@ def targets(folder: Path, names: set[str]) -> Iterator[list[Target]]:
         if "kafka" not in names:
             yield found
             return
-        with ReferenceKafka(folder / "kafka", heap="1500m") as kafka:
+        # deleted files give their memory back at once, to whoever writes next
+        settings = {"log.segment.delete.delay.ms": "0"}
+        with ReferenceKafka(folder / "kafka", settings=settings, heap="1500m") as kafka:
             found.append(Target("kafka", kafka.port, kafka.pid))
             yield found
 
@@ -148,10 +153,12 @@ def best(rounds: list[Round], *, per_gb: bool) -> tuple[float, float]:
     return cpu, max(r.mb_per_s if per_gb else r.requests_per_s for r in rounds)
 
 
-def run_case(case: Case, brokers: list[Target], scale: float, rounds: int) -> list[list[Round]]:
+def run_case(
+    case: Case, brokers: list[Target], scale: float, rounds: int, folder: Path
+) -> list[list[Round]]:
     """All brokers in turns, round by round."""
     requests = max(int(case.requests * scale), 10)
-    running = [broker.rounds(case, requests, rounds) for broker in brokers]
+    running = [broker.rounds(case, requests, rounds, folder) for broker in brokers]
     found: list[list[Round]] = [[] for _ in brokers]
     for _ in range(rounds):
         for results, source in zip(found, running, strict=True):
@@ -196,12 +203,11 @@ def main() -> int:
     names = {"broker-lite"} if options.alone else {"broker-lite", "kafka"}
     with tempfile.TemporaryDirectory(prefix="cost-") as name:
         folder = Path(name)
-        touch_memory(folder)
         with targets(folder, names) as brokers:
             print("               | " + " | ".join(f"{broker.name:31}" for broker in brokers))
             for case in CASES:
                 if options.cases in case.name:
-                    found = run_case(case, brokers, options.scale, options.rounds)
+                    found = run_case(case, brokers, options.scale, options.rounds, folder)
                     print(row(case, found), flush=True)
                     if case.max_bytes == MIB:
                         print(beside_bare_loop(case, found[0]), flush=True)

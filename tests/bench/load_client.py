@@ -58,17 +58,17 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
 
-def touch_memory(folder: Path) -> None:
-    """Write half of the free memory once and give it back.
+def touch_memory(folder: Path, size_bytes: int) -> None:
+    """Write that much memory once, by a file, and give it back.
 
-    A virtual machine may get memory from its host only when it writes to it first: 3 ms a megabyte
-    were seen, ten times what a broker costs. Nobody's figures shall hold that.
+    A virtual machine gets memory from its host when it first writes to it, and may have to give
+    back what lies free: 3 ms a megabyte were seen, several times what a broker costs. What was
+    touched just before is used next, so nobody's figures hold that.
     """
     chunk = bytes(1 << 20)
     path = folder / "touched"
-    pages = os.sysconf("SC_AVPHYS_PAGES") // 2
     with path.open("wb") as file:
-        for _ in range(pages * os.sysconf("SC_PAGE_SIZE") // len(chunk)):
+        for _ in range(size_bytes // len(chunk)):
             file.write(chunk)
     path.unlink()
 
