@@ -15,6 +15,9 @@ from broker_lite.wire.primitives import (
     read_uvarint,
 )
 
+# a NamedTuple's own constructor is a Python function and takes 100 ns more
+_make = tuple.__new__
+
 _FIXED = Struct(">hhih").unpack_from  # api key, version, correlation id, length of the client id
 _CORRELATION_ID = Struct(">i").pack
 _CORRELATION_ID_AND_TAGS = Struct(">ix").pack
@@ -28,6 +31,7 @@ class RequestHeader(NamedTuple):
     correlation_id: int
     client_id: str | None
     body_position: int
+    flexible: bool
 
 
 def decode_request_header(
@@ -41,7 +45,7 @@ def decode_request_header(
             it is asked with whatever the client sent.
 
     Returns:
-        The header; body_position is where the body starts in frame.
+        The header; body_position is where the body starts in frame, flexible the answer.
 
     Raises:
         DecodeError: the frame is too short, or a length in the header is wrong.
@@ -57,7 +61,8 @@ def decode_request_header(
             if position > len(frame):
                 invalid_length("client_id", length)
             client_id = str(frame[10:position], "utf-8", "replace")
-        if flexible(api_key, api_version):
+        is_flexible = flexible(api_key, api_version)
+        if is_flexible:
             if frame[position]:
                 count, position = read_uvarint(frame, position)
                 _, position = read_tags(frame, position, count)
@@ -65,7 +70,9 @@ def decode_request_header(
                 position += 1
     except UNDERFLOW:
         raise DecodeError("the request header ends too early") from None
-    return RequestHeader(api_key, api_version, correlation_id, client_id, position)
+    return _make(
+        RequestHeader, (api_key, api_version, correlation_id, client_id, position, is_flexible)
+    )
 
 
 def encode_response_header(correlation_id: int, flexible: bool) -> bytes:

@@ -20,27 +20,31 @@ def old(_api_key: int, _api_version: int) -> bool:
         pytest.param(
             "0003 0004 0000004d 0004 74657374",
             old,
-            RequestHeader(3, 4, 77, "test", 14),
+            RequestHeader(3, 4, 77, "test", 14, False),
             id="P-40",
         ),
-        pytest.param("0012 0000 ffffffff ffff", old, RequestHeader(18, 0, -1, None, 10), id="null"),
-        pytest.param("0012 0000 00000001 0000", old, RequestHeader(18, 0, 1, "", 10), id="empty"),
+        pytest.param(
+            "0012 0000 ffffffff ffff", old, RequestHeader(18, 0, -1, None, 10, False), id="null"
+        ),
+        pytest.param(
+            "0012 0000 00000001 0000", old, RequestHeader(18, 0, 1, "", 10, False), id="empty"
+        ),
         pytest.param(
             "0003 000c 0000004d 0004 74657374 00",
             flexible,
-            RequestHeader(3, 12, 77, "test", 15),
+            RequestHeader(3, 12, 77, "test", 15, True),
             id="P-41 int16 client id, tags",
         ),
         pytest.param(
             "0003 000c 0000004d ffff 02 0701ab 0900",
             flexible,
-            RequestHeader(3, 12, 77, None, 16),
+            RequestHeader(3, 12, 77, None, 16, True),
             id="P-41 unknown tags",
         ),
         pytest.param(
             "03e7 7fff 00000000 0002 ffc3",
             old,
-            RequestHeader(999, 32767, 0, "\ufffd\ufffd", 12),
+            RequestHeader(999, 32767, 0, "\ufffd\ufffd", 12, False),
             id="P-14, unknown API",
         ),
     ],
@@ -88,7 +92,8 @@ def test_request_header_like_the_schema_p32() -> None:
             request_api_key=3, request_api_version=12, correlation_id=77, client_id="test"
         )
         data = message.encode(value, version)
-        assert headers.decode_request_header(data, is_flexible) == (3, 12, 77, "test", len(data))
+        expected = (3, 12, 77, "test", len(data), version == 2)
+        assert headers.decode_request_header(data, is_flexible) == expected
 
 
 def test_edited_headers_p03() -> None:
