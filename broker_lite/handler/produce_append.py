@@ -26,15 +26,16 @@ INLINE_BYTES_MAX: Final = 64 * 1024
 INLINE_DECOMPRESSED_BYTES_MAX: Final = 1024 * 1024
 _NO_CODEC: Final = 0
 
+# a NamedTuple's own constructor is a Python function and takes 100 ns more
+_make = tuple.__new__
+
 
 async def append(
     context: HandlerContext,
     topic: Topic,
     index: int,
     records: memoryview,
-    *,
-    gone: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-) -> PartitionAnswer:
+) -> PartitionAnswer | None:
     """Validate and append one batch.
 
     Args:
@@ -42,10 +43,10 @@ async def append(
         topic: as the request's checks found it.
         index: of the partition.
         records: one complete v2 batch, maybe with a rest; stamped and corrected in place.
-        gone: the error when the topic was deleted while the request waited for a thread.
 
     Returns:
-        What the partition is answered, errors included.
+        What the partition is answered, errors included; None when the topic was deleted while the
+        request waited for a thread.
 
     Rule: V-13, V-14, V-20 to V-59, V-72, P-92.
     """
@@ -53,22 +54,25 @@ async def append(
     name = topic.name
     log = None
     if topic.topic_id not in cluster.topics_by_id:
-        return refusal(gone)
+        return None
     try:
         config = cluster.validation_config(topic)
         log = cluster.log(name, index)
-        validated = _validate_at_once(context, config, records, index)
+        now_ms = context.clock.now_ms()
+        validated = _validate_at_once(records, config, now_ms, index)
         if validated is None:
-            validated = await _validate_in_thread(context, config, records, index)
+            validated = await _validate_in_thread(records, config, now_ms, index)
             # What was decided before the pause may not hold any more, and a topic made anew under
             # the name is another one.
             if topic.topic_id not in cluster.topics_by_id:
-                return refusal(gone)
+                return None
             log = cluster.log(name, index)
         info = log.append(
             validated,
-            now_ms=context.clock.now_ms(),
-            verification_enabled=cluster.settings.transaction_partition_verification_enable,
+            now_ms=now_ms,
+            # a setting is dear to ask for, and this one is about transactions only
+            verification_enabled=validated.batch.is_transactional
+            and cluster.settings.transaction_partition_verification_enable,
         )
     except KafkaStorageError as error:
         _note_failing(name, index, log, error)
@@ -81,11 +85,12 @@ async def append(
     if log.is_failing:
         log.is_failing = False
         logger.warning("partition is writable again topic=%s partition=%d", name, index)
-    return PartitionAnswer(0, info.base_offset, info.log_append_time_ms, info.log_start_offset)
+    base_offset, _, append_time_ms, log_start_offset, _ = info
+    return _make(PartitionAnswer, (0, base_offset, append_time_ms, log_start_offset, (), None))
 
 
 def _validate_at_once(
-    context: HandlerContext, config: ValidationConfig, records: memoryview, index: int
+    records: memoryview, config: ValidationConfig, now_ms: int, index: int
 ) -> ValidatedRecords | None:
     """Validate in the event loop, unless that takes long: None for what is, or becomes, large."""
     if len(records) > INLINE_BYTES_MAX and _is_costly(records, config):
@@ -94,7 +99,7 @@ def _validate_at_once(
         return validate_records(
             records,
             config,
-            now_ms=context.clock.now_ms(),
+            now_ms=now_ms,
             partition=index,
             decompressed_bytes_max=INLINE_DECOMPRESSED_BYTES_MAX,
         )
@@ -108,14 +113,13 @@ def _is_costly(records: memoryview, config: ValidationConfig) -> bool:
 
 
 async def _validate_in_thread(
-    context: HandlerContext, config: ValidationConfig, records: memoryview, index: int
+    records: memoryview, config: ValidationConfig, now_ms: int, index: int
 ) -> ValidatedRecords:
     """Validate in a worker thread; this connection's next request waits (P-04).
 
     The thread is always waited for, so the records may stay in the receive buffer, and what a
     client sent before it closed is appended.
     """
-    now_ms = context.clock.now_ms()
     work = partial(validate_records, records, config, now_ms=now_ms, partition=index)
     scope = CancelScope(shield=True)
     with scope:

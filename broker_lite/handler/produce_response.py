@@ -78,13 +78,13 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
 
 def _partition(index: int, answer: PartitionAnswer, version: int) -> bytes:
     code, base_offset, append_time_ms, start_offset, record_errors, message = answer
+    if version >= _FLEXIBLE_FROM and not record_errors and message is None:
+        return _PARTITION_V9(index, code, base_offset, append_time_ms, start_offset, 1, 0)
     if version < _LOG_START_FROM:
         return _PARTITION_V3(index, code, base_offset, append_time_ms)
     if version < _RECORD_ERRORS_FROM:
         return _PARTITION_V5(index, code, base_offset, append_time_ms, start_offset)
     if not record_errors and message is None:
-        if version >= _FLEXIBLE_FROM:
-            return _PARTITION_V9(index, code, base_offset, append_time_ms, start_offset, 1, 0)
         return _PARTITION_V8(index, code, base_offset, append_time_ms, start_offset, 0, -1)
     return _with_errors(index, answer, flexible=version >= _FLEXIBLE_FROM)
 
