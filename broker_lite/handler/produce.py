@@ -81,17 +81,16 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     else:
         acks_are_valid = produce.acks in _ACKS
         for key, partition in accepted.items():
+            topic, index, records, producer = partition
             code = None
-            if partition.producer is not None:
-                code = _refused_before_log(context, produce, partition, version)
+            if producer is not None and produce.transactional_id is not None:
+                code = _refused_before_log(context, partition, producer, version)
             if code is None and not acks_are_valid:
                 code = ErrorCode.INVALID_REQUIRED_ACKS
-            if code is None and partition.topic.is_internal and not _is_admin(request):
+            if code is None and topic.is_internal and not _is_admin(request):
                 code = ErrorCode.INVALID_TOPIC_EXCEPTION
             if code is None:
-                answer = await append(
-                    context, partition.topic, partition.partition, partition.records
-                )
+                answer = await append(context, topic, index, records)
                 answers[key] = answer or refusal(_unknown(None, version))
             else:
                 answers[key] = refusal(code)
@@ -169,7 +168,7 @@ def _partitions(produce: ProduceRequest) -> Iterator[tuple[PartitionKey, memoryv
 
 
 def _refused_before_log(
-    context: HandlerContext, produce: ProduceRequest, partition: _Accepted, version: int
+    context: HandlerContext, partition: _Accepted, producer: tuple[int, int], version: int
 ) -> ErrorCode | None:
     """What the verification of a transactional batch says.
 
@@ -179,15 +178,13 @@ def _refused_before_log(
     Rule: V-60, V-61 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator,
     UnifiedLog.maybeStartTransactionVerification).
     """
-    if partition.producer is None or produce.transactional_id is None:
-        return None
     if not context.cluster.settings.transaction_partition_verification_enable:
         return None
     try:
         log = context.cluster.log(partition.topic.name, partition.partition)
     except BrokerError as error:
         return error.code
-    producer_id, epoch = partition.producer
+    producer_id, epoch = producer
     entry = log.producer_state.get(producer_id)
     if entry is not None and epoch < entry.epoch:
         return ErrorCode.INVALID_PRODUCER_EPOCH

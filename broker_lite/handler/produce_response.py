@@ -58,6 +58,7 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
     Rule: V-01.
     """
     flexible = version >= _FLEXIBLE_FROM
+    end = _END_OF_TOPIC if flexible else b""
     topics: dict[str | bytes, list[bytes]] = {}
     for (topic, index), answer in answers.items():
         encoded = _partition(index, answer, version)
@@ -67,11 +68,8 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
             topics[topic] = [encoded]
     parts = [_count(len(topics), flexible)]
     for topic, partitions in topics.items():
-        parts.append(topic if isinstance(topic, bytes) else _string(topic, flexible))
-        parts.append(_count(len(partitions), flexible))
-        parts += partitions
-        if flexible:
-            parts.append(_END_OF_TOPIC)
+        name = topic if isinstance(topic, bytes) else _string(topic, flexible)
+        parts += (name, _count(len(partitions), flexible), *partitions, end)
     parts.append(_NO_THROTTLE_FLEXIBLE if flexible else _NO_THROTTLE)
     return b"".join(parts)
 

@@ -3,10 +3,10 @@
 Rule: R-11 (DefaultRecordBatch.computeChecksum).
 """
 
+from collections.abc import Callable
+from typing import Final
+
 from crc32c import crc32c as _crc32c
 
-
-def crc32c(buffer: bytes | bytearray | memoryview) -> int:
-    """Checksum of the whole buffer, 0 to 2**32 - 1."""
-    checksum: int = _crc32c(buffer)
-    return checksum
+crc32c: Final[Callable[[bytes | bytearray | memoryview], int]] = _crc32c
+"""Checksum of the whole buffer, 0 to 2**32 - 1; the compiled function itself."""
