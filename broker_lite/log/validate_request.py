@@ -36,6 +36,8 @@ _PEEK: Final = struct.Struct(">8xi4xb4xh")
 _PRODUCER_ID: Final = struct.Struct(">43xq")
 _PRODUCER_EPOCH: Final = struct.Struct(">51xh")
 _BASE_SEQUENCE: Final = struct.Struct(">53xi")
+_PEEK_BYTES: Final = _PEEK.size
+_PRODUCER_ID_BYTES: Final = _PRODUCER_ID.size
 _OVERFLOWING_LENGTH: Final = 2**31 - LOG_OVERHEAD
 
 # Raised by the partition before its log could say where it starts.
@@ -66,7 +68,7 @@ def first_batch_headers(record_sets: Iterable[memoryview | None]) -> bool:
     for records in record_sets:
         if records is None:
             continue
-        if len(records) >= _PEEK.size:
+        if len(records) >= _PEEK_BYTES:
             length, magic, attributes = _PEEK.unpack_from(records)
             if (
                 length >= RECORD_OVERHEAD_V0
@@ -113,7 +115,7 @@ def check_record_set(records: memoryview | None, version: int) -> tuple[int, int
 
     Rule: V-02, V-09, V-10, V-21 (ProduceRequest.validateRecords, ReplicaManager).
     """
-    if records is None or len(records) < _PEEK.size:
+    if records is None or len(records) < _PEEK_BYTES:
         raise InvalidRecord
     length, magic, attributes = _PEEK.unpack_from(records)
     size_bytes = length + LOG_OVERHEAD
@@ -123,7 +125,10 @@ def check_record_set(records: memoryview | None, version: int) -> tuple[int, int
         _check_codec(attributes & CODEC_MASK)
     if size_bytes != len(records):
         _check_rest(records[size_bytes:])
-    return _producer(records, size_bytes, bool(attributes & TRANSACTIONAL_FLAG))
+    if size_bytes < _PRODUCER_ID_BYTES:
+        # V-21: cut off before the producer id, an index error in Kafka.
+        raise UnknownServerError
+    return _producer(records, size_bytes) if attributes & TRANSACTIONAL_FLAG else None
 
 
 def _check_codec(codec: int) -> None:
@@ -143,12 +148,8 @@ def _check_rest(rest: memoryview) -> None:
         raise InvalidRecord
 
 
-def _producer(records: memoryview, size_bytes: int, transactional: bool) -> tuple[int, int] | None:
-    """Rule: V-10, V-21: a header cut off before the producer id is an index error in Kafka."""
-    if size_bytes < _PRODUCER_ID.size:
-        raise UnknownServerError
-    if not transactional:
-        return None
+def _producer(records: memoryview, size_bytes: int) -> tuple[int, int] | None:
+    """Rule: V-10, V-21: a header cut off before the sequence is an index error in Kafka."""
     producer_id: int = _PRODUCER_ID.unpack_from(records)[0]
     if producer_id < 0:
         return None

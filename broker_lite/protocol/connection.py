@@ -121,7 +121,8 @@ class Connection:
             self._start = self._end = 0
             if len(self._buffer) > RETAINED_BUFFER_BYTES:
                 self._use(bytearray(READ_AHEAD_BYTES))
-        if self._end == len(self._buffer) or self._start + self._frame_bytes > len(self._buffer):
+        capacity = len(self._buffer)
+        if self._end == capacity or self._start + self._frame_bytes > capacity:
             self._make_room()
         end = self._end
         missing_bytes = self._start + self._frame_bytes - end

@@ -48,10 +48,9 @@ def frame(
 
     Rule: P-01, P-05, P-42.
     """
-    header_bytes = _HEADER_V1_BYTES if flexible_header else _HEADER_V0_BYTES
-    size_bytes = header_bytes + sum(
-        [len(part) if isinstance(part, bytes) else part.size_bytes for part in body_parts]
-    )
+    size_bytes = _HEADER_V1_BYTES if flexible_header else _HEADER_V0_BYTES
+    for part in body_parts:
+        size_bytes += len(part) if isinstance(part, bytes) else part.size_bytes
     head = (_HEAD_V1 if flexible_header else _HEAD_V0).pack(size_bytes, correlation_id)
     if body_parts:
         first = body_parts[0]
