@@ -26,7 +26,7 @@ def extensions() -> list[Extension]:
         if MODE == "require":
             raise
         return []
-    found: list[Extension] = cythonize(  # type: ignore[no-untyped-call]
+    found: list[Extension] = cythonize(
         [Extension("broker_lite.record.scan", ["broker_lite/record/scan.py"])],
         compiler_directives=DIRECTIVES,
     )

@@ -1,12 +1,14 @@
 """A broker from its start to its end, in one process with one event loop."""
 
+import asyncio
 import contextlib
 import gc
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import anyio
@@ -63,8 +65,7 @@ async def _serve(
     current_default_thread_limiter().total_tokens = _THREADS_MAX
     clock = Clock()
     cluster = Cluster.open(settings, data_dir, clock)
-    # Until all is put down: a second signal changes nothing.
-    with anyio.open_signal_receiver(*_STOP_SIGNALS) as signals:
+    with _stop_signals() as stop:
         try:
             node = _node(cluster, clock)
             bound = node.bind(addresses, backlog=settings.socket_listen_backlog_size)
@@ -77,7 +78,7 @@ async def _serve(
                 group.start_soon(node.run)
                 group.start_soon(maintain, cluster.logs, settings, clock)
                 ready(join_address(addresses[0].host or bound[0][0], bound[0][1]))
-                await _first(signals)
+                await stop.wait()
                 node.stop()
                 await node.ended.wait()
                 group.cancel_scope.cancel()
@@ -136,7 +137,29 @@ def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
     return Endpoint(address.info.name, host, address.info.advertised_port or bound[1])
 
 
-async def _first(signals: AsyncIterator[signal.Signals]) -> None:
-    with contextlib.suppress(StopAsyncIteration):
-        number = await anext(signals)
-        logger.info("stopping on %s", number.name)
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[anyio.Event]:
+    """Give an event that the first SIGTERM or SIGINT sets; from the end on both are ignored.
+
+    A stop that has begun is not begun again. The loop's own signal handlers would not do: taking
+    one away leaves the default action in place, with which a second signal ends the process before
+    all is put down.
+    """
+    stop = anyio.Event()
+    loop = asyncio.get_running_loop()
+
+    def tell(number: int) -> None:
+        if not stop.is_set():
+            logger.info("stopping on %s", signal.Signals(number).name)
+            stop.set()
+
+    def on_signal(number: int, _: FrameType | None) -> None:
+        loop.call_soon_threadsafe(tell, number)
+
+    for number in _STOP_SIGNALS:
+        signal.signal(number, on_signal)
+    try:
+        yield stop
+    finally:
+        for number in _STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
