@@ -135,7 +135,8 @@ def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
         replica_id = body.replica_state.replica_id
     else:
         replica_id = body.replica_id
-    max_bytes = min(body.max_bytes, context.settings.fetch_max_bytes)
+    # by its name: attributes of settings take ten times as long
+    max_bytes = min(body.max_bytes, cast(int, context.settings.value("fetch.max.bytes")))
     return FetchTerms(
         version,
         replica_id >= 0,
