@@ -244,6 +244,21 @@ class OffsetIndex(SegmentIndex):
     ENTRY = struct.Struct(">ii")
     KEY_TYPE = "i"
 
+    def positions_around(self, key: int) -> tuple[int, int]:
+        """Give the position where the search for a key begins, and that of the next entry.
+
+        0 is the one without an entry at most the key; the other one is 0 when there is none, or
+        when it would have to be read from the file.
+
+        Rule: S-21 (AbstractIndex.largestLowerBoundSlotFor).
+        """
+        if self._keys is None:
+            entry = self.find_at_most(key)
+            return (entry.value if entry is not None else 0), 0
+        values = self._values
+        found = bisect_right(self._keys, key)
+        return (values[found - 1] if found else 0), (values[found] if found < len(values) else 0)
+
     def find_at_or_behind(self, position: int) -> IndexEntry | None:
         """Find the first entry whose batch starts at this position or behind it.
 

@@ -21,7 +21,7 @@ from broker_lite.log.names import (
     segment_stem,
 )
 from broker_lite.log.txn_index import TransactionIndex
-from broker_lite.log.walk import find_batch, walk
+from broker_lite.log.walk import CHUNK_BYTES, batch_at, find_batch, walk
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -299,9 +299,14 @@ class LogSegment:
 
         Rule: S-20 (LogSegment.translateOffset).
         """
-        entry = self.offset_index.find_at_most(offset - self.base_offset)
-        start = entry.value if entry is not None else 0
-        return find_batch(self.file(), start, self.size_bytes, offset)
+        file, size_bytes = self.file(), self.size_bytes
+        start, following = self.offset_index.positions_around(offset - self.base_offset)
+        if following - start > CHUNK_BYTES:
+            # Batches are large, and there is mostly one between two entries.
+            found = batch_at(file, following, size_bytes, offset)
+            if found is not None:
+                return found
+        return find_batch(file, start, size_bytes, offset)
 
     def offset_behind(self, position: int) -> int | None:
         """Find an offset that is not below those of the batches before a position, by the index.

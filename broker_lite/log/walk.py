@@ -18,7 +18,7 @@ RECORD_OVERHEAD_MIN: Final = 14
 FRAME_MIN: Final = 17
 MAGIC_V2: Final = 2
 # One read covers index.interval.bytes (4096) and the header of what follows.
-_CHUNK_BYTES: Final = 4096 + 512
+CHUNK_BYTES: Final = 4096 + 512
 
 
 class BatchPosition(NamedTuple):
@@ -92,6 +92,26 @@ def find_batch(file: OpenFile, position: int, end: int, offset: int) -> tuple[in
     return None
 
 
+def batch_at(file: OpenFile, position: int, end: int, offset: int) -> tuple[int, int] | None:
+    """Look whether the batch that starts at a position is the one with an offset in its range.
+
+    Returns:
+        Its position and size; None when it is another one, incomplete, or of an old format.
+
+    Raises:
+        CorruptMessage: a length below 14.
+        OSError: the file cannot be read.
+    """
+    head = file.read(HEADER.size, position)
+    if len(head) < HEADER.size:
+        return None
+    base_offset, length, _, magic, _, _, delta, _, _ = HEADER.unpack(head)
+    if magic < MAGIC_V2 or not base_offset <= offset <= base_offset + delta:
+        return None
+    size_bytes = checked_size(length, position)
+    return (position, size_bytes) if size_bytes <= end - position else None
+
+
 def first_batch_size(file: OpenFile, position: int) -> int:
     """Read the size of the batch that starts at a position.
 
@@ -119,4 +139,4 @@ def checked_size(length: int, position: int) -> int:
 
 def _chunk(file: OpenFile, position: int) -> bytes:
     # Near the end of the file a legacy message can be shorter than a v2 header.
-    return file.read(_CHUNK_BYTES, position).ljust(HEADER.size, b"\0")
+    return file.read(CHUNK_BYTES, position).ljust(HEADER.size, b"\0")

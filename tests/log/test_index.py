@@ -29,8 +29,11 @@ def test_s21_memory_and_file_answer_alike(
     key = target // 70
     at_most = max((e for e in entries if e[0] <= key), default=None)
     behind = min((e for e in entries if e[1] >= target), default=None)
-    for _ in range(2):
+    start = at_most[1] if at_most is not None else 0
+    following = min((e[1] for e in entries if e[0] > key), default=0)
+    for is_in_memory in (True, False):
         assert index.find_at_most(key) == at_most
+        assert index.positions_around(key) == (start, following if is_in_memory else 0)
         assert index.find_at_or_behind(target) == behind
         assert index.last_entry() == max(entries, default=None)
         index.close()

@@ -196,3 +196,20 @@ def test_the_recent_positions_are_few(tmp_path: Path) -> None:
         append(log)
     assert len(log.active.recent) <= 64
     assert [len(content(log.read(o, max_bytes=SIZE))) for o in (0, 100, 199)] == [SIZE] * 3
+
+
+@pytest.mark.parametrize("value_bytes", [30, 3_000, 9_000])
+def test_s20_each_offset_is_found_in_its_batch(tmp_path: Path, value_bytes: int) -> None:
+    """With one batch or many between two entries of the index, in memory and in its file."""
+    log = open_log(tmp_path)
+    sizes = []
+    for number in range(40):
+        size_bytes = log.active.size_bytes
+        append(log, T0, T0, value=b"x" * (value_bytes if number % 3 else 5_000))
+        sizes.append(log.active.size_bytes - size_bytes)
+    segment = log.active
+    places = [(sum(sizes[:number]), size) for number, size in enumerate(sizes)]
+    for _ in range(2):
+        assert [segment.find(offset) for offset in range(80)] == sorted(places * 2)
+        assert segment.find(80) is None
+        segment.close()

@@ -6,7 +6,7 @@ import pytest
 
 from broker_lite.errors import CorruptMessage
 from broker_lite.log.files import OpenFile
-from broker_lite.log.walk import find_batch, first_batch_size, walk
+from broker_lite.log.walk import batch_at, find_batch, first_batch_size, walk
 from tests.log.logs import T0, batch_bytes
 
 SIZE = len(batch_bytes())
@@ -54,3 +54,19 @@ def test_walking_reads_on_behind_the_buffer(tmp_path: Path) -> None:
     file = stored(tmp_path / "log", data)
     assert [place.size_bytes for place in walk(file, 0, len(data))] == [len(b) for b in batches]
     assert find_batch(file, 0, len(data), 1) is None
+
+
+def test_s20_a_batch_is_recognized_by_its_range(tmp_path: Path) -> None:
+    data = batch_bytes() + LEGACY + batch_bytes() + bytes(8) + (13).to_bytes(4, "big")
+    data += b"\0\0\0\0\2" + bytes(50)
+    file = stored(tmp_path / "log", data)
+    second = SIZE + len(LEGACY)
+    end = second + SIZE
+    assert batch_at(file, 0, end, 0) == (0, SIZE)
+    assert batch_at(file, second, end, 0) == (second, SIZE)
+    assert batch_at(file, second, end - 1, 0) is None
+    assert batch_at(file, second, end, 1) is None
+    assert batch_at(file, SIZE, end, 7) is None
+    assert batch_at(file, len(data) - 20, len(data), 0) is None
+    with pytest.raises(CorruptMessage):
+        batch_at(file, end, len(data), 0)
