@@ -74,12 +74,9 @@ class Chores:
     def work(self, steps: int = STEPS_AT_A_TIME) -> None:
         """Do some of it; renames first, for a crash would leave a partition of no topic."""
         for _ in range(steps):
-            if self._condemned:
-                with self._lock:
-                    name = next(iter(self._condemned), None)
-                    if name is not None:
-                        self._set_aside(name)
-            elif self._unindexed:
+            if self._set_one_aside():
+                continue
+            if self._unindexed:
                 _make_index_files(self._unindexed.popleft())
             elif self._remains:
                 name = self._remains.popleft()
@@ -91,6 +88,13 @@ class Chores:
         """Free the names of all deleted partitions; what is left goes after the next start."""
         while self._condemned:
             self.work(1)
+
+    def _set_one_aside(self) -> bool:
+        with self._lock:  # free_name() may take the last one meanwhile
+            name = next(iter(self._condemned), None)
+            if name is not None:
+                self._set_aside(name)
+        return name is not None
 
     def _set_aside(self, name: str) -> None:
         topic, partition = self._condemned.pop(name)

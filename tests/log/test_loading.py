@@ -124,6 +124,23 @@ def test_s15_what_cannot_be_trusted_is_recovered(
         assert files(tmp_path) == before
 
 
+def test_s44_a_batch_of_no_size_behind_the_last_entry_is_cut(tmp_path: Path) -> None:
+    """S-20, S-44: a clean mark does not make a length below 14 readable; recovery ends there."""
+    log = open_log(tmp_path, SMALL)
+    for _ in range(6):
+        append(log)
+    log.close()
+    path = tmp_path / "00000000000000000004.log"
+    data = bytearray(path.read_bytes())
+    last = len(data) // 2
+    data[last + 8 : last + 12] = (13).to_bytes(4, "big")
+    path.write_bytes(data)
+    again = open_log(tmp_path, SMALL)
+    assert again.log_end_offset == 5
+    assert path.read_bytes() == bytes(data[:last])
+    assert append(again).base_offset == 5
+
+
 def test_s45_state_comes_from_the_newest_snapshot_that_is_whole(tmp_path: Path) -> None:
     """S-17, S-45: a damaged one is deleted, the older one and the batches after it are used."""
     log = open_log(tmp_path, SMALL, now_ms=T0)

@@ -1,11 +1,14 @@
 """The log as a whole: vectors TV-60 to TV-68, duplicates, markers, log start, waiters."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
+from broker_lite.log.files import FileCache
+from broker_lite.log.loading import LoadRequest, new_log
 from broker_lite.log.log import COORDINATOR
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import EndTransactionMarker
@@ -211,6 +214,30 @@ def test_an_epoch_that_could_not_be_written_is_written_at_the_end(tmp_path: Path
     obstacle.rmdir()
     log.close()
     assert (tmp_path / "leader-epoch-checkpoint").read_bytes() == b"0\n1\n4 0\n"
+
+
+def test_s46_a_first_segment_that_could_not_be_made_is_made_by_the_next_append(
+    tmp_path: Path,
+) -> None:
+    request = LoadRequest("topic", 0, str(tmp_path / "p"), LogConfig(segment_ms=FOREVER_MS))
+    log = new_log(request, FileCache(), lambda _: None, now_ms=NOW_MS)
+    with pytest.raises(errors.KafkaStorageError):
+        append(log)
+    assert log.log_end_offset == 0
+    (tmp_path / "p").mkdir()
+    assert append(log).base_offset == 0
+    assert [path.name for path in (tmp_path / "p").glob("*.log")] == [f"{STEM}.log"]
+    assert len(content(log.read(0, max_bytes=999))) == len(batch_bytes())
+
+
+def test_s47_a_snapshot_that_is_not_on_disk_is_told(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "p")
+    append(log, producer=(5, 0, 0))
+    log.close()
+    log.sync_snapshot()
+    shutil.rmtree(tmp_path / "p")
+    with pytest.raises(errors.KafkaStorageError):
+        log.sync_snapshot()
 
 
 def test_v64_the_last_stable_offset_is_not_below_the_log_start(tmp_path: Path) -> None:

@@ -35,6 +35,17 @@ def test_what_was_never_used_needs_no_recovery(tmp_path: Path) -> None:
     assert (tmp_path / ".kafka_cleanshutdown").exists()
 
 
+def test_s75_an_empty_partition_that_nobody_claimed_keeps_its_id(tmp_path: Path) -> None:
+    """S-46: an append makes its first file, and nothing is set aside."""
+    manager = started(tmp_path, 0)
+    manager.close()
+    again = opened(tmp_path)
+    assert append(again.get("t", 0)).base_offset == 0
+    assert list(again.unclaimed()) == [("t", 0, ID)]
+    assert [entry.name for entry in tmp_path.iterdir() if entry.is_dir()] == ["t-0"]
+    again.close()
+
+
 @pytest.mark.parametrize("restart", ["none", "clean", "unclean"])
 def test_s46_a_partition_that_is_only_read_has_no_files(tmp_path: Path, restart: str) -> None:
     """F-72, S-23, S-24, S-64, S-75: the answers are those of an empty log."""

@@ -207,6 +207,19 @@ def test_decompressed_size_at_the_limit() -> None:
         validate(data, ValidationConfig(topic="t", decompressed_bytes_max=len(content) - 1))
 
 
+@pytest.mark.parametrize(("asked", "of_topic"), [(0, -1), (-1, 0), (0, 1), (1, 0)])
+def test_the_lower_of_two_decompressed_limits_counts(asked: int, of_topic: int) -> None:
+    """V-45: who has little time gives one of his own."""
+    content = record(value=bytes(100_000))
+    config = ValidationConfig(topic="t", decompressed_bytes_max=len(content) + of_topic)
+    data, limit = writable(gzipped(content)), len(content) + asked
+    if min(asked, of_topic) < 0:
+        with pytest.raises(errors.MessageTooLarge):
+            validate_records(data, config, now_ms=NOW_MS, partition=0, decompressed_bytes_max=limit)
+    else:
+        validate_records(data, config, now_ms=NOW_MS, partition=0, decompressed_bytes_max=limit)
+
+
 @pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
 @pytest.mark.parametrize("target", [None, "same"])
 def test_unchanged_in_place(codec: int, target: str | None) -> None:

@@ -25,6 +25,7 @@ COMPACTED = ValidationConfig(topic="c", is_compacted=True)
 APPEND_TIME = ValidationConfig(topic="l", is_append_time=True)
 UNCOMPRESSED = ValidationConfig(topic="u", codec=0)
 NARROW = ValidationConfig(topic="n", before_max_ms=1000, after_max_ms=2000)
+UNLIMITED = ValidationConfig(topic="t", before_max_ms=2**63 - 1, after_max_ms=2**63 - 1)
 
 
 def validate(data: bytes, config: ValidationConfig) -> ValidatedRecords:
@@ -177,6 +178,9 @@ def test_one_timestamp_error(data: bytes, config: ValidationConfig, message: str
         pytest.param(batch(record(), timestamp=-1), NARROW, id="V-34--1"),
         pytest.param(batch(record(), timestamp=0), PLAIN, id="V-34-0"),
         pytest.param(batch(record(), timestamp=NOW_MS - 2**63 + 1), PLAIN, id="V-34-lowest"),
+        pytest.param(
+            batch(record(), timestamp=NOW_MS - 2**63 - 5), UNLIMITED, id="V-34-wrapped-difference"
+        ),
         pytest.param(
             batch(record(timestamp_delta=2), attributes=8, timestamp=-1, max_timestamp=0),
             PLAIN,

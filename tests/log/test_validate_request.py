@@ -8,6 +8,7 @@ from broker_lite import errors
 from broker_lite.errors import BrokerError
 from broker_lite.log.validate_request import (
     answers_log_start_offset,
+    base_sequence,
     check_one_producer,
     check_record_set,
     first_batch_headers,
@@ -119,6 +120,8 @@ def test_record_set_gives_the_transactional_producer() -> None:
     """V-10."""
     assert check_record_set(memoryview(TRANSACTIONAL), 8) == (5, 0)
     assert check_record_set(memoryview(batch(record(), producer=(5, 0, 0))), 8) is None
+    later = batch(record(), attributes=0x10, producer=(5, 0, 7))
+    assert base_sequence(memoryview(later)) == 7
 
 
 @pytest.mark.parametrize(

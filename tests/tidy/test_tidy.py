@@ -28,7 +28,6 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "handler/table": ("handler/test_dispatch", "handler/test_api_versions"),
     "log/config": ("log/test_roll", "log/test_manager"),
     "log/local_log": ("log/test_log",),
-    "log/partitions": ("log/test_manager",),
     "log/validated": ("log/test_validate",),
     "record/decompressed": ("record/test_compression",),
     "server/listener": ("server/test_node",),
