@@ -1,6 +1,6 @@
 """Fetch (1), versions 4-18.
 
-The records of an answer are ranges of segment files, which the server sends.
+The records of an answer are ranges of segment files, which the server sends without reading them.
 
 - v4 isolation level and aborted transactions (KIP-98); v5 log start offset (KIP-107).
 - v7 sessions (KIP-227); v9 leader epoch checks (KIP-320); v10 zstd batches (KIP-110).

@@ -88,61 +88,6 @@ def test_one_part_that_does_not_fit(pair: tuple[socket.socket, socket.socket]) -
     assert received == data
 
 
-def small_parts_of(fd: int) -> tuple[Parts, bytes]:
-    parts: Parts = [b"head" * 1000, FileSlice(fd, 7, 9_000, None), FileSlice(fd, 0, 0, None)]
-    parts += [b"between", FileSlice(fd, 99, 30_000, None), b"tail"]
-    files = CONTENT[7:9_007] + b"between" + CONTENT[99:30_099]
-    return parts, b"head" * 1000 + files + b"tail"
-
-
-def test_small_parts_leave_together(fd: int) -> None:
-    server, client = socket.socketpair()
-    with server, client:
-        parts, expected = small_parts_of(fd)
-        assert send_now(server, parts) is None
-        assert client.recv(100_000) == expected
-
-
-@pytest.mark.parametrize("taken_bytes", [0, 3_999, 4_000, 12_999, 13_000, 13_007, 43_010])
-def test_small_parts_that_were_taken_partly(
-    pair: tuple[socket.socket, socket.socket], fd: int, taken_bytes: int
-) -> None:
-    server, client = pair
-    parts, expected = small_parts_of(fd)
-    outgoing = Outgoing(parts, taken_bytes)
-    received = bytearray(expected[:taken_bytes])
-    while len(received) < len(expected):
-        outgoing.advance(server)
-        received += client.recv(100_000)
-    assert received == expected
-
-
-def test_small_parts_for_a_client_that_takes_nothing(
-    pair: tuple[socket.socket, socket.socket], fd: int
-) -> None:
-    server, client = pair
-    parts, expected = small_parts_of(fd)
-    sent = 0
-    outgoing = None
-    while outgoing is None:
-        outgoing = send_now(server, parts)
-        sent += 1
-    received = bytearray()
-    while len(received) < sent * len(expected):
-        outgoing.advance(server)
-        received += client.recv(100_000)
-    assert received == sent * expected
-
-
-def test_f_15_a_small_range_that_was_truncated_is_an_error(
-    pair: tuple[socket.socket, socket.socket], fd: int
-) -> None:
-    server, _ = pair
-    os.ftruncate(fd, 100)
-    with pytest.raises(TruncatedFile, match="100 bytes announced at 100 "):
-        send_now(server, [b"head", FileSlice(fd, 0, 200, None)])
-
-
 def test_f_15_a_truncated_file_is_an_error(
     pair: tuple[socket.socket, socket.socket], fd: int
 ) -> None:
