@@ -237,3 +237,17 @@ def test_a_directory_in_use_is_one_clear_error(open_cluster: OpenCluster) -> Non
 def test_ids_are_those_of_the_source_that_was_given(open_cluster: OpenCluster) -> None:
     cluster = open_cluster()
     assert cluster.make_id() != cluster.make_id()
+
+
+def test_a_departure_that_cannot_be_written_does_not_hold_up_the_stop(
+    open_cluster: OpenCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = open_cluster()
+    cluster.register([Endpoint("PLAINTEXT", "h", 9092)])
+    cluster.create_topic("t")
+    cluster.log("t", 0).append_batch(batch(), now_ms=1)
+    assert cluster.logs.metadata_log is not None
+    cluster.logs.metadata_log.delete()
+    cluster.close()
+    assert "departure not written" in caplog.text
+    assert open_cluster().log("t", 0).log_end_offset == 1

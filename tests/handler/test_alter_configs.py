@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from broker_lite.control.image import TOPIC_RESOURCE
+from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, one
 
@@ -58,3 +59,13 @@ def test_p127_a_resource_named_twice_fails_each_time(broker: HandlerBroker) -> N
     resource = types.AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name="t")
     responses = broker.call("AlterConfigs", 2, resources=[resource, resource]).responses
     assert [response.error_code for response in responses] == [42, 42]
+
+
+def test_p126_what_cannot_be_written_is_not_in_force(broker: HandlerBroker) -> None:
+    broker.cluster.create_topic("t")
+    assert broker.cluster.logs.metadata_log is not None
+    broker.cluster.logs.metadata_log.delete()
+    for send in (alter, alter_one):
+        result = one(send(broker, 1, "7").responses)
+        assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert broker.cluster.configs(TOPIC_RESOURCE, "t") == {}

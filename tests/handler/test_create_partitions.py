@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker_lite.errors import ErrorCode
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, one
@@ -30,4 +31,14 @@ def test_p106_validate_only(broker: HandlerBroker) -> None:
     topics = [ENTRY(name="t", count=3, assignments=None)]
     response = broker.call("CreatePartitions", 3, topics=topics, validate_only=True)
     assert one(response.results).error_code == 0
+    assert broker.cluster.topics["t"].partition_count == 1
+
+
+def test_p111_what_cannot_be_written_is_not_added(broker: HandlerBroker) -> None:
+    broker.cluster.create_topic("t")
+    assert broker.cluster.logs.metadata_log is not None
+    broker.cluster.logs.metadata_log.delete()
+    topics = [ENTRY(name="t", count=3, assignments=None)]
+    result = one(broker.call("CreatePartitions", 3, topics=topics).results)
+    assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert broker.cluster.topics["t"].partition_count == 1

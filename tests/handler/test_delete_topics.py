@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 
@@ -45,4 +46,13 @@ def test_p109_deletion_is_off(open_broker: OpenBroker, version: int, error: int)
     broker.cluster.create_topic("t")
     response = broker.call("DeleteTopics", version, **fields(version, "t"))
     assert one(response.responses).error_code == error
+    assert list(broker.cluster.topics) == ["t"]
+
+
+def test_p110_what_cannot_be_written_is_not_deleted(broker: HandlerBroker) -> None:
+    broker.cluster.create_topic("t")
+    assert broker.cluster.logs.metadata_log is not None
+    broker.cluster.logs.metadata_log.delete()
+    result = one(broker.call("DeleteTopics", 6, **fields(6, "t")).responses)
+    assert (result.name, result.error_code) == ("t", ErrorCode.KAFKA_STORAGE_ERROR)
     assert list(broker.cluster.topics) == ["t"]

@@ -45,3 +45,12 @@ def test_a_partition_that_cannot_be_measured_is_left_out(
     monkeypatch.setattr(broker.cluster.logs, "size_bytes", fail)
     result = one(broker.call("DescribeLogDirs", 5, topics=None).results)
     assert result.topics == []
+
+
+def test_p141_a_file_system_that_does_not_tell_its_size(
+    broker: HandlerBroker, tmp_path: Path
+) -> None:
+    (tmp_path / "data").rename(tmp_path / "elsewhere")
+    result = one(broker.call("DescribeLogDirs", 5, topics=None).results)
+    (tmp_path / "elsewhere").rename(tmp_path / "data")
+    assert (result.total_bytes, result.usable_bytes) == (-1, -1)
