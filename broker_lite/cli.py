@@ -6,6 +6,7 @@ once.
 """
 
 import argparse
+import atexit
 import os
 import signal
 import sys
@@ -149,6 +150,8 @@ def _serve(options: argparse.Namespace) -> int:
     if options.host is not None or options.port is not None:
         flags["listeners"] = (_listeners(settings, options.host, options.port), "--host, --port")
     directories = settings.log_dirs or settings.log_dir
+    # The interpreter's own end puts the default actions back: by then no signal gets through.
+    atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
     for number in _STOP_SIGNALS:  # until the server has its own way, so that nothing is left
         signal.signal(number, _end)
     with _data_directory(directories) as directory:
@@ -159,7 +162,11 @@ def _serve(options: argparse.Namespace) -> int:
             return _run(settings, Path(directory), not directories, warnings)
         finally:
             for number in _STOP_SIGNALS:  # one more must not leave half a directory
-                signal.signal(number, signal.SIG_IGN)
+                signal.signal(number, _do_nothing)
+
+
+def _do_nothing(_signal: int, _frame: FrameType | None) -> None:
+    """Be the handler of a signal that changes nothing any more."""
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:

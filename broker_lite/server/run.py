@@ -139,11 +139,11 @@ def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
 
 @contextlib.contextmanager
 def _stop_signals() -> Iterator[anyio.Event]:
-    """Give an event that the first SIGTERM or SIGINT sets; from the end on both are ignored.
+    """Give an event that the first SIGTERM or SIGINT sets; from the end on both do nothing.
 
     A stop that has begun is not begun again. The loop's own signal handlers would not do: taking
     one away leaves the default action in place, with which a second signal ends the process before
-    all is put down.
+    all is put down. Nor would SIG_IGN: Python tells of a signal that came just before it.
     """
     stop = anyio.Event()
     loop = asyncio.get_running_loop()
@@ -162,4 +162,8 @@ def _stop_signals() -> Iterator[anyio.Event]:
         yield stop
     finally:
         for number in _STOP_SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
+            signal.signal(number, _do_nothing)
+
+
+def _do_nothing(_number: int, _frame: FrameType | None) -> None:
+    """Be the handler of a signal that changes nothing any more."""

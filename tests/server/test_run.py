@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,15 @@ API_VERSIONS_0 = struct.pack(">ihhih", 10, 18, 0, 7, -1)
 def settings_with(**texts: str) -> Settings:
     texts = {"listeners": "PLAINTEXT://127.0.0.1:0", **texts}
     return Settings({name.replace("_", "."): Given(text, "test") for name, text in texts.items()})
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """serve() leaves handlers that do nothing; the tests after these want Ctrl-C again."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 class Talk:
