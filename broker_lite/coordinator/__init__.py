@@ -1,0 +1,6 @@
+"""Coordinators of groups and transactions, as pure state machines.
+
+In come requests as decoded messages, timers and the time in milliseconds; out come records for the
+state logs and answers to open requests. No socket, loop, file or clock is ever touched: who runs a
+coordinator writes the records, then sends the answers, and tells it when a timer is due.
+"""

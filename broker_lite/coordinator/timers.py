@@ -1,0 +1,74 @@
+"""Timers of a coordinator: keys with deadlines, and which of them are due.
+
+Time is an argument. Setting a timer again moves it, and the entries that this leaves in the heap
+are passed over when they come up, so both cost a heap's logarithm and a dictionary's look-up.
+"""
+
+import heapq
+from collections.abc import Hashable, Iterator
+from itertools import count
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+_STALE_ENTRIES_MIN = 64
+
+
+class Timers(Generic[Key]):
+    """Deadlines in milliseconds by key; a key has at most one."""
+
+    __slots__ = ("_deadlines", "_heap", "_order")
+
+    def __init__(self) -> None:
+        self._deadlines: dict[Key, int] = {}
+        self._heap: list[tuple[int, int, Key]] = []
+        self._order = count()
+
+    def __len__(self) -> int:
+        return len(self._deadlines)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._deadlines
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._deadlines)
+
+    def deadline_ms(self, key: Key) -> int | None:
+        """When a key is due, None if it has no timer."""
+        return self._deadlines.get(key)
+
+    def set(self, key: Key, deadline_ms: int) -> None:
+        """Start a timer, or move the one that runs under this key."""
+        self._deadlines[key] = deadline_ms
+        heapq.heappush(self._heap, (deadline_ms, next(self._order), key))
+        if len(self._heap) > 2 * len(self._deadlines) + _STALE_ENTRIES_MIN:
+            self._rebuild()
+
+    def cancel(self, key: Key) -> None:
+        """Stop a timer; it may have been none."""
+        self._deadlines.pop(key, None)
+
+    def next_deadline_ms(self) -> int | None:
+        """The earliest deadline, None without any timer."""
+        heap = self._heap
+        while heap and self._deadlines.get(heap[0][2]) != heap[0][0]:
+            heapq.heappop(heap)
+        return heap[0][0] if heap else None
+
+    def pop_due(self, now_ms: int) -> Key | None:
+        """Take out the timer that is due the longest, None when none is.
+
+        One at a time: what a timer leads to may cancel the next one.
+        """
+        deadline_ms = self.next_deadline_ms()
+        if deadline_ms is None or deadline_ms > now_ms:
+            return None
+        key = heapq.heappop(self._heap)[2]
+        del self._deadlines[key]
+        return key
+
+    def _rebuild(self) -> None:
+        self._heap = [
+            (deadline_ms, next(self._order), key) for key, deadline_ms in self._deadlines.items()
+        ]
+        heapq.heapify(self._heap)
