@@ -1,0 +1,79 @@
+"""One member of a consumer group: what it asked for, and what it holds.
+
+Values of this module never change; a member that moves on is another value under the same id.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from types import MappingProxyType
+
+LEAVE_EPOCH = -1
+STATIC_LEAVE_EPOCH = -2
+
+EpochsByPartition = Mapping[int, int]
+Assigned = Mapping[bytes, EpochsByPartition]
+"""Partitions by topic id, each with the member epoch at which it was given."""
+
+Target = Mapping[bytes, frozenset[int]]
+"""Partitions by topic id that a member is to have."""
+
+NOTHING_ASSIGNED: Assigned = MappingProxyType({})
+NO_TARGET: Target = MappingProxyType({})
+
+
+class MemberState(IntEnum):
+    """How far a member is on its way to its target; the numbers are those of the record."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+    UNKNOWN = 127
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassicMemberData:
+    """What a member that uses the classic protocol brought with its JoinGroup (G-106, G-108).
+
+    Args:
+        session_timeout_ms: its own, not the group's.
+        protocols: names with the member's metadata bytes, in its order of preference.
+    """
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerMember:
+    """A member of a consumer group.
+
+    Args:
+        member_id: made by the client, or with version 0 by the coordinator.
+        regex: "" for none.
+        topic_names: the subscription by name, sorted.
+        member_epoch: 0 until its first assignment, STATIC_LEAVE_EPOCH while a static one is away.
+        assigned: what it owns or is about to own.
+        pending_revocation: what it owns and has to give back; no other member gets it before.
+        classic: set for a member that uses the classic protocol.
+    """
+
+    member_id: str
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int = -1
+    topic_names: tuple[str, ...] = ()
+    regex: str = ""
+    server_assignor: str | None = None
+    classic: ClassicMemberData | None = None
+    member_epoch: int = 0
+    previous_member_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    assigned: Assigned = field(default=NOTHING_ASSIGNED)
+    pending_revocation: Assigned = field(default=NOTHING_ASSIGNED)
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        """Whether it has all of the target of this epoch."""
+        return self.state is MemberState.STABLE and self.member_epoch == target_epoch

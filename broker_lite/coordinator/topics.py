@@ -1,0 +1,33 @@
+"""What a group coordinator sees of the cluster's topics."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class TopicView(Protocol):
+    """One topic: what assigning its partitions takes."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def topic_id(self) -> bytes:
+        """16 bytes; a topic that is deleted and created again has another."""
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions it has."""
+
+
+class Topics(Protocol):
+    """All topics of the moment; whoever holds it sees every change at once."""
+
+    def get(self, name: str) -> TopicView | None:
+        """The topic of a name, None when there is none."""
+
+    def by_id(self, topic_id: bytes) -> TopicView | None:
+        """The topic of an id, None when there is none."""
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all topics."""
