@@ -1,0 +1,91 @@
+"""The settings that groups and their offsets live by, of the broker and of single groups."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from broker_lite.settings import Settings
+
+_MS_PER_MINUTE: Final = 60_000
+# a member that joins for the first time is held this long, whatever its session timeout (G-04)
+_NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
+
+# the configs of one group, resource type 32, that act on its consumer protocol (G-91)
+_FIELD_OF_GROUP_CONFIG: Final = {
+    "consumer.session.timeout.ms": "consumer_session_timeout_ms",
+    "consumer.heartbeat.interval.ms": "consumer_heartbeat_interval_ms",
+    "consumer.assignment.interval.ms": "consumer_assignment_interval_ms",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """What a group coordinator needs of the settings; the defaults are the broker's.
+
+    Args:
+        session_timeout_ms_min: shortest session of a classic member (G-01).
+        session_timeout_ms_max: longest session of a classic member (G-01).
+        initial_rebalance_delay_ms: wait for more members in an empty classic group (G-02).
+        classic_size_max: members of a classic group (G-03).
+        new_member_join_timeout_ms: for how long a first join is held (G-04).
+        metadata_characters_max: longest metadata of an offset, in UTF-16 characters (G-05).
+        offsets_retention_ms: for how long unused offsets are kept (G-06).
+        consumer_session_timeout_ms: session of a consumer group's member (G-08).
+        consumer_heartbeat_interval_ms: interval that is told to such a member (G-09).
+        consumer_assignors: names, the first is the default (G-10).
+        consumer_size_max: members of a consumer group (G-11).
+        upgrade: whether a classic group may become a consumer group (G-12).
+        downgrade: whether a consumer group may become a classic group (G-12).
+        consumer_assignment_interval_ms: least time between two target assignments (G-13).
+    """
+
+    session_timeout_ms_min: int = 6_000
+    session_timeout_ms_max: int = 1_800_000
+    initial_rebalance_delay_ms: int = 0
+    classic_size_max: int = 2**31 - 1
+    new_member_join_timeout_ms: int = _NEW_MEMBER_JOIN_TIMEOUT_MS
+    metadata_characters_max: int = 4096
+    offsets_retention_ms: int = 10_080 * _MS_PER_MINUTE
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5_000
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    consumer_size_max: int = 2**31 - 1
+    upgrade: bool = True
+    downgrade: bool = True
+    consumer_assignment_interval_ms: int = 0
+
+    @classmethod
+    def of(cls, settings: Settings) -> "GroupSettings":
+        """The part of the broker's settings that is about groups."""
+        policy = settings.group_consumer_migration_policy.lower()
+        return cls(
+            session_timeout_ms_min=settings.group_min_session_timeout_ms,
+            session_timeout_ms_max=settings.group_max_session_timeout_ms,
+            initial_rebalance_delay_ms=settings.group_initial_rebalance_delay_ms,
+            classic_size_max=settings.group_max_size,
+            metadata_characters_max=settings.offset_metadata_max_bytes,
+            offsets_retention_ms=settings.offsets_retention_minutes * _MS_PER_MINUTE,
+            consumer_session_timeout_ms=settings.group_consumer_session_timeout_ms,
+            consumer_heartbeat_interval_ms=settings.group_consumer_heartbeat_interval_ms,
+            consumer_assignors=tuple(settings.group_consumer_assignors),
+            consumer_size_max=settings.group_consumer_max_size,
+            upgrade=policy in ("bidirectional", "upgrade"),
+            downgrade=policy in ("bidirectional", "downgrade"),
+            consumer_assignment_interval_ms=settings.group_consumer_assignment_interval_ms,
+        )
+
+    def for_group(self, configs: Mapping[str, str]) -> "GroupSettings":
+        """The same settings under the configs of one group.
+
+        Args:
+            configs: the group's own, by Kafka's names; others than the consumer protocol's are
+                left aside. Each was checked to be a number within the broker's bounds.
+
+        Rule: G-91.
+        """
+        changes = {
+            field: int(configs[name])
+            for name, field in _FIELD_OF_GROUP_CONFIG.items()
+            if name in configs
+        }
+        return replace(self, **changes) if changes else self  # type: ignore[arg-type]
