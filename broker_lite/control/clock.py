@@ -1,7 +1,8 @@
 """The one clock of a broker, handed down; nothing else asks the time.
 
-Two readings: milliseconds since the epoch for what is stored or sent, monotonic milliseconds for
-how long something took or may take. Both can be stepped forward, by a test or by the control API.
+Three readings: milliseconds since the epoch for what is stored or sent, monotonic milliseconds for
+how long something took or may take, and for timers whose deadlines are stored the wall time of the
+start plus what has passed since. All can be stepped forward, by a test or by the control API.
 """
 
 import time
@@ -13,7 +14,7 @@ _NS_PER_MS = 1_000_000
 class Clock:
     """The machine's time plus what it has been stepped by."""
 
-    __slots__ = ("_monotonic_ns", "_stepped_ms", "_wall_ns")
+    __slots__ = ("_monotonic_ns", "_start_ns", "_stepped_ms", "_wall_ns", "_watchers")
 
     def __init__(
         self,
@@ -24,6 +25,8 @@ class Clock:
         self._wall_ns = wall_ns
         self._monotonic_ns = monotonic_ns
         self._stepped_ms = 0
+        self._start_ns = wall_ns() - monotonic_ns()
+        self._watchers: list[Callable[[], object]] = []
 
     @classmethod
     def standing_still(cls, now_ms: int = 1_700_000_000_000) -> "Clock":
@@ -38,8 +41,20 @@ class Clock:
         """Milliseconds since an arbitrary moment; never goes backwards."""
         return self._monotonic_ns() // _NS_PER_MS + self._stepped_ms
 
+    def steady_ms(self) -> int:
+        """Milliseconds since the epoch, never going backwards, nor forwards but with time.
+
+        It is the wall time of the start plus the monotonic time since: nobody is thrown out of a
+        group because the machine's clock was set.
+        """
+        return (self._start_ns + self._monotonic_ns()) // _NS_PER_MS + self._stepped_ms
+
+    def watch(self, watcher: Callable[[], object]) -> None:
+        """Have a function called after each step, so that whoever waits for a time looks again."""
+        self._watchers.append(watcher)
+
     def step(self, step_ms: int) -> None:
-        """Move both readings forward.
+        """Move all readings forward.
 
         Args:
             step_ms: at least 0; steps add up.
@@ -50,3 +65,5 @@ class Clock:
         if step_ms < 0:
             raise ValueError(f"a clock cannot be stepped back, by {step_ms} ms")
         self._stepped_ms += step_ms
+        for watcher in self._watchers:
+            watcher()

@@ -17,6 +17,7 @@ from broker_lite.control.changes import Endpoint, Replica
 from broker_lite.control.clock import Clock
 from broker_lite.control.features import initial_features
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from broker_lite.control.internal_topics import automatic_topic
 from broker_lite.control.metadata_log import (
     MetadataLog,
     feature_records,
@@ -264,8 +265,9 @@ class Cluster:
 
         Rule: P-85, P-86, P-113.
         """
-        (topic,) = self.create_topics([self.plan_topic(NewTopic(name))])
-        self.make_logs(topic)
+        (topic,) = self.create_topics([self.plan_topic(automatic_topic(self.settings, name))])
+        if not topic.is_internal:
+            self.make_logs(topic)
         return topic
 
     def create_topics(self, plans: Sequence[TopicPlan]) -> list[Topic]:
