@@ -11,7 +11,7 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.internal_topics import partition_count
 from broker_lite.control.topic import Topic
 from broker_lite.coordinator.effects import StateRecord
-from broker_lite.coordinator.java_hash import state_partition
+from broker_lite.coordinator.placement import partition_of
 from broker_lite.errors import BrokerError, KafkaStorageError, MessageTooLarge
 from broker_lite.log.log import Log
 from broker_lite.log.producer_entry import AppendOrigin
@@ -79,7 +79,7 @@ class StateTopic:
 
     def partition_of(self, entity_id: str) -> int:
         """The partition that holds a group or a transactional id."""
-        return state_partition(entity_id, self.partition_count)
+        return partition_of(entity_id, self.partition_count)
 
     def append(
         self,

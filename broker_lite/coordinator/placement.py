@@ -4,7 +4,7 @@ from typing import Final
 
 _INT32_SIGN: Final = 0x8000_0000
 _UINT32_MASK: Final = 0xFFFF_FFFF
-_INT32_MAX: Final = 0x7FFF_FFFF
+_INT32_MIN: Final = -0x8000_0000
 
 
 def java_string_hash(text: str) -> int:
@@ -19,6 +19,9 @@ def java_string_hash(text: str) -> int:
 def partition_of(entity_id: str, partition_count: int) -> int:
     """The partition of a group or transactional id, as Kafka's Utils.abs of the hash gives it.
 
+    That is the absolute value, and 0 for the one number that has none.
+
     Rule: G-07 (GroupCoordinatorService.partitionFor).
     """
-    return (java_string_hash(entity_id) & _INT32_MAX) % partition_count
+    value = java_string_hash(entity_id)
+    return (0 if value == _INT32_MIN else abs(value)) % partition_count
