@@ -34,11 +34,13 @@ class Effects:
     Attributes:
         records: to be written in this order, as one batch, before any reply leaves.
         replies: each with the token of the request that it answers.
+        producer: id and epoch of the transaction that the records belong to, None for none.
     """
 
-    __slots__ = ("records", "replies")
+    __slots__ = ("producer", "records", "replies")
 
     def __init__(self) -> None:
+        self.producer: tuple[int, int] | None = None
         self.records: list[StateRecord] = []
         self.replies: list[tuple[object, Any]] = []
 
