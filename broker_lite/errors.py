@@ -209,6 +209,18 @@ class MessageTooLarge(BrokerError):
     code = ErrorCode.MESSAGE_TOO_LARGE
 
 
+class CoordinatorNotAvailable(BrokerError):
+    """Coordinator cannot be made or asked now (15)."""
+
+    code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+class NotCoordinator(BrokerError):
+    """State of the group or transactional id is not here (16)."""
+
+    code = ErrorCode.NOT_COORDINATOR
+
+
 class InvalidTopic(BrokerError):
     """Topic name or use not allowed (17)."""
 

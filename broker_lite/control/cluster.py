@@ -8,9 +8,10 @@ metadata log counts; a partition's directory that is not there yet is made when 
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Final, Self, cast
+from typing import Self, cast
 
 from broker_lite.control import changes
 from broker_lite.control.changes import Endpoint, Replica
@@ -26,9 +27,11 @@ from broker_lite.control.metadata_log import (
 from broker_lite.control.metadata_records import MetadataRecord
 from broker_lite.control.names import make_id
 from broker_lite.control.partition_logs import PartitionLogs
+from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK, ProducerIds
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.control.topic_rules import Defaults, NewTopic, TopicPlan, check_growth, plan_topic
+from broker_lite.control.watcher import Watchers
 from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition
 from broker_lite.log.checkpoints import parse_uuid
 from broker_lite.log.files import FileCache
@@ -36,8 +39,6 @@ from broker_lite.log.log import Log
 from broker_lite.log.manager import LogManager
 from broker_lite.log.validated import ValidationConfig
 from broker_lite.settings import Settings, TopicConfig, validate_topic_configs
-
-PRODUCER_ID_BLOCK: Final = 1000
 
 _log = logging.getLogger("broker_lite.control")
 
@@ -49,6 +50,7 @@ class Cluster:
         node_id: of this node.
         settings: the broker's, with the dynamic ones in force.
         logs: the logs of all partitions, for who flushes, checkpoints and cleans.
+        watchers: told of every change of topics and configs once it is made.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Cluster:
         self.node_id: int = settings.node_id
         self.settings = settings
         self.logs = logs
+        self.watchers = Watchers()
         self._static_settings = settings
         self._clock = clock
         self._random_bytes = random_bytes
@@ -77,7 +80,7 @@ class Cluster:
         self._metadata_log: MetadataLog | None = None
         self._is_registered = False
         self._logs = PartitionLogs(self._image, logs, TopicConfigs(settings))
-        self._producer_ids = range(0)
+        self._producer_ids = ProducerIds(self._take_producer_ids)
 
     @classmethod
     def open(
@@ -250,12 +253,9 @@ class Cluster:
 
         Rule: P-102 to P-106.
         """
-        defaults = Defaults(
-            self.settings.num_partitions,
-            self.settings.default_replication_factor,
-            frozenset((self.node_id,)),
-        )
-        return plan_topic(self._image, new, defaults, self._check_topic_configs)
+        defaults = Defaults.of(self.settings, self.node_id)
+        check_configs = partial(validate_topic_configs, self.settings)
+        return plan_topic(self._image, new, defaults, check_configs)
 
     def create_topic(self, name: str) -> Topic:
         """Create a topic with the broker's defaults, as when a client first uses it.
@@ -283,7 +283,9 @@ class Cluster:
         for plan, topic_id in zip(plans, ids, strict=True):
             records += changes.creation(plan, topic_id, self._replica)
         self._commit(records)
-        return [self._image.topics_by_id[topic_id] for topic_id in ids]
+        topics = [self._image.topics_by_id[topic_id] for topic_id in ids]
+        self.watchers.topics_changed(topics)
+        return topics
 
     def make_logs(self, topic: Topic, start: int = 0, stop: int | None = None) -> None:
         """Make the logs of some partitions; what fails is made when the partition is used.
@@ -308,8 +310,8 @@ class Cluster:
 
         Rule: P-111.
         """
-        broker_ids = frozenset((self.node_id,))
-        return check_growth(self._image.topics.get(name), count, assignments, broker_ids)
+        topic = self._image.topics.get(name)
+        return check_growth(topic, count, assignments, frozenset((self.node_id,)))
 
     def create_partitions(self, grown: Sequence[tuple[Topic, int]]) -> list[Topic]:
         """Add partitions to topics, all or none; make_logs() then makes their logs.
@@ -324,7 +326,9 @@ class Cluster:
         """
         added = [changes.growth(topic, count, self._replica) for topic, count in grown]
         self._commit(list(chain.from_iterable(added)))
-        return [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
+        topics = [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
+        self.watchers.topics_changed(topics)
+        return topics
 
     def delete_topics(self, topics: Sequence[Topic]) -> None:
         """Delete topics with their data, all or none; whoever waits at their logs is woken.
@@ -338,11 +342,9 @@ class Cluster:
         # at once: a topic made anew under the name must not find these logs
         for topic in topics:
             self._logs.remove(topic)
+        self.watchers.topics_changed(deleted=topics)
 
     # -- configs and ids
-
-    def _check_topic_configs(self, overrides: Mapping[str, str]) -> None:
-        validate_topic_configs(self.settings, overrides)
 
     def alter_configs(self, altered: Iterable[tuple[int, str, Mapping[str, str | None]]]) -> None:
         """Set configs that were checked; they are in force when this returns.
@@ -363,6 +365,7 @@ class Cluster:
             names.update(self._image.topics)
         for name in names & self._image.topics.keys():
             self._logs.update_config(self._image.topics[name])
+        self.watchers.configs_changed([resource[:2] for resource in altered])
 
     def _apply_broker_configs(self) -> None:
         dynamic = self._image.configs(BROKER_RESOURCE, str(self.node_id))
@@ -371,20 +374,17 @@ class Cluster:
         self._logs.configs = TopicConfigs(self.settings)
 
     def next_producer_id(self) -> int:
-        """A producer id that was never given before.
+        """A producer id that was never given before (see ProducerIds.next)."""
+        return self._producer_ids.next()
 
-        Raises:
-            KafkaStorageError: a new block of ids was needed and could not be written.
+    def _take_producer_ids(self) -> int:
+        end = self._image.next_producer_id + PRODUCER_ID_BLOCK
+        self._commit([changes.producer_ids(self.node_id, self._image.broker_epoch, end)])
+        return end - PRODUCER_ID_BLOCK
 
-        Rule: T-15.
-        """
-        if not self._producer_ids:
-            start = self._image.next_producer_id
-            end = start + PRODUCER_ID_BLOCK
-            self._commit([changes.producer_ids(self.node_id, self._image.broker_epoch, end)])
-            self._producer_ids = range(start, end)
-        producer_id, self._producer_ids = self._producer_ids[0], self._producer_ids[1:]
-        return producer_id
+    def update_features(self, levels: Mapping[str, int]) -> None:
+        """Put levels of features into force that were checked; 0 is off."""
+        self._commit(feature_records(levels))
 
     # -- the way of every change
 

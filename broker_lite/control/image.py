@@ -15,6 +15,7 @@ from broker_lite.control.topic import Topic
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
+GROUP_RESOURCE: Final = 32
 
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 _NO_LEADER_CHANGE: Final = -2

@@ -24,6 +24,7 @@ from broker_lite.errors import (
     UnknownTopicOrPartition,
 )
 from broker_lite.log.names import METADATA_TOPIC
+from broker_lite.settings import Settings
 
 USE_DEFAULT: Final = -1
 PARTITIONS_PER_REQUEST_MAX: Final = 10_000
@@ -62,6 +63,12 @@ class Defaults(NamedTuple):
     partition_count: int
     replication_factor: int
     broker_ids: frozenset[int]
+
+    @classmethod
+    def of(cls, settings: Settings, node_id: int) -> "Defaults":
+        """Those of a cluster of one broker."""
+        factor = settings.default_replication_factor
+        return cls(settings.num_partitions, factor, frozenset((node_id,)))
 
 
 def plan_topic(

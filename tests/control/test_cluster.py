@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from broker_lite.control.changes import Endpoint
-from broker_lite.control.cluster import PRODUCER_ID_BLOCK
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.errors import (
     InvalidTopic,
