@@ -1,0 +1,233 @@
+"""One transactional id: its producer, its state, and every change that either can go through.
+
+A transaction is a value: each change gives a new one, which is what its record in the state log
+says. The table `PREVIOUS_STATES` is the whole state machine; a change that it does not have is a
+mistake of this program.
+
+A client of transaction version 2 (KIP-890) has its epoch raised by each commit and abort, so that
+what is left of an old transaction can not slip into the next one. Where the epoch would run out,
+the producer goes on with a new id and epoch 0, which it is told once the old one's markers are
+written: until then both are kept.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, Final, Self, TypeAlias
+
+from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+
+TopicPartition: TypeAlias = tuple[str, int]
+
+NO_TIME: Final = -1
+EPOCH_MAX: Final = 32767
+# the last one that a client is given: one more is left to fence it
+CLIENT_EPOCH_MAX: Final = EPOCH_MAX - 1
+EPOCH_BUMP_VERSION: Final = 2
+"""The transaction version from which every end of a transaction raises the epoch."""
+
+
+class TransactionState(IntEnum):
+    """States by their number in the state log.
+
+    Rule: T-01 to T-06 (TransactionState).
+    """
+
+    EMPTY = 0
+    ONGOING = 1
+    PREPARE_COMMIT = 2
+    PREPARE_ABORT = 3
+    COMPLETE_COMMIT = 4
+    COMPLETE_ABORT = 5
+    DEAD = 6
+    PREPARE_EPOCH_FENCE = 7
+
+    @property
+    def text(self) -> str:
+        """How clients are told of it."""
+        return self.name.title().replace("_", "")
+
+
+EMPTY: Final = TransactionState.EMPTY
+ONGOING: Final = TransactionState.ONGOING
+PREPARE_COMMIT: Final = TransactionState.PREPARE_COMMIT
+PREPARE_ABORT: Final = TransactionState.PREPARE_ABORT
+COMPLETE_COMMIT: Final = TransactionState.COMPLETE_COMMIT
+COMPLETE_ABORT: Final = TransactionState.COMPLETE_ABORT
+
+PREPARED: Final = frozenset({PREPARE_COMMIT, PREPARE_ABORT})
+IDLE: Final = frozenset({EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT})
+
+# Two states of Kafka's are never entered: no step of one event can be seen from outside.
+PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
+    EMPTY: IDLE,
+    ONGOING: IDLE | {ONGOING},
+    PREPARE_COMMIT: frozenset({ONGOING}),
+    PREPARE_ABORT: IDLE | {ONGOING},
+    COMPLETE_COMMIT: frozenset({PREPARE_COMMIT}),
+    COMPLETE_ABORT: frozenset({PREPARE_ABORT}),
+}
+
+
+def is_exhausted(producer_epoch: int) -> bool:
+    """Whether no higher epoch may be given to a client."""
+    return producer_epoch >= CLIENT_EPOCH_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """A transactional id at one moment.
+
+    Attributes:
+        previous_producer_id: the producer id before the last change; mostly the same one.
+        next_producer_id: told to the client already, in force once the markers are written.
+        last_producer_epoch: a client that repeats a request with it is answered as the first time.
+        started_ms: when the first partition was added, NO_TIME before.
+        client_version: the transaction version of the request that made the last change.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    last_producer_epoch: int = NO_PRODUCER_EPOCH
+    timeout_ms: int
+    state: TransactionState = EMPTY
+    partitions: frozenset[TopicPartition] = frozenset()
+    started_ms: int = NO_TIME
+    updated_ms: int
+    client_version: int = 0
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the client's next producer must have another id."""
+        return is_exhausted(self.producer_epoch)
+
+    def incremented(self, *, timeout_ms: int, last_epoch: int, now_ms: int) -> Self:
+        """The same producer with the next epoch.
+
+        Args:
+            timeout_ms: of the transactions to come.
+            last_epoch: the one whose owner asks, NO_PRODUCER_EPOCH for a new owner.
+            now_ms: the time.
+
+        Rule: T-23, T-24, T-25 (TransactionMetadata.prepareIncrementProducerEpoch).
+        """
+        return self._emptied(
+            timeout_ms,
+            now_ms,
+            producer_epoch=self.producer_epoch + 1,
+            last_producer_epoch=last_epoch,
+        )
+
+    def repeated(self, *, timeout_ms: int, now_ms: int) -> Self:
+        """The same producer and epoch: its last request came again.
+
+        Rule: T-24, T-25.
+        """
+        return self._emptied(timeout_ms, now_ms)
+
+    def rotated(self, producer_id: int, *, timeout_ms: int, last_epoch: int, now_ms: int) -> Self:
+        """A new producer id with epoch 0.
+
+        Rule: T-22, T-25 (TransactionMetadata.prepareProducerIdRotation).
+        """
+        return self._emptied(
+            timeout_ms,
+            now_ms,
+            producer_id=producer_id,
+            producer_epoch=0,
+            last_producer_epoch=last_epoch,
+        )
+
+    def added(
+        self, partitions: Collection[TopicPartition], *, client_version: int, now_ms: int
+    ) -> Self:
+        """Partitions are in the transaction, which begins with the first of them.
+
+        Rule: T-29, T-63 (TransactionMetadata.prepareAddPartitions).
+        """
+        return self._moved(
+            ONGOING,
+            now_ms,
+            partitions=self.partitions.union(partitions),
+            started_ms=self.started_ms if self.state is ONGOING else now_ms,
+            client_version=client_version,
+        )
+
+    def ending(
+        self, *, is_commit: bool, client_version: int, next_producer_id: int, now_ms: int
+    ) -> Self:
+        """It is decided how the transaction ends; the markers follow.
+
+        Rule: T-47, T-48, T-49 (TransactionMetadata.prepareAbortOrCommit).
+        """
+        epochs: dict[str, int] = {}
+        if client_version >= EPOCH_BUMP_VERSION:
+            # the fence of an exhausted epoch may have used up the last one
+            epoch = min(self.producer_epoch + 1, EPOCH_MAX)
+            epochs = {"producer_epoch": epoch, "last_producer_epoch": self.producer_epoch}
+        return self._moved(
+            PREPARE_COMMIT if is_commit else PREPARE_ABORT,
+            now_ms,
+            started_ms=self.started_ms if self.state is ONGOING else now_ms,
+            next_producer_id=next_producer_id,
+            client_version=client_version,
+            **epochs,
+        )
+
+    def fenced(self, *, server_version: int, now_ms: int) -> Self:
+        """The transaction is aborted by its coordinator, with an epoch that no client ever gets.
+
+        Rule: T-21, T-60 (TransactionMetadata.prepareFenceProducerEpoch).
+        """
+        target = self
+        if server_version < EPOCH_BUMP_VERSION:
+            target = replace(
+                self,
+                producer_epoch=min(self.producer_epoch + 1, EPOCH_MAX),
+                last_producer_epoch=NO_PRODUCER_EPOCH,
+            )
+        return target.ending(
+            is_commit=False,
+            client_version=server_version,
+            next_producer_id=NO_PRODUCER_ID,
+            now_ms=now_ms,
+        )
+
+    def completed(self, *, now_ms: int) -> Self:
+        """All markers are written; a producer id that was to come is in force.
+
+        Rule: T-05, T-49 (TransactionMetadata.prepareComplete).
+        """
+        changes: dict[str, Any] = {}
+        if self.next_producer_id != NO_PRODUCER_ID:
+            changes = {"producer_id": self.next_producer_id, "producer_epoch": 0}
+        return self._moved(
+            COMPLETE_COMMIT if self.state is PREPARE_COMMIT else COMPLETE_ABORT,
+            now_ms,
+            next_producer_id=NO_PRODUCER_ID,
+            partitions=frozenset(),
+            **changes,
+        )
+
+    def _emptied(self, timeout_ms: int, now_ms: int, **changes: int) -> Self:
+        return self._moved(
+            EMPTY,
+            now_ms,
+            timeout_ms=timeout_ms,
+            partitions=frozenset(),
+            started_ms=NO_TIME,
+            **changes,
+        )
+
+    def _moved(self, state: TransactionState, now_ms: int, **changes: Any) -> Self:
+        assert self.state in PREVIOUS_STATES[state], f"{self.state.text} -> {state.text}"
+        return replace(
+            self,
+            state=state,
+            updated_ms=now_ms,
+            previous_producer_id=self.producer_id,
+            **changes,
+        )
