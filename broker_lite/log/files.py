@@ -11,6 +11,8 @@ import resource
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
+from broker_lite.log.reserve import reserve_room
+
 OPEN_FILES_MIN: Final = 16
 OPEN_FILES_MAX: Final = 16384
 _CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -63,6 +65,14 @@ class OpenFile:
             if count == 0:
                 raise OSError(errno.EIO, "nothing more could be written")
             written += count
+
+    def reserve(self, position: int, size_bytes: int) -> bool:
+        """Reserve room on disk; what the file holds, and its size, stay as they are.
+
+        Returns:
+            False where that cannot be had: no room, or not on this system.
+        """
+        return reserve_room(self.fd, position, size_bytes)
 
     def cut(self, size_bytes: int) -> None:
         """Set the size of the file.

@@ -37,6 +37,7 @@ _make = tuple.__new__
 
 _SIZE = struct.Struct(">i")
 _KEY = struct.Struct(">h")
+_SIZE_AND_KEY = struct.Struct(">ih")
 
 
 class ProtocolError(Exception):
@@ -168,6 +169,16 @@ class Connection:
             frame, self._is_flexible
         )
         return _make(Request, (key, version, correlation_id, client_id, frame, position, flexible))
+
+    def has_whole_produce(self) -> bool:
+        """Whether next_request() would give a Produce request."""
+        start = self._start
+        available_bytes = self._end - start
+        if available_bytes < _SIZE_AND_KEY_BYTES:
+            return False
+        size_bytes, key = _SIZE_AND_KEY.unpack_from(self._buffer, start)
+        is_whole: bool = 0 < size_bytes <= available_bytes - _SIZE_BYTES
+        return is_whole and bool(key == _PRODUCE_KEY)
 
     def release_idle_memory(self) -> None:
         """Give back a grown buffer when nothing waits in it; views into it stay valid."""

@@ -7,6 +7,7 @@ Requests are handled strictly in order, each in this connection's own task, so w
 import logging
 import socket
 from asyncio import AbstractEventLoop
+from contextlib import suppress
 from typing import Final
 
 from anyio import CancelScope
@@ -24,12 +25,14 @@ logger = logging.getLogger("broker_lite.server")
 
 # One client that sends without a pause lets the others run after so many requests.
 _REQUESTS_PER_TURN: Final = 32
+# Answers to Produce requests leave together up to here.
+_HELD_BYTES_MAX: Final = 1024
 
 
 class ClientConnection:
     """One accepted connection, from its first byte to its close."""
 
-    __slots__ = ("_context", "_scope", "_sock", "_stopping", "_stream")
+    __slots__ = ("_context", "_held", "_scope", "_sock", "_stopping", "_stream")
 
     def __init__(
         self,
@@ -43,6 +46,7 @@ class ClientConnection:
         self._context = context
         self._scope = CancelScope()
         self._stopping = False
+        self._held = b""
         self._stream = Stream(sock, framing, loop, self._scope.cancel)
 
     @property
@@ -100,6 +104,9 @@ class ClientConnection:
             except Exception:
                 logger.exception("closing %s after an error", self._context.client_address)
             finally:
+                if self._held:  # what came behind it breaks the protocol, or was acks=0 and failed
+                    with suppress(OSError):
+                        send_now(self._sock, [self._held])
                 self._stream.close()
 
     async def _serve(self) -> None:
@@ -113,6 +120,8 @@ class ClientConnection:
             request = framing.next_request()
             if request is None:
                 turn_requests = 0
+                if self._held:
+                    await self._send_held()
                 request = await stream.receive_request()
                 if request is None:
                     return
@@ -123,12 +132,33 @@ class ClientConnection:
             body = await dispatch(context, request)
             stream.handling = False
             if body is not None:
-                outgoing = self._send(request, body)
+                outgoing = self._send(request, body, more=framing.has_whole_produce())
                 if outgoing is not None:
                     await stream.send_rest(outgoing)
                 # A connection that waits must not keep files open or buffers alive.
                 body = outgoing = None
 
-    def _send(self, request: Request, body: Parts) -> Outgoing | None:
+    def _send(self, request: Request, body: Parts, *, more: bool) -> Outgoing | None:
+        """Send an answer, or keep a short one back to leave with that of the next request.
+
+        A Produce that has arrived whole is answered within the same turn. A client that sends
+        several at a time is woken once for all of them, which is a tenth of what each one costs.
+        """
         flexible_header = has_flexible_header(request.api_key, request.flexible)
-        return send_now(self._sock, frame(request.correlation_id, flexible_header, body))
+        parts = frame(request.correlation_id, flexible_header, body)
+        first = parts[0]
+        assert isinstance(first, bytes)
+        if self._held:
+            first = parts[0] = self._held + first
+            self._held = b""
+        if more and len(parts) == 1 and len(first) < _HELD_BYTES_MAX:
+            self._held = first
+            return None
+        return send_now(self._sock, parts)
+
+    async def _send_held(self) -> None:
+        """Send what was kept back, when only requests without an answer came behind it."""
+        outgoing = send_now(self._sock, [self._held])
+        self._held = b""
+        if outgoing is not None:
+            await self._stream.send_rest(outgoing)

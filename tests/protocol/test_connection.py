@@ -193,3 +193,23 @@ def test_space_for_the_next_frame_is_as_large_as_the_last() -> None:
     data = request_bytes(body=bytes(300_000))
     list(feed(conn, data, 1 << 20))
     assert len(conn.get_buffer()) == len(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", False),
+        (request_bytes(0)[:5], False),
+        (request_bytes(0)[:-1], False),
+        (request_bytes(0), True),
+        (request_bytes(0) + request_bytes(3), True),
+        (request_bytes(1), False),
+        (struct.pack(">ih", -1, 0), False),
+    ],
+)
+def test_p_04_whether_a_produce_request_waits(data: bytes, expected: bool) -> None:
+    conn = connection()
+    space = conn.get_buffer()
+    space[: len(data)] = data
+    conn.bytes_received(len(data))
+    assert conn.has_whole_produce() is expected

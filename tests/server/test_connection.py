@@ -86,6 +86,43 @@ async def test_p_45_the_connection_stays_usable(serve: Serve) -> None:
         assert await client.answer() == (1, b"on")
 
 
+@pytest.mark.parametrize("behind", [request_frame(SILENT), request_frame(CLOSING), b"\xff" * 9])
+async def test_p_05_answers_that_wait_for_each_other_all_leave(serve: Serve, behind: bytes) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        frames = [request_frame(ECHO, b"%d" % n, correlation_id=n) for n in range(3)]
+        await client.send(b"".join(frames) + behind)
+        assert [await client.answer() for _ in frames] == [(n, b"%d" % n) for n in range(3)]
+
+
+async def test_p_05_a_parked_request_holds_no_answer_back(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        await client.send(request_frame(ECHO, b"first") + request_frame(PARKED))
+        assert await client.answer() == (1, b"first")
+
+
+async def test_p_05_large_answers_and_small_ones_keep_their_order(serve: Serve) -> None:
+    async with serve() as served:
+        client = await served.connect()
+        bodies = [b"a", b"b" * 3000, b"c", b"d" * 600_000, b"e"]
+        async with anyio.create_task_group() as group:
+            frames = b"".join(request_frame(ECHO, body) for body in bodies)
+            group.start_soon(client.send, frames + request_frame(SILENT))
+            assert [(await client.answer())[1] for _ in bodies] == bodies
+
+
+async def test_p_07_an_answer_is_not_held_for_a_request_without_one(serve: Serve) -> None:
+    async def answer_what_has_a_body(context: HandlerContext, request: Request) -> Parts | None:
+        body = bytes(request.body[request.position :])
+        return [body] if body else None
+
+    async with serve({ECHO: answer_what_has_a_body}) as served:
+        client = await served.connect()
+        await client.send(request_frame(ECHO, b"acked") + request_frame(ECHO))
+        assert await client.answer() == (1, b"acked")
+
+
 async def test_p_07_no_answer_and_the_next_request(serve: Serve) -> None:
     async with serve() as served:
         client = await served.connect()
