@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Self, cast
+from typing import Self
 
 from broker_lite.control import changes
 from broker_lite.control.changes import Endpoint, Replica
 from broker_lite.control.clock import Clock
+from broker_lite.control.cluster_view import ClusterView
 from broker_lite.control.features import initial_features
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from broker_lite.control.internal_topics import automatic_topic
@@ -32,24 +33,19 @@ from broker_lite.control.topic import Topic
 from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.control.topic_rules import Defaults, NewTopic, TopicPlan, check_growth, plan_topic
 from broker_lite.control.watcher import Watchers
-from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition
+from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import parse_uuid
 from broker_lite.log.files import FileCache
-from broker_lite.log.log import Log
 from broker_lite.log.manager import LogManager
-from broker_lite.log.validated import ValidationConfig
-from broker_lite.settings import Settings, TopicConfig, validate_topic_configs
+from broker_lite.settings import Settings, validate_topic_configs
 
 _log = logging.getLogger("broker_lite.control")
 
 
-class Cluster:
+class Cluster(ClusterView):
     """One cluster of one node; made by `open`, used by one thread.
 
     Attributes:
-        node_id: of this node.
-        settings: the broker's, with the dynamic ones in force.
-        logs: the logs of all partitions, for who flushes, checkpoints and cleans.
         watchers: told of every change of topics and configs once it is made.
     """
 
@@ -69,17 +65,15 @@ class Cluster:
             clock: the one of the process.
             random_bytes: where ids come from.
         """
-        self.node_id: int = settings.node_id
-        self.settings = settings
-        self.logs = logs
+        image = MetadataImage()
+        partition_logs = PartitionLogs(image, logs, TopicConfigs(settings))
+        super().__init__(settings=settings, image=image, logs=logs, partition_logs=partition_logs)
         self.watchers = Watchers()
         self._static_settings = settings
         self._clock = clock
         self._random_bytes = random_bytes
-        self._image = MetadataImage()
         self._metadata_log: MetadataLog | None = None
         self._is_registered = False
-        self._logs = PartitionLogs(self._image, logs, TopicConfigs(settings))
         self._producer_ids = ProducerIds(self._take_producer_ids)
 
     @classmethod
@@ -166,84 +160,17 @@ class Cluster:
                 _log.exception("departure not written")
         self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch, 0))
 
-    # -- what there is
-
-    @property
-    def cluster_id(self) -> str:
-        """The 22 characters that name the cluster (P-83)."""
-        return self.logs.cluster_id
-
-    @property
-    def rack(self) -> str | None:
-        """Where this node stands."""
-        return cast(str | None, self.settings.broker_rack)
-
-    @property
-    def topics(self) -> Mapping[str, Topic]:
-        """All topics by name; a view that changes with the cluster."""
-        return self._image.topics
-
-    @property
-    def topics_by_id(self) -> Mapping[bytes, Topic]:
-        """All topics by id; a view that changes with the cluster."""
-        return self._image.topics_by_id
-
-    @property
-    def features(self) -> Mapping[str, int]:
-        """The features in force and their levels."""
-        return self._image.features
-
     @property
     def features_epoch(self) -> int:
         """A number that grows with each change of the features: the metadata log's last offset."""
         assert self._metadata_log is not None
         return self._metadata_log.end_offset - 1
 
-    def log(self, topic_name: str, partition: int) -> Log:
-        """The log of a partition.
-
-        Raises:
-            UnknownTopicOrPartition: there is no such partition.
-            KafkaStorageError: it cannot be loaded.
-        """
-        log = self._logs.loaded.get((topic_name, partition))
-        return log if log is not None else self._logs.load(topic_name, partition)
-
-    def leader_epoch(self, topic_name: str, partition: int) -> int:
-        """The leader epoch of a partition.
-
-        Raises:
-            UnknownTopicOrPartition: there is no such partition.
-        """
-        topic = self._image.topics.get(topic_name)
-        if topic is None or not 0 <= partition < topic.partition_count:
-            raise UnknownTopicOrPartition
-        return topic.leader_epochs[partition]
-
-    def topic_config(self, topic_name: str) -> TopicConfig:
-        """The effective settings of a topic; the same object until they change.
-
-        Raises:
-            UnknownTopicOrPartition: there is no such topic.
-        """
-        topic = self._image.topics.get(topic_name)
-        if topic is None:
-            raise UnknownTopicOrPartition
-        return self._logs.configs.of(topic)
-
-    def validation_config(self, topic: Topic) -> ValidationConfig:
-        """What the validator has to know of a topic; the same object until that changes."""
-        return self._logs.configs.validation_config(topic)
-
-    def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
-        """The configs set on a resource, by its type code and name."""
-        return self._image.configs(resource_type, resource_name)
+    # -- topics
 
     def make_id(self) -> bytes:
         """A fresh random id, of a topic or of what only looks like one (P-21, P-106)."""
         return make_id(self._random_bytes)
-
-    # -- topics
 
     def plan_topic(self, new: NewTopic) -> TopicPlan:
         """Check a topic that is to be created, without creating it.

@@ -53,6 +53,10 @@ class MetadataImage:
         """What is set on a resource, a value that does not change any more; empty if nothing is."""
         return self._configs.get((resource_type, resource_name), _NO_CONFIGS)
 
+    def configured(self, resource_type: int) -> list[str]:
+        """The names of the resources of a type on which anything is set."""
+        return [name for kind, name in self._configs if kind == resource_type]
+
     def colliding_topic(self, name: str) -> str | None:
         """The topic whose name collides with this one, if there is one.
 
