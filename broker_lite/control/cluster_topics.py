@@ -1,0 +1,26 @@
+"""The cluster's topics as a group coordinator looks at them."""
+
+from collections.abc import Iterator
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.topic import Topic
+
+
+class ClusterTopics:
+    """All topics of the moment, by name and by id."""
+
+    __slots__ = ("_cluster",)
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def get(self, name: str) -> Topic | None:
+        """The topic of a name, None when there is none."""
+        return self._cluster.topics.get(name)
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        """The topic of an id, None when there is none."""
+        return self._cluster.topics_by_id.get(topic_id)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cluster.topics)

@@ -1,0 +1,320 @@
+"""Groups at work: the coordinator of groups, its state log, open requests and timers.
+
+Every event is one step without a pause: the coordinator decides, its records are appended to the
+group's partition of `__consumer_offsets`, and only then is anything answered. An open request is a
+future: one that waits costs nothing but its memory, and one whose client has gone is cancelled and
+passed over.
+
+The log counts. When it cannot be written, or an event fails half way, what is in memory of that
+partition is forgotten and read again, and clients are told to try again.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from broker_lite.control.alarm import Alarm
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster_topics import ClusterTopics
+from broker_lite.control.image import BROKER_RESOURCE, GROUP_RESOURCE
+from broker_lite.control.internal_topics import OFFSETS_TOPIC
+from broker_lite.control.state_topic import StateTopic
+from broker_lite.control.topic import Topic
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.groups import GroupCoordinator, GroupEffects
+from broker_lite.errors import (
+    BrokerError,
+    CoordinatorNotAvailable,
+    KafkaStorageError,
+    NotCoordinator,
+    UnknownServerError,
+)
+from broker_lite.wire import DecodeError
+
+logger = logging.getLogger("broker_lite.control")
+
+Event = Callable[[Any, Caller, int], Effects]
+
+
+class Groups:
+    """The groups of a cluster; used by one thread, the event loop's.
+
+    Attributes:
+        topic: where the state is kept.
+        coordinator: for questions that change nothing; events go through the methods here.
+    """
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        clock: Clock,
+        alarm: Alarm,
+        make_uuid: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        """Remember what is needed; nothing is read before start().
+
+        Args:
+            cluster: started.
+            clock: the one of the process.
+            alarm: is told when something is due.
+            make_uuid: the random part of a member's id.
+        """
+        settings = cluster.settings
+        codec = settings.offsets_topic_compression_codec
+        self.topic = StateTopic(cluster, OFFSETS_TOPIC, codec=codec)
+        self.coordinator = GroupCoordinator(
+            GroupSettings.of(settings), ClusterTopics(cluster), make_uuid, self.topic.partition_of
+        )
+        self._cluster = cluster
+        self._clock = clock
+        self._alarm = alarm
+        self._unloaded: set[int] = set()
+        self._expiry_ms = 0
+
+    def start(self) -> None:
+        """Read the state log; a partition that cannot be read is tried again when it is needed."""
+        for group_id in self._cluster.configured(GROUP_RESOURCE):
+            self._configure(group_id)
+        for partition in self.topic.partitions_to_replay():
+            self._load(partition)
+        self._expiry_ms = self._next_expiry_ms()
+        self._cluster.watchers.add(self)
+
+    # -- requests
+
+    async def ask(self, event: Event, group_id: str, request: Any, caller: Caller) -> Any:
+        """Have the coordinator answer a request that may change a group, at once or later.
+
+        Args:
+            event: the method of `coordinator`.
+            group_id: whose group it is about.
+            request: the decoded message.
+            caller: without a token.
+
+        Returns:
+            The response.
+
+        Raises:
+            CoordinatorNotAvailable, NotCoordinator, UnknownServerError: nothing was done.
+        """
+        partition = self._open_partition(group_id)
+        answer = asyncio.get_running_loop().create_future()
+        try:
+            effects = event(request, caller._replace(token=answer), self._clock.steady_ms())
+        except BrokerError:
+            raise
+        except Exception as error:
+            logger.exception("group event failed group=%s", group_id)
+            self._reload(partition)
+            raise UnknownServerError from error
+        self._settle(partition, effects)
+        self._alarm.due_at(self.coordinator.next_deadline_ms())
+        return await answer
+
+    async def commit_transactional_offsets(self, request: Any, caller: Caller) -> Any:
+        """Answer a TxnOffsetCommit whose producer is known to be good.
+
+        Raises:
+            CoordinatorNotAvailable, NotCoordinator, UnknownServerError: nothing was done.
+        """
+        event = self.coordinator.commit_transactional_offsets
+        return await self.ask(event, request.group_id, request, caller)
+
+    def delete_groups(self, request: Any) -> Any:
+        """Answer DeleteGroups.
+
+        Raises:
+            NotCoordinator: the state of one of the groups cannot be read now.
+        """
+        self.check_loaded(request.groups_names)
+        response, deleted = self.coordinator.delete_groups(request, self._clock.steady_ms())
+        failed = {group_id for group_id, effects in deleted if not self._write(group_id, effects)}
+        for result in response.results:
+            if result.group_id in failed:
+                result.error_code = NotCoordinator.code
+        return response
+
+    def check_loaded(self, group_ids: Iterable[str]) -> None:
+        """Check that what is in memory of these groups is all there is.
+
+        Raises:
+            NotCoordinator: the state of one cannot be read.
+        """
+        if self._unloaded:
+            for group_id in group_ids:
+                self._check_partition(self.partition_of(group_id))
+
+    def check_all_loaded(self) -> None:
+        """Check that no group is left out of memory.
+
+        Raises:
+            NotCoordinator: the state of some cannot be read.
+        """
+        for partition in list(self._unloaded):
+            self._check_partition(partition)
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of the state log that holds a group."""
+        return self.topic.partition_of(group_id)
+
+    def complete_transaction(self, partition: int, producer_id: int, *, committed: bool) -> None:
+        """A transaction's marker was appended to a partition of the state log (T-53)."""
+        self.coordinator.complete_transaction(
+            partition, producer_id, committed=committed, now_ms=self._clock.steady_ms()
+        )
+
+    # -- time
+
+    def next_deadline_ms(self) -> int:
+        """When on_time() has to be called next, in the clock's steady milliseconds."""
+        deadline_ms = self.coordinator.next_deadline_ms()
+        return self._expiry_ms if deadline_ms is None else min(deadline_ms, self._expiry_ms)
+
+    async def on_time(self) -> None:
+        """Do what is due: timers of groups, and looking for offsets that nobody wants any more."""
+        now_ms = self._clock.steady_ms()
+        self._write_all(self.coordinator.on_time(now_ms))
+        if now_ms >= self._expiry_ms:
+            self._expiry_ms = self._next_expiry_ms()
+            self._write_all(self.coordinator.expire(now_ms))
+
+    def _next_expiry_ms(self) -> int:
+        interval_ms: int = self._cluster.settings.offsets_retention_check_interval_ms
+        return self._clock.steady_ms() + interval_ms
+
+    # -- changes of the cluster
+
+    def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
+        """Let groups look at topics that are new, have grown, or are gone.
+
+        Rule: G-73, G-84.
+        """
+        names = set()
+        for topic in deleted:
+            names.add(topic.name)
+            if topic.name == OFFSETS_TOPIC:  # all groups are gone with it, as in Kafka
+                self._unloaded.clear()
+                for partition in range(topic.partition_count):
+                    self._forget(partition)
+        now_ms = self._clock.steady_ms()
+        if names:
+            self._write_all(self.coordinator.topics_deleted(names, now_ms))
+        names.update(topic.name for topic in changed)
+        self._write_all(self.coordinator.topics_changed(names, now_ms))
+        self._alarm.due_at(self.coordinator.next_deadline_ms())
+
+    def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
+        """Let groups have their new configs.
+
+        Rule: G-91.
+        """
+        for resource_type, name in resources:
+            if resource_type == GROUP_RESOURCE:
+                self._configure(name)
+            elif resource_type == BROKER_RESOURCE:
+                self.coordinator.update_settings(GroupSettings.of(self._cluster.settings))
+
+    def _configure(self, group_id: str) -> None:
+        configs = self._cluster.configs(GROUP_RESOURCE, group_id)
+        self.coordinator.configure_group(group_id, configs)
+
+    # -- the state log
+
+    def _open_partition(self, group_id: str) -> int:
+        """The partition of a group that may have to be written.
+
+        Raises:
+            CoordinatorNotAvailable: the topic cannot be made.
+            NotCoordinator: the partition cannot be read.
+        """
+        if not self.topic.exists:
+            try:
+                self.topic.ensure()
+            except BrokerError as error:
+                raise CoordinatorNotAvailable from error
+        partition = self.topic.partition_of(group_id)
+        if partition in self._unloaded:
+            self._check_partition(partition)
+        return partition
+
+    def _check_partition(self, partition: int) -> None:
+        if partition in self._unloaded:
+            self._load(partition)
+        if partition in self._unloaded:
+            raise NotCoordinator
+
+    def _write_all(self, several: GroupEffects) -> None:
+        for group_id, effects in several:
+            self._write(group_id, effects)
+
+    def _write(self, group_id: str, effects: Effects) -> bool:
+        return self._settle(self.topic.partition_of(group_id), effects)
+
+    def _settle(self, partition: int, effects: Effects) -> bool:
+        """Write an event's records, then answer; false when they could not be written."""
+        try:
+            self._append(partition, effects)
+        except BrokerError as error:
+            self._on_failed_append(partition, effects, error)
+            return False
+        for token, response in effects.replies:
+            _answer(token, response)
+        return True
+
+    def _append(self, partition: int, effects: Effects) -> None:
+        if effects.records:
+            now_ms = self._clock.steady_ms()
+            self.topic.append(partition, effects.records, now_ms=now_ms, producer=effects.producer)
+
+    def _on_failed_append(self, partition: int, effects: Effects, error: BrokerError) -> None:
+        reason = error.__cause__ or error.message or error.code.name
+        logger.error("group state not written partition=%d reason=%s", partition, reason)
+        is_lost = isinstance(error, KafkaStorageError)
+        refusal = NotCoordinator if is_lost else UnknownServerError
+        for token, _ in effects.replies:
+            _refuse(token, refusal())
+        self._reload(partition)
+
+    def _reload(self, partition: int) -> None:
+        self._forget(partition)
+        self._load(partition)
+
+    def _forget(self, partition: int) -> None:
+        for token, response in self.coordinator.unload(partition):
+            _answer(token, response)
+
+    def _load(self, partition: int) -> None:
+        self._unloaded.discard(partition)
+        coordinator = self.coordinator
+        try:
+            for batch in self.topic.replay_partition(partition):
+                if batch.marker is not None:
+                    committed = batch.marker.is_commit
+                    coordinator.replay_marker(partition, batch.producer_id, committed=committed)
+                else:
+                    producer_id = batch.producer_id if batch.is_transactional else -1
+                    coordinator.replay_batch(partition, producer_id, batch.records)
+            for _, effects in coordinator.loaded(partition, self._clock.steady_ms()):
+                self._append(partition, effects)
+        except (BrokerError, DecodeError) as error:
+            logger.error("groups not loaded partition=%d reason=%s", partition, error)
+            self._forget(partition)
+            self._unloaded.add(partition)
+        self._alarm.due_at(coordinator.next_deadline_ms())
+
+
+def _answer(token: object, response: Any) -> None:
+    assert isinstance(token, asyncio.Future)
+    if not token.done():  # else its client has gone
+        token.set_result(response)
+
+
+def _refuse(token: object, error: BrokerError) -> None:
+    assert isinstance(token, asyncio.Future)
+    if not token.done():
+        token.set_exception(error)
