@@ -1,10 +1,11 @@
-"""A member of a classic group."""
+"""A member of a classic group, and the states of such a group."""
 
+from collections.abc import Sequence
 from enum import Enum
 
 from broker_lite.coordinator.effects import Caller
 
-# the name of a protocol (an assignor of a consumer) and what the member says for it
+# the name of a protocol (a consumer's is an assignor) and what the member says for it
 Protocol = tuple[str, bytes]
 
 
@@ -56,12 +57,12 @@ class ClassicMember:
         self,
         member_id: str,
         *,
-        instance_id: str | None = None,
-        client_id: str = "",
-        client_host: str = "",
+        instance_id: str | None,
+        client_id: str,
+        client_host: str,
         session_timeout_ms: int,
         rebalance_timeout_ms: int,
-        protocols: list[Protocol],
+        protocols: Sequence[Protocol],
         assignment: bytes = b"",
     ) -> None:
         self.member_id = member_id
@@ -70,7 +71,7 @@ class ClassicMember:
         self.client_host = client_host
         self.session_timeout_ms = session_timeout_ms
         self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.protocols = protocols
+        self.protocols = list(protocols)
         self.assignment = assignment
         self.join_token: Caller | None = None
         self.sync_token: Caller | None = None

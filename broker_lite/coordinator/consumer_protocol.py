@@ -1,0 +1,98 @@
+"""What consumers of the classic protocol tell each other through the broker (KIP-429, KIP-792).
+
+A consumer's metadata is a Subscription, what its leader decides an Assignment. Both are a version
+and a message; to the broker they are opaque, but for the topics of a subscription and for groups
+that move between the classic and the consumer protocol.
+
+Rule: G-75, G-76 (ConsumerProtocol).
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from broker_lite.wire import DecodeError, messages
+
+PROTOCOL_TYPE: Final = "consumer"
+# later versions begin with all of this one
+VERSION_MAX: Final = 3
+
+_INT16: Final = struct.Struct(">h")
+
+
+def read_version(data: bytes) -> int:
+    """Return the version that a subscription or assignment says it has.
+
+    Raises:
+        DecodeError: too short, or negative.
+    """
+    if len(data) < _INT16.size:
+        raise DecodeError("too short for a version")
+    (version,) = _INT16.unpack_from(data)
+    if version < 0:
+        raise DecodeError(f"version {version} of the consumer protocol")
+    return int(version)
+
+
+def parse_subscription(data: bytes) -> Any:
+    """Return the ConsumerProtocolSubscription in a member's metadata.
+
+    Raises:
+        DecodeError: it is none.
+    """
+    version = min(read_version(data), VERSION_MAX)
+    value, _ = messages.ConsumerProtocolSubscription.decode(data, version, _INT16.size)
+    return value
+
+
+def serialize_subscription(value: Any, version: int) -> bytes:
+    """Return a ConsumerProtocolSubscription as metadata; fields of later versions are left out."""
+    version = min(version, VERSION_MAX)
+    encoded = messages.ConsumerProtocolSubscription.encode(value, version)
+    return _INT16.pack(version) + encoded
+
+
+def parse_assignment(data: bytes) -> dict[str, list[int]]:
+    """Return the partitions by topic in a member's assignment.
+
+    Raises:
+        DecodeError: it is none.
+    """
+    version = min(read_version(data), VERSION_MAX)
+    value, _ = messages.ConsumerProtocolAssignment.decode(data, version, _INT16.size)
+    return {topic.topic: list(topic.partitions) for topic in value.assigned_partitions}
+
+
+def serialize_assignment(partitions: Mapping[str, Sequence[int]], version: int) -> bytes:
+    """Return partitions by topic as an assignment."""
+    version = min(version, VERSION_MAX)
+    make_topic = messages.ConsumerProtocolAssignment.TopicPartition
+    value = messages.ConsumerProtocolAssignment(
+        assigned_partitions=[
+            make_topic(topic=topic, partitions=list(numbers))
+            for topic, numbers in partitions.items()
+        ]
+    )
+    return _INT16.pack(version) + messages.ConsumerProtocolAssignment.encode(value, version)
+
+
+def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
+    """Return the topics that members subscribe to.
+
+    Args:
+        metadata: of each member; every version begins with version 0, so it is read as that.
+
+    Returns:
+        None if one of them cannot be read.
+
+    Rule: G-75 (ClassicGroup.computeSubscribedTopics).
+    """
+    topics: set[str] = set()
+    try:
+        for data in metadata:
+            read_version(data)
+            value, _ = messages.ConsumerProtocolSubscription.decode(data, 0, _INT16.size)
+            topics.update(value.topics)
+    except DecodeError:
+        return None
+    return frozenset(topics)
