@@ -1,30 +1,166 @@
-"""A consumer group (KIP-848): its members, its target assignment, and who holds which partition."""
+"""A consumer group (KIP-848): what each request, each timer and each record does to it."""
 
-from enum import Enum
+from collections.abc import Collection
+from typing import Any
 
-from broker_lite.coordinator.consumer_member import ConsumerMember, Target
+from broker_lite.coordinator import consumer_changes as changes
+from broker_lite.coordinator import consumer_records as records
+from broker_lite.coordinator.consumer_core import REBALANCE_TIMER, ConsumerGroupCore
+from broker_lite.coordinator.consumer_describe import describe
+from broker_lite.coordinator.consumer_heartbeat import heartbeat, leave
+from broker_lite.coordinator.consumer_member import ConsumerMember, MemberState
+from broker_lite.coordinator.consumer_replay import apply_record
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.wire import messages
+
+# the first version of OffsetCommit that has a member epoch
+_EPOCH_COMMIT_VERSION_MIN = 9
 
 
-class ConsumerGroupState(Enum):
-    """The states of a consumer group; the values are Kafka's words (G-77)."""
+class ConsumerGroup(ConsumerGroupCore):
+    """One consumer group.
 
-    EMPTY = "Empty"
-    ASSIGNING = "Assigning"
-    RECONCILING = "Reconciling"
-    STABLE = "Stable"
-    DEAD = "Dead"
+    A new one has group epoch 0 until its first member is written. If that member is refused, it
+    still has, and whoever made the group for it forgets the group again.
+    """
+
+    def heartbeat(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
+        """Answer a ConsumerGroupHeartbeat that `check_heartbeat` found well-formed.
+
+        Rule: G-79 to G-90.
+        """
+        try:
+            if request.member_epoch < 0:
+                response = leave(self, request, effects, now_ms)
+            else:
+                response = heartbeat(self, request, caller, effects, now_ms)
+        except BrokerError as error:
+            response = messages.ConsumerGroupHeartbeatResponse(
+                error_code=error.code, error_message=error.message
+            )
+        effects.reply(caller.token, response)
+
+    def on_timer(self, kind: str, member_id: str, effects: Effects, now_ms: int) -> None:
+        """A member's time is over: it is put out.
+
+        Args:
+            kind: of the timer.
+            member_id: whose it was.
+            effects: gets the records.
+            now_ms: the time.
+
+        Rule: G-89.
+        """
+        member = self.members.get(member_id)
+        if member is None:
+            return
+        if kind == REBALANCE_TIMER and member.state is not MemberState.UNREVOKED_PARTITIONS:
+            return
+        self.put_out([member_id], effects, now_ms)
+
+    def topics_changed(self, names: Collection[str]) -> None:
+        """Topics were made, deleted or grew: the next heartbeat looks at them again.
+
+        Rule: G-84 (ModernGroup.requestMetadataRefresh).
+        """
+        if self.regexes or not self.subscribed_names.isdisjoint(names):
+            self.is_metadata_stale = True
+
+    def check_commit(
+        self,
+        *,
+        member_id: str,
+        instance_id: str | None,
+        member_epoch: int,
+        version: int,
+        is_transactional: bool,
+    ) -> ErrorCode | None:
+        """The error of an offset commit by a member, None when it is welcome.
+
+        Args:
+            member_id: the request's.
+            instance_id: the request's; who it belongs to makes no difference here.
+            member_epoch: the request's, or its generation.
+            version: of the request.
+            is_transactional: it is part of a transaction (T-41).
+
+        Rule: G-63 (ConsumerGroup.validateOffsetCommit).
+        """
+        if member_epoch < 0 and not self.members:
+            return None
+        member = self.members.get(member_id)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        is_old = version < _EPOCH_COMMIT_VERSION_MIN and not is_transactional
+        if is_old and member.classic is None:
+            return ErrorCode.UNSUPPORTED_VERSION
+        return _epoch_error(member, member_epoch)
+
+    def check_fetch(self, *, member_id: str | None, member_epoch: int) -> ErrorCode | None:
+        """The error of an offset fetch by a member, None when it is welcome.
+
+        Rule: G-69 (ConsumerGroup.validateOffsetFetch).
+        """
+        if member_id is None and member_epoch < 0:
+            return None
+        member = self.members.get(member_id or "")
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return _epoch_error(member, member_epoch)
+
+    def describe(self) -> Any:
+        """The group's entry of a ConsumerGroupDescribe response.
+
+        Rule: G-101.
+        """
+        return describe(self)
+
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics whose offsets are in use.
+
+        Rule: G-74, G-105.
+        """
+        return self.subscribed_names
+
+    def delete(self, effects: Effects) -> None:
+        """Write that the group is gone.
+
+        Rule: G-104 (ConsumerGroup.createGroupTombstoneRecords).
+        """
+        for member_id in self.members:
+            self.cancel_timers(member_id)
+        changes.drop_group(self, effects)
+
+    def replay(self, record_type: int, key: Any, value: bytes | None) -> None:
+        """Take over what a record of the log says.
+
+        Args:
+            record_type: one of CONSUMER_RECORD_TYPES.
+            key: as `decode_key` gives it.
+            value: None for a tombstone; that of GROUP_EPOCH means that the group is gone.
+        """
+        decoded = None if value is None else records.decode_value(record_type, value)
+        apply_record(self, record_type, key, decoded)
+
+    def loaded(self, now_ms: int) -> None:
+        """The log was read to its end: sessions and rebalance timeouts start anew.
+
+        Rule: G-89 (GroupMetadataManager.onLoaded).
+        """
+        for member in self.members.values():
+            self.start_session(member, now_ms)
+            self.follow_revocation(member, now_ms)
+
+    def unload(self) -> None:
+        """Stop all timers: the group is about to be forgotten."""
+        for member_id in self.members:
+            self.cancel_timers(member_id)
 
 
-class ConsumerGroup:
-    """The state of one consumer group; every change of it is a record of the state log."""
-
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.group_epoch = 0
-        self.metadata_hash = 0
-        self.target_epoch = 0
-        self.target_timestamp_ms = 0
-        self.members: dict[str, ConsumerMember] = {}
-        self.static_members: dict[str, str] = {}
-        self.targets: dict[str, Target] = {}
-        self.partition_epochs: dict[bytes, dict[int, int]] = {}
+def _epoch_error(member: ConsumerMember, epoch: int) -> ErrorCode | None:
+    if epoch == member.member_epoch:
+        return None
+    if member.classic is not None:
+        return ErrorCode.ILLEGAL_GENERATION
+    return ErrorCode.STALE_MEMBER_EPOCH

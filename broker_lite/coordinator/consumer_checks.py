@@ -1,0 +1,209 @@
+"""What a ConsumerGroupHeartbeat must be, before and after its group and member are known."""
+
+from typing import Any
+
+from broker_lite.coordinator.consumer_member import (
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    ConsumerMember,
+    MemberState,
+)
+from broker_lite.coordinator.consumer_state import ConsumerGroupData
+from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.reconcile import Owned
+from broker_lite.errors import BrokerError, ErrorCode, InvalidRequest
+
+# strings of the state log's keys have their length in 16 bits
+_KEY_STRING_BYTES_MAX = 32_767
+
+
+class UnknownMemberId(BrokerError):
+    """Member not in the group (25)."""
+
+    code = ErrorCode.UNKNOWN_MEMBER_ID
+
+
+class GroupMaxSizeReached(BrokerError):
+    """Group has as many members as it may have (81)."""
+
+    code = ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+class FencedInstanceId(BrokerError):
+    """Another member has this instance id (82)."""
+
+    code = ErrorCode.FENCED_INSTANCE_ID
+
+
+class FencedMemberEpoch(BrokerError):
+    """Member epoch is not the coordinator's (110)."""
+
+    code = ErrorCode.FENCED_MEMBER_EPOCH
+
+
+class UnreleasedInstanceId(BrokerError):
+    """Instance id still in use by another member (111)."""
+
+    code = ErrorCode.UNRELEASED_INSTANCE_ID
+
+
+class UnsupportedAssignor(BrokerError):
+    """No such assignor here (112)."""
+
+    code = ErrorCode.UNSUPPORTED_ASSIGNOR
+
+
+def check_heartbeat(request: Any, version: int, settings: GroupSettings) -> None:
+    """Check what can be checked without knowing the group.
+
+    Raises:
+        InvalidRequest: fields contradict each other, or one is missing or too long.
+        UnsupportedAssignor: the assignor is none of the settings'.
+
+    Rule: G-78 (GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid).
+    """
+    epoch = request.member_epoch
+    if version > 0 or epoch > 0 or epoch == LEAVE_EPOCH:
+        _require_text(request.member_id, "MemberId")
+    _require_text(request.group_id, "GroupId")
+    _require_text(request.instance_id, "InstanceId")
+    _require_text(request.rack_id, "RackId")
+    _check_lengths(request)
+    _check_epoch(request)
+    assignor = request.server_assignor
+    if assignor is not None and assignor not in settings.consumer_assignors:
+        raise UnsupportedAssignor(
+            f"ServerAssignor {assignor} is not supported. "
+            f"Supported assignors: {', '.join(settings.consumer_assignors)}."
+        )
+
+
+def _check_lengths(request: Any) -> None:
+    for name, text in (("GroupId", request.group_id), ("MemberId", request.member_id)):
+        _require(
+            len(text.encode(errors="replace")) <= _KEY_STRING_BYTES_MAX,
+            f"{name} has more than {_KEY_STRING_BYTES_MAX} bytes.",
+        )
+
+
+def _check_epoch(request: Any) -> None:
+    epoch = request.member_epoch
+    if epoch == 0:
+        _require(
+            request.rebalance_timeout_ms != -1,
+            "RebalanceTimeoutMs must be provided in first request.",
+        )
+        _require(
+            request.topic_partitions == [],
+            "TopicPartitions must be empty when (re-)joining.",
+        )
+        _require(
+            request.subscribed_topic_names is not None
+            or request.subscribed_topic_regex is not None,
+            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
+            "(re-)joining.",
+        )
+    elif epoch == STATIC_LEAVE_EPOCH:
+        _require(request.instance_id is not None, "InstanceId can't be null.")
+    else:
+        _require(epoch >= LEAVE_EPOCH, "MemberEpoch is invalid.")
+
+
+def _require_text(text: str | None, name: str) -> None:
+    """What is given must have a character beyond the space, as Java's trim sees it."""
+    _require(text is None or any(character > " " for character in text), f"{name} can't be empty.")
+
+
+def _require(is_so: bool, message: str) -> None:
+    if not is_so:
+        raise InvalidRequest(message)
+
+
+def check_size(group: ConsumerGroupData, member_id: str, settings: GroupSettings) -> None:
+    """Check that there is room for a new member.
+
+    Raises:
+        GroupMaxSizeReached: there is none, and it is not a member yet.
+
+    Rule: G-81.
+    """
+    size_max = settings.consumer_size_max
+    if len(group.members) >= size_max and member_id not in group.members:
+        raise GroupMaxSizeReached(
+            f"The consumer group has reached its maximum capacity of {size_max} members."
+        )
+
+
+def known_member(group: ConsumerGroupData, member_id: str) -> ConsumerMember:
+    """The member of an id.
+
+    Raises:
+        UnknownMemberId: there is none.
+    """
+    member = group.members.get(member_id)
+    if member is None:
+        raise UnknownMemberId(f"Member {member_id} is not a member of group {group.group_id}.")
+    return member
+
+
+def known_static_member(
+    group: ConsumerGroupData, member_id: str, instance_id: str
+) -> ConsumerMember:
+    """The static member of an instance id, which must have this member id.
+
+    Raises:
+        UnknownMemberId: the instance id is not known.
+        FencedInstanceId: it belongs to another member id.
+
+    Rule: G-79, G-83.
+    """
+    known_id = group.static_members.get(instance_id)
+    if known_id is None:
+        raise UnknownMemberId(f"Instance id {instance_id} is unknown.")
+    if known_id != member_id:
+        raise FencedInstanceId(
+            f"Static member {member_id} with instance id {instance_id} was fenced by member "
+            f"{known_id}."
+        )
+    return group.members[known_id]
+
+
+def check_epoch(member: ConsumerMember, epoch: int, owned: Owned) -> None:
+    """Check the epoch that a member believes it is at.
+
+    The previous epoch is fine as long as the member owns nothing beyond what is assigned: the
+    response that told it the new one may have been lost.
+
+    Raises:
+        FencedMemberEpoch: the member has to give up what it has and to join again.
+
+    Rule: G-82 (throwIfConsumerGroupMemberEpochIsInvalid).
+    """
+    if member.state is MemberState.UNKNOWN and owned != {}:
+        raise FencedMemberEpoch(
+            "The consumer group member is in a unknown state. The member must abandon all its "
+            "partitions and rejoin."
+        )
+    known = member.member_epoch
+    if epoch in (0, known):
+        return
+    if (
+        epoch < known
+        and epoch == member.previous_member_epoch
+        and _owns_only_assigned(member, owned)
+    ):
+        return
+    raise FencedMemberEpoch(
+        f"The consumer group member has a {'greater' if epoch > known else 'smaller'} member epoch "
+        f"({epoch}) than the one known by the group coordinator ({known}). The member must abandon "
+        "all its partitions and rejoin."
+    )
+
+
+def _owns_only_assigned(member: ConsumerMember, owned: Owned) -> bool:
+    if owned is None:
+        return False
+    return all(
+        topic_id in member.assigned and partitions <= member.assigned[topic_id].keys()
+        for topic_id, partitions in owned.items()
+    )

@@ -1,0 +1,66 @@
+"""Subscriptions by regular expression, in RE2's syntax as in Kafka.
+
+RE2 takes time in proportion to the pattern and the name, whatever the pattern is, and its memory
+has a bound; backreferences and lookaround, which would break that, are not in its syntax. The
+library is loaded by the first pattern that is used, as most brokers never see one.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from broker_lite.errors import BrokerError, ErrorCode
+
+# RE2's own default, here because it is what makes a hostile pattern harmless
+_PATTERN_MEMORY_BYTES: Final = 8 << 20
+# the longest text that the key of its record can hold
+_PATTERN_BYTES_MAX: Final = 32_767
+
+
+class InvalidRegularExpression(BrokerError):
+    """Regular expression not valid (128)."""
+
+    code = ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def check_regex(pattern: str) -> None:
+    """Make sure that a pattern is one.
+
+    Raises:
+        InvalidRegularExpression: it is not in RE2's syntax, or too large.
+    """
+    _compile(pattern)
+
+
+def matching_names(pattern: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The names that a pattern matches as a whole, sorted.
+
+    Raises:
+        InvalidRegularExpression: see check_regex.
+
+    Rule: G-100 (TopicRegexResolver).
+    """
+    compiled = _compile(pattern)
+    return tuple(sorted(name for name in names if compiled.fullmatch(name) is not None))
+
+
+def _compile(pattern: str) -> Any:
+    encoded = pattern.encode(errors="replace")
+    if len(encoded) > _PATTERN_BYTES_MAX:
+        raise InvalidRegularExpression(
+            f"SubscribedTopicRegex has more than {_PATTERN_BYTES_MAX} bytes."
+        )
+    import re2  # most brokers never need it
+
+    options = re2.Options()
+    options.max_mem = _PATTERN_MEMORY_BYTES
+    options.log_errors = False
+    options.never_capture = True
+    try:
+        return re2.compile(encoded, options)
+    except re2.error as error:
+        reason = error.args[0].decode(errors="replace")
+        raise InvalidRegularExpression(
+            f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {reason}."
+        ) from None
+    finally:
+        re2.purge()  # its cache would keep the memory of 128 patterns
