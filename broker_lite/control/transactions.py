@@ -1,83 +1,350 @@
 """Transactions at work: the coordinator of transactions, its state log, and the markers.
 
-Every event is one step without a pause: the machine decides, its records are appended to the
+Every event is one step without a pause: the coordinator decides, its record is appended to the
 transactional id's partition of `__transaction_state`, and only then is anything answered. When that
-append fails, the partition is forgotten and read again, and the request is answered with an error
-that a client repeats. A transaction that is ending writes its markers before its client hears of
-it; beyond some hundred partitions others have their turn in between, and see it as not ended yet.
+append fails, the client is told to try again.
 
-What a broker that was killed left half done is finished at its next start.
+The markers of a transaction that ends are written before its client hears of it; beyond some
+hundred partitions others have their turn in between, and are told to come again. A marker that can
+not be written is tried again every second: that the transaction ends is decided then, as it is for
+one that a killed broker left half done, which the next start finishes.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, TypeAlias
+import logging
+from collections.abc import Callable, Collection
+from typing import Any, Final
 
+from anyio.lowlevel import checkpoint
+
+from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
-from broker_lite.errors import ErrorCode
+from broker_lite.control.end_markers import (
+    RETRY_MS,
+    EndMarkers,
+    OffsetTransactions,
+    UnfinishedEnding,
+)
+from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from broker_lite.control.state_topic import StateTopic
+from broker_lite.control.topic import Topic
+from broker_lite.control.transaction_log import TransactionLog
+from broker_lite.coordinator.transaction import TopicPartition
+from broker_lite.coordinator.transaction_rules import Producer
+from broker_lite.coordinator.transactions import (
+    Ending,
+    Outcome,
+    TransactionCoordinator,
+    TransactionSettings,
+)
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.record.control import EndTransactionMarker
+from broker_lite.wire import messages
 
-TopicPartition: TypeAlias = tuple[str, int]
+logger = logging.getLogger("broker_lite.control")
+
+_RECORDS_AT_A_TIME: Final = 1000
+_FEATURE: Final = "transaction.version"
 
 
 class Transactions:
-    """The transactions of a cluster; used by one thread, the event loop's."""
+    """The transactions of a cluster; used by one thread, the event loop's.
 
-    def __init__(self, *, cluster: Cluster, clock: Clock, groups: Any) -> None:
+    Attributes:
+        topic: where the state is kept.
+        alarm: is told when something is due.
+    """
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        clock: Clock,
+        groups: OffsetTransactions,
+        alarm: Alarm | None = None,
+    ) -> None:
         """Remember what is needed; nothing is read before start()."""
+        self.topic = StateTopic(cluster, TRANSACTIONS_TOPIC)
+        self.alarm = alarm or Alarm()
         self._cluster = cluster
         self._clock = clock
         self._groups = groups
+        self._markers = EndMarkers(cluster, clock, groups)
+        self._coordinator = TransactionCoordinator(
+            TransactionSettings(
+                timeout_max_ms=cluster.settings.transaction_max_timeout_ms,
+                id_expiration_ms=cluster.settings.transactional_id_expiration_ms,
+            ),
+            next_producer_id=cluster.next_producer_id,
+            transaction_version=lambda: cluster.features.get(_FEATURE, 0),
+        )
+        self._log = TransactionLog(
+            topic=self.topic, coordinator=self._coordinator, clock=clock, restored=self._restored
+        )
+        self._unfinished: dict[str, UnfinishedEnding] = {}
+        self._not_before_ms = 0
 
     def start(self) -> None:
-        """Read the state log and finish the transactions that were ending."""
-        raise NotImplementedError
+        """Read the state log and finish the transactions that were ending.
 
-    async def init_producer_id(self, request: Any, version: int) -> Any:
-        """Answer InitProducerId for a transactional id."""
-        raise NotImplementedError
+        The groups are to be started before: their offsets are committed or dropped by this.
+        A partition that cannot be read is logged, and read again when it is asked for.
+        """
+        for partition in self.topic.partitions_to_replay():
+            self._log.load(partition)
+        while self._finish_some():
+            pass
+        self._not_before_ms = 0
+        self._cluster.watchers.add(self)
+
+    # -- requests
+
+    async def init_producer_id(
+        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None
+    ) -> Outcome:
+        """Give a transactional id to a producer; error and producer are what is answered.
+
+        Rule: T-14, T-16 to T-27.
+        """
+        return await self._step(
+            transactional_id,
+            lambda now_ms: self._coordinator.init_producer_id(
+                transactional_id, timeout_ms=timeout_ms, expected=expected, now_ms=now_ms
+            ),
+        )
+
+    async def end(
+        self, transactional_id: str, producer: Producer, *, is_commit: bool, client_version: int
+    ) -> Outcome:
+        """Commit or abort; error and producer are what is answered.
+
+        Rule: T-46 to T-53.
+        """
+        return await self._step(
+            transactional_id,
+            lambda now_ms: self._coordinator.end(
+                transactional_id,
+                producer,
+                is_commit=is_commit,
+                client_version=client_version,
+                now_ms=now_ms,
+            ),
+        )
 
     def add_partitions(
         self,
         transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
+        producer: Producer,
         partitions: Collection[TopicPartition],
+        *,
+        client_version: int,
     ) -> ErrorCode:
-        """Add partitions to a transaction."""
-        raise NotImplementedError
+        """Add partitions to the transaction of a producer.
 
-    def add_group(
-        self, transactional_id: str, producer_id: int, producer_epoch: int, group_id: str
-    ) -> ErrorCode:
-        """Add a group's partition of `__consumer_offsets` to a transaction."""
-        raise NotImplementedError
+        Rule: T-29, T-35.
+        """
+        return self._decide(
+            transactional_id,
+            lambda now_ms: self._coordinator.add_partitions(
+                transactional_id,
+                producer,
+                partitions,
+                client_version=client_version,
+                now_ms=now_ms,
+            ),
+        ).error
 
     def verify(
+        self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Tell of each partition whether it is in the open transaction of a producer.
+
+        Rule: T-31, T-34.
+        """
+        if not self._log.is_loaded(transactional_id):
+            return dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return self._coordinator.verify(transactional_id, producer, partitions)
+
+    def partition_of_group(self, group_id: str) -> TopicPartition:
+        """What stands for a group's offsets in a transaction.
+
+        Rule: T-32.
+        """
+        return OFFSETS_TOPIC, self._groups.partition_of(group_id)
+
+    def write_marker(
         self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Collection[TopicPartition],
-    ) -> Mapping[TopicPartition, ErrorCode]:
-        """Ask whether partitions are in the open transaction of a producer."""
-        raise NotImplementedError
+        partition: TopicPartition,
+        producer: Producer,
+        marker: EndTransactionMarker,
+        transaction_version: int,
+    ) -> None:
+        """Write a marker on an administrator's word.
 
-    async def end_transaction(self, request: Any, version: int) -> Any:
-        """Answer EndTxn; the markers are written then."""
-        raise NotImplementedError
+        Raises:
+            BrokerError: see EndMarkers.write.
 
-    def describe(self, transactional_ids: Iterable[str]) -> list[Any]:
-        """The states of DescribeTransactions."""
-        raise NotImplementedError
+        Rule: T-59.
+        """
+        self._markers.write(partition, producer, marker, transaction_version)
 
-    def list_transactions(self, request: Any) -> Any:
-        """Answer ListTransactions."""
-        raise NotImplementedError
+    def describe(self, transactional_id: str) -> Any:
+        """The state of an id, as DescribeTransactions shows it."""
+        if not self._log.is_loaded(transactional_id):
+            return messages.DescribeTransactionsResponse.TransactionState(
+                transactional_id=transactional_id, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE
+            )
+        return self._coordinator.describe(transactional_id)
+
+    def list_transactions(
+        self,
+        *,
+        producer_ids: Collection[int],
+        states: Collection[str],
+        longer_than_ms: int,
+        is_wanted: Callable[[str], bool] | None,
+    ) -> list[Any] | None:
+        """The ids that pass all filters, None while not all ids are known."""
+        if any(not self._log.is_readable(partition) for partition in [*self._log.unloaded]):
+            return None
+        return self._coordinator.list_transactions(
+            producer_ids=producer_ids,
+            states=states,
+            longer_than_ms=longer_than_ms,
+            is_wanted=is_wanted,
+            now_ms=self._clock.steady_ms(),
+        )
+
+    # -- time
 
     def next_deadline_ms(self) -> int | None:
-        """When on_time() has something to do, in the clock's steady milliseconds."""
-        raise NotImplementedError
+        """When on_time() has something to do, in steady milliseconds; None for never."""
+        deadlines = [unfinished.not_before_ms for unfinished in self._unfinished.values()]
+        due_ms = self._coordinator.next_deadline_ms()
+        if due_ms is not None:
+            deadlines.append(max(due_ms, self._not_before_ms))
+        if self._log.unloaded:
+            deadlines.append(self._not_before_ms)
+        return min(deadlines, default=None)
 
-    async def on_time(self) -> None:
-        """Abort the transactions that ran out of time, forget ids that were idle too long."""
-        raise NotImplementedError
+    def on_time(self) -> None:
+        """Abort the transactions that took too long, forget idle ids, go on with what is ending.
+
+        One step of limited length; when more is left, next_deadline_ms() is not in the future.
+
+        Rule: T-60, T-64.
+        """
+        now_ms = self._clock.steady_ms()
+        if now_ms >= self._not_before_ms:
+            for partition in [*self._log.unloaded]:
+                self._log.load(partition)
+            due: dict[int, list[tuple[str, Outcome]]] = {}
+            for transactional_id, outcome in self._coordinator.on_time(now_ms):
+                partition = self.topic.partition_of(transactional_id)
+                due.setdefault(partition, []).append((transactional_id, outcome))
+            for partition, outcomes in due.items():
+                self._write_all(partition, outcomes)
+        self._finish_some()
+
+    def _write_all(self, partition: int, outcomes: list[tuple[str, Outcome]]) -> None:
+        """Write many records in batches; the first failure forgets what the rest led to."""
+        for start in range(0, len(outcomes), _RECORDS_AT_A_TIME):
+            if self._write(partition, outcomes[start : start + _RECORDS_AT_A_TIME]) is not None:
+                return
+
+    # -- changes of the cluster
+
+    def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
+        """Forget all ids when the topic that holds them is deleted, as Kafka does."""
+        if any(topic.name == TRANSACTIONS_TOPIC for topic in deleted):
+            self._log.unloaded.clear()
+            self._unfinished.clear()
+            self._coordinator.forget(lambda _: True)
+
+    def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
+        """Do nothing: what a coordinator goes by is read at the start."""
+
+    # -- the way of every event
+
+    async def _step(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
+        """Let an event happen, and the transaction end that it ends."""
+        outcome = self._decide(transactional_id, event)
+        while outcome.ending is not None:
+            unfinished = self._unfinished.get(transactional_id)
+            if unfinished is None or unfinished.ending is not outcome.ending:
+                break
+            if unfinished.not_before_ms:
+                break  # it is decided, and goes on later
+            self._write_markers(unfinished)
+            if unfinished.left:
+                self.alarm.due_at(unfinished.not_before_ms)  # should this request be given up
+                await checkpoint()
+        return outcome
+
+    def _decide(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
+        """Let an event happen, and write its record."""
+        if not self._log.is_loaded(transactional_id):
+            return Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        try:
+            outcome = event(self._clock.steady_ms())
+        except BrokerError as error:
+            logger.error("no producer id can be given reason=%r", error.__cause__ or error)
+            return Outcome(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        if outcome.record is not None:
+            partition = self.topic.partition_of(transactional_id)
+            error_code = self._write(partition, [(transactional_id, outcome)])
+            if error_code is not None:
+                return Outcome(error_code)
+        return outcome
+
+    def _write(self, partition: int, outcomes: Collection[tuple[str, Outcome]]) -> ErrorCode | None:
+        """Write the records of outcomes as one batch, and note which transactions end."""
+        records = [outcome.record for _, outcome in outcomes if outcome.record is not None]
+        error_code = self._log.write(partition, records)
+        if error_code is None:
+            for transactional_id, outcome in outcomes:
+                if outcome.ending is not None:
+                    self._unfinished[transactional_id] = UnfinishedEnding(outcome.ending)
+            self.alarm.due_at(self._coordinator.next_deadline_ms())
+        return error_code
+
+    def _restored(self, partition: int, endings: list[Ending]) -> None:
+        """Take over what is prepared in a partition that was read again."""
+        for transactional_id in [*self._unfinished]:
+            if self.topic.partition_of(transactional_id) == partition:
+                del self._unfinished[transactional_id]
+        for ending in endings:
+            self._unfinished[ending.transactional_id] = UnfinishedEnding(ending)
+        # what is due waits a little, instead of being tried without a pause while a disk fails
+        self._not_before_ms = self._clock.steady_ms() + RETRY_MS
+        self.alarm.due_at(self.next_deadline_ms())
+
+    # -- markers
+
+    def _finish_some(self) -> bool:
+        """Write markers of each transaction that waits for some; tell whether that goes on now."""
+        now_ms = self._clock.steady_ms()
+        for unfinished in [*self._unfinished.values()]:
+            is_current = self._unfinished.get(unfinished.ending.transactional_id) is unfinished
+            if is_current and unfinished.not_before_ms <= now_ms:
+                unfinished.not_before_ms = 0
+                self._write_markers(unfinished)
+        return any(not unfinished.not_before_ms for unfinished in self._unfinished.values())
+
+    def _write_markers(self, unfinished: UnfinishedEnding) -> None:
+        """Write some of the markers that are left, and complete the transaction after the last."""
+        transactional_id = unfinished.ending.transactional_id
+        partition = self.topic.partition_of(transactional_id)
+        coordinator_epoch = self._cluster.leader_epoch(TRANSACTIONS_TOPIC, partition)
+        if not self._markers.write_some(unfinished, coordinator_epoch):
+            return
+        now_ms = self._clock.steady_ms()
+        if not unfinished.failed:
+            outcome = self._coordinator.completed(transactional_id, now_ms)
+            if self._write(partition, [(transactional_id, outcome)]) is None:
+                del self._unfinished[transactional_id]
+                return
+            # the log says that it is prepared, or cannot be read
+            unfinished = self._unfinished.get(transactional_id, unfinished)
+        unfinished.wait(now_ms)
+        self.alarm.due_at(unfinished.not_before_ms)

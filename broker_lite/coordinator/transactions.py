@@ -6,11 +6,12 @@ log. A transaction that is ending stays prepared until `completed` is told that 
 written; everybody else is asked to come again meanwhile.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from broker_lite.coordinator import transaction_rules as rules
+from broker_lite.coordinator import transaction_views as views
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.timers import Timers
 from broker_lite.coordinator.transaction import (
@@ -20,7 +21,6 @@ from broker_lite.coordinator.transaction import (
     PREPARED,
     TopicPartition,
     Transaction,
-    TransactionState,
 )
 from broker_lite.coordinator.transaction_records import (
     decode_key,
@@ -31,9 +31,10 @@ from broker_lite.coordinator.transaction_records import (
 from broker_lite.coordinator.transaction_rules import Producer
 from broker_lite.errors import ErrorCode
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from broker_lite.wire import messages
 
 NO_PRODUCER: Final = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+# a longer one has no record; Kafka fails as unforeseen as well
+_ID_BYTES_MAX: Final = 32767
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +44,10 @@ class TransactionSettings:
     Attributes:
         timeout_max_ms: the longest timeout of a transaction.
         id_expiration_ms: after how much idle time an id is forgotten.
-        transaction_version: level of the feature: the form of the records, and whether an abort by
-            the coordinator raises the epoch in the way of version 2.
     """
 
     timeout_max_ms: int
     id_expiration_ms: int
-    transaction_version: int
 
 
 class Ending(NamedTuple):
@@ -70,7 +68,7 @@ class Outcome(NamedTuple):
 
     Attributes:
         error: the answer, NONE for success.
-        producer: the producer id and epoch to answer, both -1 for none.
+        producer: the producer id and epoch that the client goes on with, both -1 for none.
         record: to be written before anything else is done.
         ending: markers to write then, after which `completed` is to be called.
     """
@@ -88,16 +86,23 @@ class TransactionCoordinator:
     """
 
     def __init__(
-        self, settings: TransactionSettings, *, next_producer_id: Callable[[], int]
+        self,
+        settings: TransactionSettings,
+        *,
+        next_producer_id: Callable[[], int],
+        transaction_version: Callable[[], int],
     ) -> None:
         """Start without any id.
 
         Args:
             settings: for all ids.
             next_producer_id: makes an id that was never given before; may raise BrokerError.
+            transaction_version: the feature's level of the moment: the form of the records, and
+                how an abort by the coordinator raises the epoch.
         """
         self._settings = settings
         self._next_producer_id = next_producer_id
+        self._transaction_version = transaction_version
         self._transactions: dict[str, Transaction] = {}
         # an id has one timer at most: its transaction's end, or its own
         self._timers: Timers[str] = Timers()
@@ -128,6 +133,8 @@ class TransactionCoordinator:
         """
         if not transactional_id:
             return Outcome(ErrorCode.INVALID_REQUEST)
+        if len(transactional_id.encode()) > _ID_BYTES_MAX:
+            return Outcome(ErrorCode.UNKNOWN_SERVER_ERROR)
         if not 0 < timeout_ms <= self._settings.timeout_max_ms:
             return Outcome(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
         transaction = self._transactions.get(transactional_id)
@@ -238,7 +245,7 @@ class TransactionCoordinator:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING if found is None else found
 
     def _fence(self, transaction: Transaction, now_ms: int) -> Outcome:
-        version = self._settings.transaction_version
+        version = self._transaction_version()
         return self._outcome(transaction.fenced(server_version=version, now_ms=now_ms))
 
     def _outcome(self, decided: Transaction | ErrorCode) -> Outcome:
@@ -246,8 +253,8 @@ class TransactionCoordinator:
             return Outcome(decided)
         self._put(decided)
         return Outcome(
-            producer=_producer(decided),
-            record=encode(decided, self._settings.transaction_version),
+            producer=_next_producer(decided),
+            record=encode(decided, self._transaction_version()),
             ending=_ending(decided) if decided.state in PREPARED else None,
         )
 
@@ -296,21 +303,7 @@ class TransactionCoordinator:
 
         Rule: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
         """
-        shown = messages.DescribeTransactionsResponse.TransactionState(
-            transactional_id=transactional_id
-        )
-        transaction = self._transactions.get(transactional_id)
-        if not transactional_id:
-            shown.error_code = ErrorCode.INVALID_REQUEST
-        elif transaction is None:
-            shown.error_code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
-        else:
-            shown.transaction_state = transaction.state.text
-            shown.transaction_timeout_ms = transaction.timeout_ms
-            shown.transaction_start_time_ms = transaction.started_ms
-            shown.producer_id, shown.producer_epoch = _producer(transaction)
-            shown.topics = _topics(transaction.partitions)
-        return shown
+        return views.describe(transactional_id, self._transactions.get(transactional_id))
 
     def list_transactions(
         self,
@@ -332,13 +325,8 @@ class TransactionCoordinator:
 
         Rule: T-01 to T-06 (TransactionStateManager.listTransactionStates).
         """
-        shown = messages.ListTransactionsResponse.TransactionState
         return [
-            shown(
-                transactional_id=transaction.transactional_id,
-                producer_id=transaction.producer_id,
-                transaction_state=transaction.state.text,
-            )
+            views.listed(transaction)
             for transaction in self._transactions.values()
             if (not producer_ids or transaction.producer_id in producer_ids)
             and (not states or transaction.state.text in states)
@@ -346,18 +334,13 @@ class TransactionCoordinator:
             and (is_wanted is None or is_wanted(transaction.transactional_id))
         ]
 
-    def endings(self) -> list[Ending]:
-        """The transactions that are prepared and not completed."""
-        return [
-            _ending(transaction)
-            for transaction in self._transactions.values()
-            if transaction.state in PREPARED
-        ]
-
     # -- the state log
 
-    def replay(self, key: bytes, value: bytes | None) -> None:
+    def replay(self, key: bytes, value: bytes | None) -> Ending | None:
         """Take in a record of the state log; what is no transaction's is passed over.
+
+        Returns:
+            What a prepared transaction still needs.
 
         Raises:
             DecodeError: the record cannot be read.
@@ -365,11 +348,13 @@ class TransactionCoordinator:
         """
         transactional_id = decode_key(key)
         if transactional_id is None:
-            return
+            return None
         if value is None:
             self._forget(transactional_id)
-        else:
-            self._put(decode_value(transactional_id, value))
+            return None
+        transaction = decode_value(transactional_id, value)
+        self._put(transaction)
+        return _ending(transaction) if transaction.state in PREPARED else None
 
     def forget(self, is_affected: Callable[[str], bool]) -> None:
         """Forget ids, to replay them; their timers are gone with them."""
@@ -381,11 +366,14 @@ class TransactionCoordinator:
         self._timers.cancel(transactional_id)
 
 
-STATE_TEXTS: Final = frozenset(state.text for state in TransactionState)
-
-
 def _producer(transaction: Transaction) -> Producer:
     return transaction.producer_id, transaction.producer_epoch
+
+
+def _next_producer(transaction: Transaction) -> Producer:
+    if transaction.next_producer_id != NO_PRODUCER_ID:
+        return transaction.next_producer_id, 0
+    return _producer(transaction)
 
 
 def _ending(transaction: Transaction) -> Ending:
@@ -396,11 +384,3 @@ def _ending(transaction: Transaction) -> Ending:
         transaction.partitions,
         transaction.client_version,
     )
-
-
-def _topics(partitions: Iterable[TopicPartition]) -> list[Any]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in sorted(partitions):
-        topics.setdefault(topic, []).append(partition)
-    shown = messages.DescribeTransactionsResponse.TopicData
-    return [shown(topic=topic, partitions=indexes) for topic, indexes in topics.items()]

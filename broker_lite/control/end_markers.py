@@ -1,0 +1,133 @@
+"""The markers that end a transaction, in the logs of its partitions."""
+
+import logging
+from typing import Final, Protocol
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.internal_topics import OFFSETS_TOPIC
+from broker_lite.coordinator.transaction import TopicPartition
+from broker_lite.coordinator.transaction_rules import Producer
+from broker_lite.coordinator.transactions import Ending
+from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition
+from broker_lite.record.control import EndTransactionMarker
+
+logger = logging.getLogger("broker_lite.control")
+
+MARKERS_AT_A_TIME: Final = 256
+RETRY_MS: Final = 1000
+
+# The partition has seen a higher epoch: the transaction is over there, whatever ended it.
+_NEVER_ACCEPTED: Final = frozenset(
+    {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED}
+)
+
+
+class OffsetTransactions(Protocol):
+    """What groups do when a transaction with their offsets ends."""
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of `__consumer_offsets` that holds a group."""
+
+    def complete_transaction(self, partition: int, producer_id: int, *, committed: bool) -> None:
+        """Commit or drop the offsets that are pending in a transaction; its marker is written."""
+
+
+class UnfinishedEnding:
+    """A prepared transaction, and its partitions that have no marker yet.
+
+    Attributes:
+        left: partitions that are to be tried.
+        failed: partitions whose marker could not be written.
+        not_before_ms: when it goes on, 0 for at once.
+        is_failing: a marker could not be written, which was logged.
+    """
+
+    __slots__ = ("ending", "failed", "is_failing", "left", "not_before_ms")
+
+    def __init__(self, ending: Ending) -> None:
+        self.ending: Final = ending
+        self.left: list[TopicPartition] = sorted(ending.partitions, reverse=True)
+        self.failed: list[TopicPartition] = []
+        self.not_before_ms = 0
+        self.is_failing = False
+
+    def wait(self, now_ms: int) -> None:
+        """Go on later, with what failed."""
+        self.left += self.failed
+        self.failed = []
+        self.not_before_ms = now_ms + RETRY_MS
+
+
+class EndMarkers:
+    """Writes markers; offsets of groups are committed or dropped with theirs."""
+
+    def __init__(self, cluster: Cluster, clock: Clock, groups: OffsetTransactions) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._groups = groups
+
+    def write(
+        self,
+        partition: TopicPartition,
+        producer: Producer,
+        marker: EndTransactionMarker,
+        transaction_version: int,
+    ) -> None:
+        """Write one marker.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+            InvalidProducerEpoch: the epoch is below the known one.
+            TransactionCoordinatorFenced: the coordinator epoch is below the known one.
+            KafkaStorageError: not written.
+
+        Rule: T-52 to T-54, T-57.
+        """
+        topic, index = partition
+        producer_id, producer_epoch = producer
+        self._cluster.log(topic, index).append_control(
+            producer_id,
+            producer_epoch,
+            marker,
+            now_ms=self._clock.now_ms(),
+            transaction_version=transaction_version,
+        )
+        if topic == OFFSETS_TOPIC:
+            self._groups.complete_transaction(index, producer_id, committed=marker.is_commit)
+
+    def write_some(self, unfinished: UnfinishedEnding, coordinator_epoch: int) -> bool:
+        """Write up to MARKERS_AT_A_TIME markers; tell whether all were tried.
+
+        Rule: T-52 to T-54, T-58.
+        """
+        marker = EndTransactionMarker(unfinished.ending.is_commit, coordinator_epoch)
+        for _ in range(min(MARKERS_AT_A_TIME, len(unfinished.left))):
+            partition = unfinished.left.pop()
+            if not self._is_written(unfinished, partition, marker):
+                unfinished.failed.append(partition)
+        return not unfinished.left
+
+    def _is_written(
+        self, unfinished: UnfinishedEnding, partition: TopicPartition, marker: EndTransactionMarker
+    ) -> bool:
+        """Write a marker; one that can never be written counts as written.
+
+        Rule: T-54, T-58 (TransactionMarkerRequestCompletionHandler).
+        """
+        _, producer, _, _, transaction_version = unfinished.ending
+        try:
+            self.write(partition, producer, marker, transaction_version)
+        except UnknownTopicOrPartition:
+            return True
+        except BrokerError as error:
+            if not unfinished.is_failing:
+                unfinished.is_failing = True
+                logger.error(
+                    "marker not written topic=%s partition=%d transactional_id=%s reason=%r",
+                    *partition,
+                    unfinished.ending.transactional_id,
+                    error.__cause__ or error,
+                )
+            return error.code in _NEVER_ACCEPTED
+        return True

@@ -1,0 +1,119 @@
+"""The state log of transactions, and the coordinator's memory as what is read from it.
+
+Where the two may differ, because a record could not be written, the log counts: the partition is
+forgotten and read again. While that fails too, nothing is known of its transactional ids.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.state_topic import StateTopic
+from broker_lite.coordinator.effects import StateRecord
+from broker_lite.coordinator.transactions import Ending, TransactionCoordinator
+from broker_lite.errors import BrokerError, ErrorCode, MessageTooLarge, RecordListTooLarge
+from broker_lite.wire import DecodeError
+
+logger = logging.getLogger("broker_lite.control")
+
+
+class TransactionLog:
+    """`__transaction_state` and who is read from it.
+
+    Attributes:
+        topic: the log's.
+        unloaded: partitions that cannot be read.
+    """
+
+    def __init__(
+        self,
+        *,
+        topic: StateTopic,
+        coordinator: TransactionCoordinator,
+        clock: Clock,
+        restored: Callable[[int, list[Ending]], None],
+    ) -> None:
+        """Remember what is needed; nothing is read.
+
+        Args:
+            topic: the log's.
+            coordinator: changed by load() and write().
+            clock: for the records' timestamps.
+            restored: told what is prepared in a partition that was forgotten and read again.
+        """
+        self.topic = topic
+        self.unloaded: set[int] = set()
+        self._coordinator = coordinator
+        self._clock = clock
+        self._restored = restored
+
+    def write(self, partition: int, records: Sequence[StateRecord]) -> ErrorCode | None:
+        """Write what an event led to as one batch; if that fails, the log counts.
+
+        Returns:
+            What clients are told of a failure.
+
+        Rule: T-72 (TransactionStateManager.appendTransactionToLog).
+        """
+        try:
+            self.topic.append(partition, records, now_ms=self._clock.now_ms())
+        except BrokerError as error:
+            reason = error.__cause__ or error
+            logger.error("transactions not written partition=%d reason=%r", partition, reason)
+            self.load(partition)
+            return _answer_to(error)
+        return None
+
+    def is_loaded(self, transactional_id: str) -> bool:
+        """Whether what is known of an id is true; a partition that was not is read again."""
+        return not self.unloaded or self.is_readable(self.topic.partition_of(transactional_id))
+
+    def is_readable(self, partition: int) -> bool:
+        """Whether a partition is read, or can be now."""
+        return partition not in self.unloaded or self.load(partition)
+
+    def load(self, partition: int) -> bool:
+        """Forget a partition and read it; tell whether it could be read."""
+        self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
+        self.unloaded.add(partition)
+        endings: list[Ending] = []
+        try:
+            newest = {
+                key: value
+                for batch in self.topic.replay_partition(partition)
+                for key, value in batch.records
+            }
+        except BrokerError as error:
+            logger.error("transactions not read partition=%d reason=%s", partition, error)
+        else:
+            self.unloaded.discard(partition)
+            endings = self._replay(partition, newest.items())
+        self._restored(partition, endings)
+        return partition not in self.unloaded
+
+    def _replay(
+        self, partition: int, records: Iterable[tuple[bytes, bytes | None]]
+    ) -> list[Ending]:
+        endings = []
+        for key, value in records:
+            try:
+                ending = self._coordinator.replay(key, value)
+            except (DecodeError, ValueError) as error:
+                logger.warning(
+                    "record passed over topic=%s partition=%d reason=%s",
+                    self.topic.name,
+                    partition,
+                    error,
+                )
+            else:
+                if ending is not None:
+                    endings.append(ending)
+        return endings
+
+
+def _answer_to(error: BrokerError) -> ErrorCode:
+    if isinstance(error, MessageTooLarge | RecordListTooLarge):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    if error.code == ErrorCode.KAFKA_STORAGE_ERROR:
+        return ErrorCode.NOT_COORDINATOR
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE
