@@ -71,8 +71,8 @@ class ConsumerMember:
     member_epoch: int = 0
     previous_member_epoch: int = -1
     state: MemberState = MemberState.STABLE
-    assigned: Assigned = field(default=NOTHING_ASSIGNED)
-    pending_revocation: Assigned = field(default=NOTHING_ASSIGNED)
+    assigned: Assigned = field(default_factory=dict)
+    pending_revocation: Assigned = field(default_factory=dict)
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
         """Whether it has all of the target of this epoch."""
