@@ -11,7 +11,8 @@ def _nobody() -> None:
 class Alarm:
     """Knows until when somebody sleeps, and wakes them for anything earlier.
 
-    The sleeper says `sleep_until` before it sleeps; whoever gets a new deadline says `due_at`.
+    The sleeper says `sleep_until` before it sleeps; whoever gets a new deadline says `due_at`, and
+    whoever steps the clock calls `wake`.
     """
 
     __slots__ = ("_until_ms", "wake")

@@ -162,7 +162,7 @@ class Groups:
         """The partition of the state log that holds a group."""
         return self.topic.partition_of(group_id)
 
-    def complete_transaction(self, partition: int, producer_id: int, *, committed: bool) -> None:
+    def complete_transaction(self, partition: int, producer_id: int, committed: bool) -> None:
         """A transaction's marker was appended to a partition of the state log (T-53)."""
         self.coordinator.complete_transaction(
             partition, producer_id, committed=committed, now_ms=self._clock.steady_ms()
@@ -175,7 +175,7 @@ class Groups:
         deadline_ms = self.coordinator.next_deadline_ms()
         return self._expiry_ms if deadline_ms is None else min(deadline_ms, self._expiry_ms)
 
-    async def on_time(self) -> None:
+    def on_time(self) -> None:
         """Do what is due: timers of groups, and looking for offsets that nobody wants any more."""
         now_ms = self._clock.steady_ms()
         self._write_all(self.coordinator.on_time(now_ms))

@@ -11,6 +11,7 @@ from typing import Final
 NOT_ASKED: Final = -(1 << 31)
 TOPIC_OPERATIONS: Final = 3576
 CLUSTER_OPERATIONS: Final = 8096
+GROUP_OPERATIONS: Final = 3400
 
 
 def if_asked(asked: bool, operations: int) -> int:

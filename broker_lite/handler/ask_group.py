@@ -1,0 +1,41 @@
+"""Handing a request to the group that it is about, and waiting for the answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from broker_lite.control.groups import Event
+from broker_lite.coordinator.effects import Caller
+from broker_lite.errors import BrokerError
+from broker_lite.handler.context import HandlerContext, Request
+
+
+def caller_of(context: HandlerContext, request: Request) -> Caller:
+    """Who sends a request, as groups remember their members; a null client id is an empty one."""
+    client_host = f"/{context.client_address[0]}"
+    return Caller(request.api_version, request.client_id or "", client_host, None)
+
+
+async def ask_group(
+    context: HandlerContext,
+    request: Request,
+    event: Event,
+    body: Any,
+    refusal: Callable[[BrokerError], Any],
+) -> Any:
+    """The coordinator's response to a request, which may take until the group has settled.
+
+    A client that goes away meanwhile is only passed over: its member stays until its timers end.
+
+    Args:
+        context: of the connection.
+        request: as it came.
+        event: what the coordinator does with it.
+        body: the decoded request; it has a group_id.
+        refusal: makes the response when nothing could be done.
+
+    Rule: G-118, G-119.
+    """
+    try:
+        return await context.groups.ask(event, body.group_id, body, caller_of(context, request))
+    except BrokerError as error:
+        return refusal(error)

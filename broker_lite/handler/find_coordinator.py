@@ -1,0 +1,83 @@
+"""FindCoordinator (10), versions 0-6: which broker has a group or a transactional id; this one.
+
+- v1 has transactional ids and error_message; v4 takes several keys (KIP-699); v5 knows
+  TRANSACTION_ABORTABLE (KIP-890); v6 has share groups (KIP-932).
+
+The topic that holds the state is made by the first request that asks for its coordinator; Kafka
+answers 15 until it is there, this broker at once (G-23).
+
+Not done: share groups, of which this broker keeps nothing: 42 like types that do not exist.
+"""
+
+from typing import Any, Final
+
+from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from broker_lite.errors import BrokerError, CoordinatorNotAvailable, ErrorCode, InvalidRequest
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 6
+
+_SEVERAL_KEYS_SINCE: Final = 4
+_TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
+"""By key type: 0 is a group, 1 a transactional id."""
+_NO_NODE: Final = (-1, "", -1)
+_MESSAGES: Final = {
+    ErrorCode.NONE: "NONE",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or "
+        "the message was sent to an incompatible broker. See the broker logs for more details."
+    ),
+}
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Tell where the coordinators of groups or transactional ids are.
+
+    Rule: G-20 to G-23.
+    """
+    body = decode(messages.FindCoordinatorRequest, request)
+    try:
+        _make_topic(context, body.key_type)
+        node, error_code = (context.cluster.node_id, *context.advertised_address()), ErrorCode.NONE
+    except BrokerError as error:
+        node, error_code = _NO_NODE, error.code
+    if request.api_version >= _SEVERAL_KEYS_SINCE:
+        coordinator = messages.FindCoordinatorResponse.Coordinator
+        response = messages.FindCoordinatorResponse(
+            coordinators=[
+                _placed(coordinator(key=key, error_code=error_code), node)
+                for key in body.coordinator_keys
+            ]
+        )
+    else:
+        response = messages.FindCoordinatorResponse(
+            error_code=error_code, error_message=_MESSAGES[error_code]
+        )
+        _placed(response, node)
+    return encode(messages.FindCoordinatorResponse, response, request)
+
+
+def _make_topic(context: HandlerContext, key_type: int) -> None:
+    """Make the topic that holds the state of a type of coordinator.
+
+    Raises:
+        InvalidRequest: there is no such type.
+        CoordinatorNotAvailable: the topic cannot be made.
+    """
+    if not 0 <= key_type < len(_TOPICS):
+        raise InvalidRequest
+    name = _TOPICS[key_type]
+    if name not in context.cluster.topics:
+        try:
+            context.cluster.create_topic(name)
+        except BrokerError as error:
+            raise CoordinatorNotAvailable from error
+
+
+def _placed(answer: Any, node: tuple[int, str, int]) -> Any:
+    answer.node_id, answer.host, answer.port = node
+    return answer

@@ -1,0 +1,76 @@
+"""ListGroups (16), DescribeGroups (15) and DeleteGroups (42).
+
+- ListGroups, versions 0-5: v4 adds states and a filter of them (KIP-518), v5 types (KIP-848).
+- DescribeGroups, versions 0-6: v3 adds authorized operations (KIP-430), v4 static members, v6
+  error_message, and 69 where earlier ones show a dead group (KIP-1043).
+- DeleteGroups, versions 0-3: v3 is Kafka's own and has error_message.
+"""
+
+from typing import Final
+
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.authorized import GROUP_OPERATIONS
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+LIST_MIN_VERSION: Final = 0
+LIST_MAX_VERSION: Final = 5
+DESCRIBE_MIN_VERSION: Final = 0
+DESCRIBE_MAX_VERSION: Final = 6
+DELETE_MIN_VERSION: Final = 0
+DELETE_MAX_VERSION: Final = 3
+
+
+async def handle_list(context: HandlerContext, request: Request) -> Parts:
+    """List groups of all types.
+
+    Rule: G-102.
+    """
+    body = decode(messages.ListGroupsRequest, request)
+    try:
+        context.groups.check_all_loaded()
+        response = context.groups.coordinator.list_groups(body)
+    except BrokerError as error:
+        response = messages.ListGroupsResponse(error_code=error.code)
+    return encode(messages.ListGroupsResponse, response, request)
+
+
+async def handle_describe(context: HandlerContext, request: Request) -> Parts:
+    """Describe classic groups.
+
+    Rule: G-103.
+    """
+    body = decode(messages.DescribeGroupsRequest, request)
+    try:
+        context.groups.check_loaded(body.groups)
+        response = context.groups.coordinator.describe_groups(body, request.api_version)
+    except BrokerError as error:
+        group = messages.DescribeGroupsResponse.DescribedGroup
+        response = messages.DescribeGroupsResponse(
+            groups=[group(group_id=group_id, error_code=error.code) for group_id in body.groups]
+        )
+    if body.include_authorized_operations:
+        for described in response.groups:
+            if described.error_code == ErrorCode.NONE:
+                described.authorized_operations = GROUP_OPERATIONS
+    return encode(messages.DescribeGroupsResponse, response, request)
+
+
+async def handle_delete(context: HandlerContext, request: Request) -> Parts:
+    """Delete groups with their offsets.
+
+    Rule: G-104.
+    """
+    body = decode(messages.DeleteGroupsRequest, request)
+    try:
+        response = context.groups.delete_groups(body)
+    except BrokerError as error:
+        result = messages.DeleteGroupsResponse.DeletableGroupResult
+        response = messages.DeleteGroupsResponse(
+            results=[
+                result(group_id=group_id, error_code=error.code)
+                for group_id in dict.fromkeys(body.groups_names)
+            ]
+        )
+    return encode(messages.DeleteGroupsResponse, response, request)

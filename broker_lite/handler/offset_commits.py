@@ -1,0 +1,121 @@
+"""OffsetCommit (8), OffsetFetch (9) and OffsetDelete (47): how far groups have read.
+
+- OffsetCommit, versions 2-10: v2-4 may say for how long to keep the offsets, v6 adds leader epochs
+  (KIP-320), v7 static members (KIP-345), v9 member epochs (KIP-848), v10 topic ids (KIP-848).
+- OffsetFetch, versions 1-10: v2 all topics, v5 leader epochs, v7 require_stable (KIP-447), v8
+  several groups (KIP-709), v9 member id and epoch (KIP-848), v10 topic ids.
+- OffsetDelete, version 0 (KIP-496).
+
+Not done: OffsetCommit v0 and v1, and OffsetFetch v0, which are about ZooKeeper.
+"""
+
+from typing import Any, Final
+
+from broker_lite.errors import BrokerError
+from broker_lite.handler.ask_group import ask_group
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+COMMIT_MIN_VERSION: Final = 2
+COMMIT_MAX_VERSION: Final = 10
+FETCH_MIN_VERSION: Final = 1
+FETCH_MAX_VERSION: Final = 10
+DELETE_MIN_VERSION: Final = 0
+DELETE_MAX_VERSION: Final = 0
+
+_TOP_LEVEL_SINCE: Final = 2
+_GROUPS_SINCE: Final = 8
+_NO_OFFSET: Final = -1
+
+
+async def handle_commit(context: HandlerContext, request: Request) -> Parts:
+    """Store offsets of a group.
+
+    Rule: G-60 to G-66.
+    """
+    body = decode(messages.OffsetCommitRequest, request)
+
+    def refusal(error: BrokerError) -> Any:
+        types = messages.OffsetCommitResponse
+        return types(
+            topics=[
+                types.OffsetCommitResponseTopic(
+                    name=topic.name,
+                    topic_id=topic.topic_id,
+                    partitions=[
+                        types.OffsetCommitResponsePartition(
+                            partition_index=partition.partition_index, error_code=error.code
+                        )
+                        for partition in topic.partitions
+                    ],
+                )
+                for topic in body.topics
+            ]
+        )
+
+    event = context.groups.coordinator.commit_offsets
+    response = await ask_group(context, request, event, body, refusal)
+    return encode(messages.OffsetCommitResponse, response, request)
+
+
+async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
+    """Tell the offsets of groups.
+
+    Rule: G-67 to G-71.
+    """
+    body = decode(messages.OffsetFetchRequest, request)
+    version = request.api_version
+    if version >= _GROUPS_SINCE:
+        group_ids = [group.group_id for group in body.groups]
+    else:
+        group_ids = [body.group_id]
+    try:
+        context.groups.check_loaded(group_ids)
+        response = context.groups.coordinator.fetch_offsets(body, version)
+    except BrokerError as error:
+        response = _refused_fetch(body, version, error)
+    return encode(messages.OffsetFetchResponse, response, request)
+
+
+def _refused_fetch(body: Any, version: int, error: BrokerError) -> Any:
+    """Rule: G-71."""
+    types = messages.OffsetFetchResponse
+    if version >= _GROUPS_SINCE:
+        return types(
+            groups=[
+                types.OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
+                for group in body.groups
+            ]
+        )
+    if version >= _TOP_LEVEL_SINCE:
+        return types(error_code=error.code)
+    return types(
+        topics=[
+            types.OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    types.OffsetFetchResponsePartition(
+                        partition_index=index, committed_offset=_NO_OFFSET, error_code=error.code
+                    )
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in body.topics
+        ]
+    )
+
+
+async def handle_delete(context: HandlerContext, request: Request) -> Parts:
+    """Forget offsets of a group.
+
+    Rule: G-105.
+    """
+    body = decode(messages.OffsetDeleteRequest, request)
+
+    def refusal(error: BrokerError) -> Any:
+        return messages.OffsetDeleteResponse(error_code=error.code)
+
+    event = context.groups.coordinator.delete_offsets
+    response = await ask_group(context, request, event, body, refusal)
+    return encode(messages.OffsetDeleteResponse, response, request)
