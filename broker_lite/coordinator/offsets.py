@@ -32,6 +32,12 @@ class GroupOffsets:
         self.committed: dict[str, dict[int, Stored]] = {}
         self.pending: dict[int, dict[TopicPartition, Stored]] = {}
 
+    def __contains__(self, key: TopicPartition) -> bool:
+        topic, partition = key
+        return partition in self.committed.get(topic, _NOTHING) or any(
+            key in offsets for offsets in self.pending.values()
+        )
+
     def get(self, topic: str, partition: int) -> CommittedOffset | None:
         """What is committed for a partition, None for nothing."""
         stored = self.committed.get(topic, _NOTHING).get(partition)
@@ -49,7 +55,7 @@ class GroupOffsets:
         for partition, stored in self.committed.get(topic, _NOTHING).items():
             yield partition, stored[1]
 
-    def keys(self) -> list[TopicPartition]:
+    def partitions(self) -> list[TopicPartition]:
         """Every partition that has an offset, committed or pending, each once."""
         found = dict.fromkeys(
             (topic, partition)

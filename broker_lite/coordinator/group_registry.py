@@ -1,0 +1,139 @@
+"""All groups of a broker with what they share: settings, topics, timers and committed offsets."""
+
+from collections.abc import Callable, Mapping
+
+from broker_lite.coordinator.classic_generation import TimerKey
+from broker_lite.coordinator.classic_group import ClassicGroup
+from broker_lite.coordinator.consumer_group import ConsumerGroup
+from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.offsets import OffsetStore
+from broker_lite.coordinator.timers import Timers
+from broker_lite.coordinator.topics import Topics
+from broker_lite.errors import ErrorCode
+
+Group = ClassicGroup | ConsumerGroup
+
+GroupEffects = list[tuple[str, Effects]]
+"""What an event that is about several groups leads to, one entry a group."""
+
+
+class GroupRegistry:
+    """The groups by id.
+
+    Attributes:
+        settings: the broker's, those of a group without configs of its own.
+        topics: the topics of the moment.
+        make_uuid: gives the random part of a member id.
+        partition_of: the partition of the state topic that a group id belongs to.
+        timers: of all groups.
+        groups: every group; one without members may have offsets only, or nothing at all.
+        offsets: what all groups committed.
+    """
+
+    def __init__(
+        self,
+        settings: GroupSettings,
+        topics: Topics,
+        make_uuid: Callable[[], str],
+        partition_of: Callable[[str], int],
+    ) -> None:
+        self.settings = settings
+        self.topics = topics
+        self.make_uuid = make_uuid
+        self.partition_of = partition_of
+        self.timers: Timers[TimerKey] = Timers()
+        self.groups: dict[str, Group] = {}
+        self.offsets = OffsetStore()
+        self._configs: dict[str, Mapping[str, str]] = {}
+
+    def settings_of(self, group_id: str) -> GroupSettings:
+        """The settings of a group, whether it exists or not.
+
+        Rule: G-91.
+        """
+        configs = self._configs.get(group_id)
+        return self.settings if configs is None else self.settings.for_group(configs)
+
+    def configure(self, group_id: str, configs: Mapping[str, str]) -> None:
+        """Put the configs of a group in the place of those that it had.
+
+        Rule: G-91.
+        """
+        if configs:
+            self._configs[group_id] = configs
+        else:
+            self._configs.pop(group_id, None)
+        group = self.groups.get(group_id)
+        if group is not None:
+            group.settings = self.settings_of(group_id)
+
+    def update_settings(self, settings: GroupSettings) -> None:
+        """Put the broker's settings in the place of those that it had."""
+        self.settings = settings
+        for group_id, group in self.groups.items():
+            group.settings = self.settings_of(group_id)
+
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """The classic group of an id, None if there is none."""
+        group = self.groups.get(group_id)
+        return group if isinstance(group, ClassicGroup) else None
+
+    def consumer(self, group_id: str) -> ConsumerGroup | None:
+        """The consumer group of an id, None if there is none."""
+        group = self.groups.get(group_id)
+        return group if isinstance(group, ConsumerGroup) else None
+
+    def add(self, group: Group) -> None:
+        """Put a group under its id, in the place of what is there."""
+        self.groups[group.group_id] = group
+
+    def make_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
+        """Make an empty classic group; it writes nothing.
+
+        Without a protocol type it is what Kafka calls a simple group: it only has offsets (G-61).
+        """
+        group = ClassicGroup(
+            group_id, self.timers, self.settings_of(group_id), self.make_uuid, now_ms
+        )
+        self.groups[group_id] = group
+        return group
+
+    def make_consumer(self, group_id: str) -> ConsumerGroup:
+        """Make an empty consumer group; it writes nothing."""
+        group = ConsumerGroup(
+            group_id, self.timers, self.settings_of(group_id), self.topics, self.make_uuid
+        )
+        self.groups[group_id] = group
+        return group
+
+    def discard(self, group: Group, effects: Effects) -> None:
+        """Remove a group that has no members; its offsets stay."""
+        if isinstance(group, ConsumerGroup):
+            group.delete(effects)
+        else:
+            group.write_tombstone(effects)
+            # members that were only given an id may be left
+            group.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
+        del self.groups[group.group_id]
+
+    def groups_in(self, partition: int) -> list[Group]:
+        """The groups that a partition of the state topic holds."""
+        partition_of = self.partition_of
+        return [
+            group for group_id, group in self.groups.items() if partition_of(group_id) == partition
+        ]
+
+
+def is_empty(group: Group) -> bool:
+    """Whether a group has no members."""
+    return bool(group.state.value == "Empty")
+
+
+def is_subscribed(group: Group, topic: str) -> bool:
+    """Whether members of a group subscribe to a topic; if that is unknown, they do.
+
+    Rule: G-75 (ClassicGroup.isSubscribedToTopic).
+    """
+    topics = group.subscribed_topics()
+    return topics is None or topic in topics

@@ -1,0 +1,141 @@
+"""Groups and offsets read back from `__consumer_offsets`.
+
+A log may be read from any state that compaction left. Records of share and streams groups, which
+are not offered, are passed over.
+
+Rule: G-66, G-112, G-117, T-53 (GroupCoordinatorShard.replay).
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Any, Final
+
+from broker_lite.coordinator import classic_records, consumer_records
+from broker_lite.coordinator.classic_group import ClassicGroup
+from broker_lite.coordinator.consumer_group import ConsumerGroup
+from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.group_records import (
+    LEGACY_OFFSET_COMMIT,
+    OFFSET_COMMIT,
+    decode_offset_key,
+    decode_offset_value,
+)
+from broker_lite.coordinator.group_registry import GroupEffects, GroupRegistry
+from broker_lite.errors import ErrorCode
+from broker_lite.wire import DecodeError, messages
+
+_INT16: Final = Struct(">h")
+
+# of a batch that is no transaction's
+_NO_PRODUCER_ID: Final = -1
+
+_OFFSETS: Final = frozenset((LEGACY_OFFSET_COMMIT, OFFSET_COMMIT))
+
+
+class GroupReplay:
+    """Takes over what the log says."""
+
+    def __init__(self, registry: GroupRegistry) -> None:
+        self._registry = registry
+
+    def batch(
+        self, partition: int, producer_id: int, records: Iterable[tuple[bytes, bytes | None]]
+    ) -> None:
+        """Take over the records of a batch.
+
+        Raises:
+            DecodeError: a record cannot be read.
+        """
+        for key, value in records:
+            if len(key) < _INT16.size:
+                raise DecodeError("a key has no type")
+            record_type = _INT16.unpack_from(key)[0]
+            if record_type in _OFFSETS:
+                self._offset(partition, producer_id, key, value)
+            elif record_type == classic_records.KEY_TYPE:
+                self._classic(key, value)
+            elif record_type in consumer_records.CONSUMER_RECORD_TYPES:
+                self._consumer(record_type, key, value)
+
+    def loaded(self, partition: int, now_ms: int) -> GroupEffects:
+        """Start the timers of the groups of a partition."""
+        started = []
+        for group in self._registry.groups_in(partition):
+            effects = Effects()
+            if isinstance(group, ConsumerGroup):
+                group.loaded(now_ms)
+            else:
+                group.loaded(effects, now_ms)
+            if effects.records or effects.replies:
+                started.append((group.group_id, effects))
+        return started
+
+    def unload(self, partition: int) -> list[tuple[object, Any]]:
+        """Forget the groups of a partition.
+
+        Returns:
+            Answers to the open requests of their members: 16, so that clients ask again.
+        """
+        registry = self._registry
+        effects = Effects()
+        groups = registry.groups_in(partition)
+        for group in groups:
+            if isinstance(group, ConsumerGroup):
+                group.unload()
+            else:
+                group.dismiss(ErrorCode.NOT_COORDINATOR, effects)
+            del registry.groups[group.group_id]
+        registry.offsets.forget(partition, {group.group_id for group in groups})
+        return effects.replies
+
+    def _offset(self, partition: int, producer_id: int, key: bytes, value: bytes | None) -> None:
+        """Take over a commit, or that an offset is gone.
+
+        Rule: G-66, T-43 (OffsetMetadataManager.replay).
+        """
+        registry = self._registry
+        group_id, topic, index = decode_offset_key(key)
+        if value is None:
+            registry.offsets.remove(group_id, topic, index)
+            return
+        committed = decode_offset_value(value)
+        if group_id not in registry.groups:
+            registry.make_classic(group_id, committed.commit_ms)
+        if producer_id == _NO_PRODUCER_ID:
+            registry.offsets.put(group_id, topic, index, committed)
+        else:
+            registry.offsets.put_pending(
+                partition, producer_id, group_id, (topic, index), committed
+            )
+
+    def _classic(self, key: bytes, value: bytes | None) -> None:
+        registry = self._registry
+        group_id = messages.GroupMetadataKey.decode(key, 0, _INT16.size)[0].group
+        if value is not None:
+            group = ClassicGroup.from_record(
+                group_id,
+                value,
+                registry.timers,
+                registry.settings_of(group_id),
+                registry.make_uuid,
+            )
+            registry.groups[group_id] = group
+        elif registry.classic(group_id) is not None:
+            del registry.groups[group_id]
+
+    def _consumer(self, record_type: int, key: bytes, value: bytes | None) -> None:
+        """Take over a record of a consumer group.
+
+        A classic group of that id was made by its offsets only, or has become this group.
+        """
+        registry = self._registry
+        decoded_key = consumer_records.decode_key(record_type, key)
+        group_id = decoded_key.group_id
+        group = registry.consumer(group_id)
+        if group is None:
+            if value is None:
+                return
+            group = registry.make_consumer(group_id)
+        group.replay(record_type, decoded_key, value)
+        if value is None and record_type == consumer_records.GROUP_EPOCH:
+            del registry.groups[group_id]

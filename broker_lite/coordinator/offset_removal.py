@@ -1,0 +1,212 @@
+"""How offsets go: OffsetDelete, deleted topics, deleted groups, and time.
+
+Rule: G-73, G-74, G-104, G-105.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+from broker_lite.coordinator.classic_group import ClassicGroup
+from broker_lite.coordinator.classic_member import ClassicGroupState
+from broker_lite.coordinator.consumer_group import ConsumerGroup
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.group_records import NO_EXPIRY, CommittedOffset, encode_offset_key
+from broker_lite.coordinator.group_registry import (
+    Group,
+    GroupEffects,
+    GroupRegistry,
+    is_empty,
+    is_subscribed,
+)
+from broker_lite.coordinator.offsets import GroupOffsets
+from broker_lite.errors import ErrorCode
+from broker_lite.wire import messages
+
+# the protocol type of groups whose members subscribe to topics
+_CONSUMER: Final = "consumer"
+
+# when the retention of an offset starts; of a group whose offsets stay there is none
+RetentionStart = Callable[[CommittedOffset], int]
+
+
+class OffsetRemovals:
+    """Everything that removes offsets."""
+
+    def __init__(self, registry: GroupRegistry) -> None:
+        self._registry = registry
+
+    def delete(self, request: Any, caller: Caller) -> Effects:
+        """Handle an OffsetDelete.
+
+        Rule: G-105.
+        """
+        effects = Effects()
+        response = messages.OffsetDeleteResponse()
+        registry = self._registry
+        known = _sort_out(registry, request, response)
+        group = registry.groups.get(request.group_id)
+        error_code = _check_delete(group, request.group_id)
+        if known and error_code is not None:
+            response = messages.OffsetDeleteResponse(error_code=error_code)
+        elif group is not None:
+            for topic, partition in known:
+                result = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+                if not is_subscribed(group, topic):
+                    result = ErrorCode.NONE
+                    self._remove_if_there(group.group_id, topic, partition, effects)
+                _add_result(response, topic, partition, result)
+        effects.reply(caller.token, response)
+        return effects
+
+    def delete_all(self, group_id: str, effects: Effects) -> None:
+        """Remove every offset of a group, also those that wait for a transaction.
+
+        Rule: G-104, T-45 (OffsetMetadataManager.deleteAllOffsets).
+        """
+        offsets = self._registry.offsets.of(group_id)
+        for topic, partition in [] if offsets is None else offsets.partitions():
+            self._remove(group_id, topic, partition, effects)
+
+    def delete_topics(self, names: Collection[str]) -> GroupEffects:
+        """Remove the offsets of topics that are gone, in all groups.
+
+        Rule: G-73 (OffsetMetadataManager.onTopicsDeleted).
+        """
+        removed = []
+        gone = frozenset(names)
+        store = self._registry.offsets
+        for group_id in store.group_ids():
+            offsets = store.of(group_id)
+            keys = (
+                [] if offsets is None else [key for key in offsets.partitions() if key[0] in gone]
+            )
+            if keys:
+                effects = Effects()
+                for topic, partition in keys:
+                    self._remove(group_id, topic, partition, effects)
+                removed.append((group_id, effects))
+        return removed
+
+    def expire(self, now_ms: int) -> GroupEffects:
+        """Remove offsets whose time is over, and empty groups that have none left.
+
+        Rule: G-74 (GroupCoordinatorShard.cleanupGroupMetadata).
+        """
+        expired = []
+        registry = self._registry
+        for group_id, group in list(registry.groups.items()):
+            effects = Effects()
+            offsets = registry.offsets.of(group_id)
+            if offsets is not None:
+                self._expire_offsets(group, offsets, effects, now_ms)
+            if registry.offsets.of(group_id) is None and _is_abandoned(group):
+                registry.discard(group, effects)
+            if effects.records:
+                expired.append((group_id, effects))
+        return expired
+
+    def _expire_offsets(
+        self, group: Group, offsets: GroupOffsets, effects: Effects, now_ms: int
+    ) -> None:
+        start_of = _retention_start(group)
+        if start_of is None:
+            return
+        retention_ms = self._registry.settings.offsets_retention_ms
+        unstable = offsets.unstable()
+        due = [
+            (topic, partition)
+            for topic in offsets.committed
+            if not is_subscribed(group, topic)
+            for partition, committed in offsets.of_topic(topic)
+            if _is_over(committed, start_of, retention_ms, now_ms)
+            and (topic, partition) not in unstable
+        ]
+        for topic, partition in due:
+            self._remove(group.group_id, topic, partition, effects)
+
+    def _remove_if_there(self, group_id: str, topic: str, partition: int, effects: Effects) -> None:
+        offsets = self._registry.offsets.of(group_id)
+        if offsets is not None and (topic, partition) in offsets:
+            self._remove(group_id, topic, partition, effects)
+
+    def _remove(self, group_id: str, topic: str, partition: int, effects: Effects) -> None:
+        effects.write(encode_offset_key(group_id, topic, partition), None)
+        self._registry.offsets.remove(group_id, topic, partition)
+
+
+def _sort_out(registry: GroupRegistry, request: Any, response: Any) -> list[tuple[str, int]]:
+    """The partitions of an OffsetDelete that exist; the others are answered.
+
+    Rule: G-105 (KafkaApis.handleOffsetDeleteRequest).
+    """
+    known = []
+    for asked in request.topics:
+        topic = registry.topics.get(asked.name)
+        count = 0 if topic is None else topic.partition_count
+        for one in asked.partitions:
+            if 0 <= one.partition_index < count:
+                known.append((asked.name, one.partition_index))
+            else:
+                error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                _add_result(response, asked.name, one.partition_index, error_code)
+    return known
+
+
+def _add_result(response: Any, name: str, partition: int, error_code: ErrorCode) -> None:
+    message = messages.OffsetDeleteResponse
+    topic = next((one for one in response.topics if one.name == name), None)
+    if topic is None:
+        topic = message.OffsetDeleteResponseTopic(name=name)
+        response.topics.append(topic)
+    topic.partitions.append(
+        message.OffsetDeleteResponsePartition(partition_index=partition, error_code=error_code)
+    )
+
+
+def _check_delete(group: Group | None, group_id: str) -> ErrorCode | None:
+    if not group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    if group is None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if isinstance(group, ConsumerGroup) or is_empty(group) or group.protocol_type == _CONSUMER:
+        return None
+    return ErrorCode.NON_EMPTY_GROUP
+
+
+def _is_abandoned(group: Group) -> bool:
+    """Whether a group can go with its last offset; one that has just given out an id cannot."""
+    return is_empty(group) and not (isinstance(group, ClassicGroup) and group.pending_members)
+
+
+def _is_over(
+    committed: CommittedOffset, start_of: RetentionStart, retention_ms: int, now_ms: int
+) -> bool:
+    """Whether an offset's time is over.
+
+    Rule: G-74 (OffsetExpirationConditionImpl).
+    """
+    if committed.expire_ms != NO_EXPIRY:
+        return now_ms >= committed.expire_ms
+    return now_ms - start_of(committed) >= retention_ms
+
+
+def _retention_start(group: Group) -> RetentionStart | None:
+    """From when on the offsets of a group age, None as long as they do not.
+
+    Rule: G-74 (offsetExpirationCondition of ClassicGroup and of ConsumerGroup).
+    """
+    if isinstance(group, ConsumerGroup) or group.protocol_type is None:
+        return _commit_time
+    if group.state is ClassicGroupState.EMPTY:
+        changed_ms = group.state_changed_ms
+        if changed_ms == -1:
+            # its record is of before Kafka 2.1, which did not say when
+            return _commit_time
+        return lambda _: changed_ms
+    if group.state is ClassicGroupState.STABLE and group.protocol_type == _CONSUMER:
+        return _commit_time if group.subscribed_topics() is not None else None
+    return None
+
+
+def _commit_time(committed: CommittedOffset) -> int:
+    return committed.commit_ms
