@@ -9,10 +9,8 @@ makes the exit code 1.
 Rule: V-01 to V-59, V-70 to V-72, V-90, V-91, V-93 (probed against Apache Kafka).
 """
 
-import argparse
 import itertools
 import sys
-import tempfile
 import time
 import tomllib
 from collections import Counter
@@ -26,6 +24,7 @@ from tests.differential.conditions import CONDITIONS
 from tests.differential.outcomes import Broker, Outcome, PartitionOutcome, StoredBatch
 from tests.differential.produce_cases import CaseGenerator
 from tests.support.broker_process import BrokerProcess
+from tests.support.command import seeded_main
 from tests.support.reference_kafka import ReferenceKafka
 
 DIFFERENCES = Path(__file__).with_name("produce_differences.toml")
@@ -71,6 +70,11 @@ class Comparison:
     unlisted: list[str] = field(default_factory=list)
     batches: int = 0
     seconds: float = 0.0
+
+    @property
+    def faults(self) -> list[str]:
+        """What makes a run fail: differences that are not listed."""
+        return self.unlisted
 
     def summary(self) -> str:
         """The figures of the run, a line each."""
@@ -200,16 +204,7 @@ def run(seed: int, requests: int, folder: Path) -> Comparison:
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--requests", type=int, default=20_000)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="differential-") as folder:
-        found = run(options.seed, options.requests, Path(folder))
-    for difference in found.unlisted[:40]:
-        print(difference)
-    print(found.summary())
-    return 1 if found.unlisted else 0
+    return seeded_main(run, __doc__, count="requests", default=20_000)
 
 
 if __name__ == "__main__":

@@ -27,8 +27,7 @@ class DiskClient:
 
     def call(self, name: str, version: int, **fields: Any) -> Any:
         """Send a request by the name of its API and return the decoded response."""
-        kind = getattr(messages, f"{name}Request")
-        return self.raw.request(kind, kind(**fields), version)
+        return self.raw.call(name, version, **fields)
 
     def create_topic(self, name: str, partitions: int = 1) -> int:
         """Create a topic; give the error code."""

@@ -8,10 +8,8 @@ is at its offset. An idempotent producer sends again what was not acknowledged, 
 partition holds each of its records once, in order.
 """
 
-import argparse
 import random
 import sys
-import tempfile
 import threading
 import time
 from collections import deque
@@ -24,6 +22,7 @@ from broker_lite.record.records import iterate_records
 from broker_lite.wire import messages
 from tests.fuzz.full_disk import batches
 from tests.support.broker_process import BrokerProcess
+from tests.support.command import seeded_main
 from tests.support.raw_client import Closed, RawClient
 
 PARTITIONS: Final = 4
@@ -225,16 +224,7 @@ def run(seed: int, kills: int, folder: Path) -> Findings:
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=20)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="kill-") as folder:
-        found = run(options.seed, options.kills, Path(folder))
-    for fault in found.faults[:20]:
-        print(fault)
-    print(found.summary())
-    return 1 if found.faults else 0
+    return seeded_main(run, __doc__, count="kills", default=20)
 
 
 if __name__ == "__main__":

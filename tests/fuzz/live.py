@@ -12,13 +12,11 @@ not change. Afterwards the broker must live, have logged no traceback, hold no c
 grown, and stop within a second though clients with half frames are connected.
 """
 
-import argparse
 import asyncio
 import contextlib
 import random
 import struct
 import sys
-import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -29,6 +27,7 @@ from tests.bench.growth import resident_bytes
 from tests.fuzz.frames import TOPIC, Frame, FrameGenerator
 from tests.fuzz.well_behaved import WellBehaved
 from tests.support.broker_process import BrokerProcess
+from tests.support.command import seeded_main
 
 CONNECTIONS: Final = 50
 HALF_OPEN: Final = 40
@@ -246,16 +245,7 @@ async def _stop(found: Findings, broker: BrokerProcess, generator: FrameGenerato
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--frames", type=int, default=100_000)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        found = run(options.seed, options.frames, Path(folder))
-    for fault in found.faults[:20]:
-        print(fault)
-    print(found.summary())
-    return 1 if found.faults else 0
+    return seeded_main(run, __doc__, count="frames", default=100_000)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,11 @@ class RawClient:
         assert message.api_key is not None
         return self.exchange(message.api_key, version, message.encode(value, version))
 
+    def call(self, name: str, version: int, **fields: Any) -> Any:
+        """Send a request by the name of its API and return the decoded response value."""
+        kind = getattr(messages, f"{name}Request")
+        return self.request(kind, kind(**fields), version)
+
     def exchange(self, api_key: int, version: int, body: bytes) -> Any:
         """Send the bytes of a request body and return the decoded response value."""
         request, response = messages.by_api(api_key)
