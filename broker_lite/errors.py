@@ -209,6 +209,12 @@ class MessageTooLarge(BrokerError):
     code = ErrorCode.MESSAGE_TOO_LARGE
 
 
+class CoordinatorLoadInProgress(BrokerError):
+    """State of a coordinator is being read (14)."""
+
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
 class CoordinatorNotAvailable(BrokerError):
     """Coordinator cannot be made or asked now (15)."""
 
@@ -357,6 +363,12 @@ class InvalidRecord(BrokerError):
     """Record or batch rejected by validation (87)."""
 
     code = ErrorCode.INVALID_RECORD
+
+
+class InvalidUpdateVersion(BrokerError):
+    """Level of a feature that cannot be had (95)."""
+
+    code = ErrorCode.INVALID_UPDATE_VERSION
 
 
 class UnknownTopicId(BrokerError):

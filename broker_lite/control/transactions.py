@@ -31,13 +31,14 @@ from broker_lite.control.topic import Topic
 from broker_lite.control.transaction_log import TransactionLog
 from broker_lite.coordinator.transaction import TopicPartition
 from broker_lite.coordinator.transaction_rules import Producer
+from broker_lite.coordinator.transaction_views import Filters
 from broker_lite.coordinator.transactions import (
     Ending,
     Outcome,
     TransactionCoordinator,
     TransactionSettings,
 )
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
 
@@ -196,24 +197,17 @@ class Transactions:
             )
         return self._coordinator.describe(transactional_id)
 
-    def list_transactions(
-        self,
-        *,
-        producer_ids: Collection[int],
-        states: Collection[str],
-        longer_than_ms: int,
-        is_wanted: Callable[[str], bool] | None,
-    ) -> list[Any] | None:
-        """The ids that pass all filters, None while not all ids are known."""
-        if any(not self._log.is_readable(partition) for partition in [*self._log.unloaded]):
-            return None
-        return self._coordinator.list_transactions(
-            producer_ids=producer_ids,
-            states=states,
-            longer_than_ms=longer_than_ms,
-            is_wanted=is_wanted,
-            now_ms=self._clock.steady_ms(),
-        )
+    def list_transactions(self, wanted: Filters) -> list[Any]:
+        """The ids that pass all filters, as ListTransactions shows them.
+
+        Raises:
+            CoordinatorLoadInProgress: not all ids are known.
+            InvalidRegularExpression: the pattern is none.
+        """
+        for partition in [*self._log.unloaded]:
+            if not self._log.is_readable(partition):
+                raise CoordinatorLoadInProgress
+        return self._coordinator.list_transactions(wanted, self._clock.steady_ms())
 
     # -- time
 

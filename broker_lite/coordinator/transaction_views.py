@@ -1,14 +1,31 @@
 """Transactions as DescribeTransactions and ListTransactions show them."""
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Collection, Iterable
+from typing import Any, Final, NamedTuple
 
+from broker_lite.coordinator.subscriptions import matching_names
 from broker_lite.coordinator.transaction import TopicPartition, Transaction, TransactionState
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
 STATE_TEXTS: Final = frozenset(state.text for state in TransactionState)
 """What a filter may ask for."""
+
+
+class Filters(NamedTuple):
+    """Which transactional ids are asked for.
+
+    Attributes:
+        states: their texts, empty for all.
+        producer_ids: empty for all.
+        longer_than_ms: how long a transaction must have been open, negative for any.
+        pattern: a regular expression that the whole id must match, empty or None for all.
+    """
+
+    states: Collection[str]
+    producer_ids: Collection[int]
+    longer_than_ms: int
+    pattern: str | None
 
 
 def describe(transactional_id: str, transaction: Transaction | None) -> Any:
@@ -30,13 +47,34 @@ def describe(transactional_id: str, transaction: Transaction | None) -> Any:
     return shown
 
 
-def listed(transaction: Transaction) -> Any:
-    """A transactional id in a list."""
-    return messages.ListTransactionsResponse.TransactionState(
-        transactional_id=transaction.transactional_id,
-        producer_id=transaction.producer_id,
-        transaction_state=transaction.state.text,
-    )
+def list_transactions(
+    transactions: Iterable[Transaction], wanted: Filters, now_ms: int
+) -> list[Any]:
+    """Those that pass all filters.
+
+    Raises:
+        InvalidRegularExpression: the pattern is none.
+    """
+    states, producer_ids, longer_than_ms, pattern = wanted
+    found = [
+        transaction
+        for transaction in transactions
+        if (not producer_ids or transaction.producer_id in producer_ids)
+        and (not states or transaction.state.text in states)
+        and (longer_than_ms < 0 or now_ms - transaction.started_ms > longer_than_ms)
+    ]
+    if pattern:
+        matching = set(matching_names(pattern, [each.transactional_id for each in found]))
+        found = [each for each in found if each.transactional_id in matching]
+    listed = messages.ListTransactionsResponse.TransactionState
+    return [
+        listed(
+            transactional_id=transaction.transactional_id,
+            producer_id=transaction.producer_id,
+            transaction_state=transaction.state.text,
+        )
+        for transaction in found
+    ]
 
 
 def _topics(partitions: Iterable[TopicPartition]) -> list[Any]:

@@ -305,34 +305,15 @@ class TransactionCoordinator:
         """
         return views.describe(transactional_id, self._transactions.get(transactional_id))
 
-    def list_transactions(
-        self,
-        *,
-        producer_ids: Collection[int],
-        states: Collection[str],
-        longer_than_ms: int,
-        is_wanted: Callable[[str], bool] | None,
-        now_ms: int,
-    ) -> list[Any]:
+    def list_transactions(self, wanted: views.Filters, now_ms: int) -> list[Any]:
         """The ids that pass all filters, as ListTransactions shows them.
 
-        Args:
-            producer_ids: empty for all.
-            states: their texts, empty for all.
-            longer_than_ms: how long a transaction must have been open, negative for any.
-            is_wanted: decides by the transactional id, None for all.
-            now_ms: the time.
+        Raises:
+            InvalidRegularExpression: the pattern is none.
 
         Rule: T-01 to T-06 (TransactionStateManager.listTransactionStates).
         """
-        return [
-            views.listed(transaction)
-            for transaction in self._transactions.values()
-            if (not producer_ids or transaction.producer_id in producer_ids)
-            and (not states or transaction.state.text in states)
-            and (longer_than_ms < 0 or now_ms - transaction.started_ms > longer_than_ms)
-            and (is_wanted is None or is_wanted(transaction.transactional_id))
-        ]
+        return views.list_transactions(self._transactions.values(), wanted, now_ms)
 
     # -- the state log
 

@@ -1,0 +1,135 @@
+"""The transactional part of Produce, before anything is validated or written."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from broker_lite.control.topic import Topic
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.context import HandlerContext
+from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, refusal
+from broker_lite.handler.transaction_check import Support, check_partitions, is_open
+from broker_lite.log.log import Log
+from broker_lite.log.validate_request import base_sequence
+
+_ABORTABLE_FROM: Final = 11
+_ADDS_FROM: Final = 12
+
+_NOT_ADDED: Final = "Partition was not added to the transaction"
+_UNVERIFIED: Final = (
+    "Unable to verify the partition has been added to the transaction. Underlying error: "
+)
+_TRY_AGAIN: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+
+
+class Accepted(NamedTuple):
+    """A partition that passed the checks of the request: what is to be appended to it."""
+
+    topic: Topic
+    partition: int
+    records: memoryview
+    producer: tuple[int, int] | None
+
+
+class Verdict(NamedTuple):
+    """What a partition is answered, None if its records may be appended: with the guard then."""
+
+    answer: PartitionAnswer | None
+    guard: object | None = None
+
+
+def check_transaction(
+    context: HandlerContext,
+    transactional_id: str,
+    accepted: Mapping[PartitionKey, Accepted],
+    version: int,
+) -> dict[PartitionKey, Verdict]:
+    """Decide on the partitions of a request with a transactional id.
+
+    That a verification was begun stays known: until it expires or records are appended, the
+    producer's higher sequences are refused.
+
+    Returns:
+        A verdict for each partition that could not simply be appended to.
+
+    Rule: T-34, T-35, V-60, V-61 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator,
+    UnifiedLog.maybeStartTransactionVerification).
+    """
+    support = _support(version)
+    settings = context.cluster.settings
+    if support is not Support.ADD and not settings.transaction_partition_verification_enable:
+        return {}
+    verdicts: dict[PartitionKey, Verdict] = {}
+    asked: dict[PartitionKey, Accepted] = {}
+    for key, partition in accepted.items():
+        producer = partition.producer
+        if producer is None:
+            continue
+        try:
+            log = context.cluster.log(partition.topic.name, partition.partition)
+        except BrokerError as error:
+            verdicts[key] = Verdict(refusal(error.code))
+            continue
+        entry = log.producer_state.get(producer[0])
+        if entry is not None and producer[1] < entry.epoch:
+            verdicts[key] = Verdict(refusal(ErrorCode.INVALID_PRODUCER_EPOCH))
+        elif not is_open(log, producer):
+            asked[key] = partition
+            verdicts[key] = Verdict(None, _begin(context, log, partition, producer, support))
+    if asked:
+        _ask(context, transactional_id, asked, support, verdicts)
+    return verdicts
+
+
+def _support(version: int) -> Support:
+    if version >= _ADDS_FROM:
+        return Support.ADD
+    return Support.VERIFY_ABORTABLE if version >= _ABORTABLE_FROM else Support.VERIFY
+
+
+def _begin(
+    context: HandlerContext,
+    log: Log,
+    partition: Accepted,
+    producer: tuple[int, int],
+    support: Support,
+) -> object:
+    return log.producer_state.begin_verification(
+        producer[0],
+        sequence=base_sequence(partition.records),
+        epoch=producer[1],
+        now_ms=context.clock.now_ms(),
+        supports_epoch_bump=support is Support.ADD,
+    ).guard
+
+
+def _ask(
+    context: HandlerContext,
+    transactional_id: str,
+    asked: Mapping[PartitionKey, Accepted],
+    support: Support,
+    verdicts: dict[PartitionKey, Verdict],
+) -> None:
+    """Ask the coordinator once for all partitions, which have one producer (V-10)."""
+    names = {key: (each.topic.name, each.partition) for key, each in asked.items()}
+    producer = next(iter(asked.values())).producer
+    assert producer is not None
+    errors = check_partitions(context, transactional_id, producer, names.values(), support)
+    for key, name in names.items():
+        if errors[name]:
+            verdicts[key] = Verdict(_refusal(errors[name], support))
+
+
+def _refusal(error_code: ErrorCode, support: Support) -> PartitionAnswer:
+    """Rule: T-34, T-35, V-60."""
+    if error_code is ErrorCode.INVALID_TXN_STATE:
+        return refusal(error_code, _NOT_ADDED)
+    is_busy = error_code is ErrorCode.CONCURRENT_TRANSACTIONS and support is not Support.ADD
+    if is_busy or error_code in _TRY_AGAIN:
+        return refusal(ErrorCode.NOT_ENOUGH_REPLICAS, _UNVERIFIED + error_code.name)
+    return refusal(error_code)

@@ -1,0 +1,72 @@
+"""Whether records of a transaction may be written: what is asked of the transaction coordinator.
+
+A partition where the producer's transaction is open already needs no question. For any other one,
+older versions of a request verify that the partition was added to the transaction, and the newest
+ones add it (KIP-890).
+"""
+
+from collections.abc import Collection, Mapping
+from enum import Enum
+from typing import Final
+
+from broker_lite.coordinator.transaction import EPOCH_BUMP_VERSION, TopicPartition
+from broker_lite.coordinator.transaction_rules import Producer
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.context import HandlerContext
+from broker_lite.log.log import Log
+
+_NONE: Final = ErrorCode.NONE
+
+
+class Support(Enum):
+    """What a request's version can do with a partition that is not in the transaction.
+
+    Rule: T-34, T-35, T-42, T-71 (TransactionSupportedOperation).
+    """
+
+    VERIFY = "is told an error that clients of old know"
+    VERIFY_ABORTABLE = "is told that the transaction must be aborted"
+    ADD = "has the partition added"
+
+
+def is_open(log: Log, producer: Producer) -> bool:
+    """Whether the transaction of a producer is open in a partition.
+
+    Rule: T-34 (UnifiedLog.hasOngoingTransaction).
+    """
+    producer_id, producer_epoch = producer
+    entry = log.producer_state.get(producer_id)
+    return entry is not None and entry.is_in_transaction and entry.epoch == producer_epoch
+
+
+def check_partitions(
+    context: HandlerContext,
+    transactional_id: str,
+    producer: Producer,
+    partitions: Collection[TopicPartition],
+    support: Support,
+) -> Mapping[TopicPartition, ErrorCode]:
+    """Add partitions, or verify that they were; NONE for those that may be written to.
+
+    Rule: T-34, T-35, T-42 (AddPartitionsToTxnManager.addOrVerifyTransaction).
+    """
+    transactions = context.transactions
+    if support is Support.ADD:
+        error_code = transactions.add_partitions(
+            transactional_id, producer, partitions, client_version=EPOCH_BUMP_VERSION
+        )
+        return dict.fromkeys(partitions, _translated(error_code, support))
+    return {
+        partition: _translated(error_code, support)
+        for partition, error_code in transactions.verify(
+            transactional_id, producer, partitions
+        ).items()
+    }
+
+
+def _translated(error_code: ErrorCode, support: Support) -> ErrorCode:
+    if error_code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error_code is ErrorCode.TRANSACTION_ABORTABLE and support is Support.VERIFY:
+        return ErrorCode.INVALID_TXN_STATE
+    return error_code

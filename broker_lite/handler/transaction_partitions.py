@@ -1,0 +1,150 @@
+"""AddPartitionsToTxn (24) and AddOffsetsToTxn (25): what a transaction is about.
+
+- AddPartitionsToTxn, versions 0-5: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 for brokers: many
+  transactions at once, and to ask only (KIP-890); v5 TRANSACTION_ABORTABLE.
+- AddOffsetsToTxn, versions 0-4: v2 PRODUCER_FENCED, v3 flexible, v4 TRANSACTION_ABORTABLE.
+
+A request of brokers without a transaction gets no answer from Kafka; here it gets an empty one.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from broker_lite.coordinator.transaction import EPOCH_BUMP_VERSION, TopicPartition
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+PARTITIONS_MIN_VERSION: Final = 0
+PARTITIONS_MAX_VERSION: Final = 5
+OFFSETS_MIN_VERSION: Final = 0
+OFFSETS_MAX_VERSION: Final = 4
+
+_FENCED_SINCE: Final = 2
+_BATCHED_SINCE: Final = 4
+
+Errors = Mapping[TopicPartition, ErrorCode]
+
+
+async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
+    """Add partitions to transactions, or tell whether they are in them.
+
+    Rule: T-28 to T-31.
+    """
+    body = decode(messages.AddPartitionsToTxnRequest, request)
+    types = messages.AddPartitionsToTxnResponse
+    response = types()
+    if request.api_version >= _BATCHED_SINCE:
+        for transaction in body.transactions:
+            producer = (transaction.producer_id, transaction.producer_epoch)
+            errors = _add(
+                context,
+                transaction.transactional_id,
+                producer,
+                transaction.topics,
+                verify_only=transaction.verify_only,
+                client_version=EPOCH_BUMP_VERSION,
+            )
+            response.results_by_transaction.append(
+                types.AddPartitionsToTxnResult(
+                    transactional_id=transaction.transactional_id,
+                    topic_results=_results(transaction.topics, errors),
+                )
+            )
+    else:
+        producer = (body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
+        topics = body.v3_and_below_topics
+        transactional_id = body.v3_and_below_transactional_id
+        errors = _add(
+            context, transactional_id, producer, topics, verify_only=False, client_version=0
+        )
+        if request.api_version < _FENCED_SINCE:
+            errors = {partition: before_fencing(code) for partition, code in errors.items()}
+        response.results_by_topic_v3_and_below = _results(topics, errors)
+    return encode(types, response, request)
+
+
+def _add(
+    context: HandlerContext,
+    transactional_id: str,
+    producer: tuple[int, int],
+    topics: list[Any],
+    *,
+    verify_only: bool,
+    client_version: int,
+) -> Errors:
+    """Add all partitions or none.
+
+    Rule: T-28, T-29, T-31.
+    """
+    partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
+    known = {partition: _is_known(context, partition) for partition in partitions}
+    if not all(known.values()):
+        return {
+            partition: ErrorCode.OPERATION_NOT_ATTEMPTED
+            if is_known
+            else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            for partition, is_known in known.items()
+        }
+    transactions = context.transactions
+    if verify_only:
+        return transactions.verify(transactional_id, producer, partitions)
+    error_code = transactions.add_partitions(
+        transactional_id, producer, partitions, client_version=client_version
+    )
+    return dict.fromkeys(partitions, error_code)
+
+
+def _is_known(context: HandlerContext, partition: TopicPartition) -> bool:
+    name, index = partition
+    topic = context.cluster.topics.get(name)
+    return topic is not None and 0 <= index < topic.partition_count
+
+
+def _results(topics: list[Any], errors: Errors) -> list[Any]:
+    types = messages.AddPartitionsToTxnResponse
+    return [
+        types.AddPartitionsToTxnTopicResult(
+            name=topic.name,
+            results_by_partition=[
+                types.AddPartitionsToTxnPartitionResult(
+                    partition_index=index, partition_error_code=errors[topic.name, index]
+                )
+                for index in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]
+
+
+def before_fencing(error_code: ErrorCode) -> ErrorCode:
+    """The code for clients that do not know PRODUCER_FENCED.
+
+    Rule: T-26, T-30, T-32, T-47.
+    """
+    if error_code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return error_code
+
+
+async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
+    """Add a group, whose offsets are to be committed, to a transaction.
+
+    Rule: T-32.
+    """
+    body = decode(messages.AddOffsetsToTxnRequest, request)
+    transactions = context.transactions
+    error_code = transactions.add_partitions(
+        body.transactional_id,
+        (body.producer_id, body.producer_epoch),
+        [transactions.partition_of_group(body.group_id)],
+        client_version=0,
+    )
+    if request.api_version < _FENCED_SINCE:
+        error_code = before_fencing(error_code)
+    return encode(
+        messages.AddOffsetsToTxnResponse,
+        messages.AddOffsetsToTxnResponse(error_code=error_code),
+        request,
+    )
