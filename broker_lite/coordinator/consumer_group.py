@@ -21,8 +21,8 @@ _EPOCH_COMMIT_VERSION_MIN = 9
 class ConsumerGroup(ConsumerGroupCore):
     """One consumer group.
 
-    A new one has group epoch 0 until its first member is written. If that member is refused, it
-    still has, and whoever made the group for it forgets the group again.
+    A new one is not in the log before its first member is. If that member is refused, whoever made
+    the group for it forgets the group again: `is_unwritten` tells.
     """
 
     def heartbeat(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
@@ -85,9 +85,14 @@ class ConsumerGroup(ConsumerGroupCore):
             version: of the request.
             is_transactional: it is part of a transaction (T-41).
 
+        An epoch that has passed may still do for single partitions, see
+        `ConsumerMember.assignment_epoch`.
+
         Rule: G-63 (ConsumerGroup.validateOffsetCommit).
         """
         if member_epoch < 0 and not self.members:
+            return None
+        if is_transactional and member_epoch == -1 and not member_id and instance_id is None:
             return None
         member = self.members.get(member_id)
         if member is None:

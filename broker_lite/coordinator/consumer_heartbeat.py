@@ -215,7 +215,6 @@ def update_group_epoch(
 
     Rule: G-84, G-88 (updateSubscriptionMetadata).
     """
-    is_due = is_due or group.group_epoch == 0
     if group.is_metadata_stale:
         is_due |= refresh_regexes(group, effects, now_ms)
     elif not is_due:
@@ -270,7 +269,16 @@ def leave(group: ConsumerGroupCore, request: Any, effects: Effects, now_ms: int)
     if request.member_epoch == LEAVE_EPOCH:
         group.put_out([member.member_id], effects, now_ms)
     else:
-        away = replace(member, member_epoch=STATIC_LEAVE_EPOCH, pending_revocation=NOTHING_ASSIGNED)
+        away = replace(
+            member,
+            member_epoch=STATIC_LEAVE_EPOCH,
+            # who comes back has no epoch that these were given at
+            assigned={
+                topic_id: dict.fromkeys(partitions, 0)
+                for topic_id, partitions in member.assigned.items()
+            },
+            pending_revocation=NOTHING_ASSIGNED,
+        )
         changes.put_current(group, away, effects)
         group.timers.cancel((group.group_id, REBALANCE_TIMER, member.member_id))
     return messages.ConsumerGroupHeartbeatResponse(

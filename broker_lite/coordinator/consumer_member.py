@@ -18,6 +18,7 @@ Assigned = Mapping[bytes, EpochsByPartition]
 Target = Mapping[bytes, frozenset[int]]
 """Partitions by topic id that a member is to have."""
 
+NO_EPOCHS: EpochsByPartition = MappingProxyType({})
 NOTHING_ASSIGNED: Assigned = MappingProxyType({})
 NO_TARGET: Target = MappingProxyType({})
 
@@ -73,6 +74,16 @@ class ConsumerMember:
     state: MemberState = MemberState.STABLE
     assigned: Assigned = field(default_factory=dict)
     pending_revocation: Assigned = field(default_factory=dict)
+
+    def assignment_epoch(self, topic_id: bytes, partition: int) -> int | None:
+        """The epoch since which it has a partition without interruption, None if it has it not.
+
+        Rule: G-63 (ConsumerGroup.createAssignmentEpochValidator).
+        """
+        epoch = self.assigned.get(topic_id, NO_EPOCHS).get(partition)
+        if epoch is None:
+            epoch = self.pending_revocation.get(topic_id, NO_EPOCHS).get(partition)
+        return epoch
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
         """Whether it has all of the target of this epoch."""

@@ -34,8 +34,9 @@ def apply_record(group: ConsumerGroupData, record_type: int, key: Any, value: An
         case records.MEMBER:
             _replay_member(group, key.member_id, value)
         case records.TARGET_EPOCH:
-            group.target_epoch = value.assignment_epoch if value is not None else 0
-            group.target_timestamp_ms = value.assignment_timestamp if value is not None else 0
+            if value is not None:
+                group.target_epoch = value.assignment_epoch
+                group.target_timestamp_ms = value.assignment_timestamp
         case records.TARGET:
             if value is None:
                 group.targets.pop(key.member_id, None)

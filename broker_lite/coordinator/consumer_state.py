@@ -8,7 +8,7 @@ a heartbeat never has to look at all members.
 
 from collections import Counter
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.coordinator.consumer_member import (
     NO_TARGET,
@@ -16,6 +16,9 @@ from broker_lite.coordinator.consumer_member import (
     ConsumerMember,
     Target,
 )
+
+# a group starts with an assignment of nothing to nobody, so its first member sees epoch 2 (G-88)
+_FIRST_EPOCH: Final = 1
 
 
 class ConsumerGroupState(Enum):
@@ -46,8 +49,8 @@ class ConsumerGroupData:
     """The state of one consumer group.
 
     Attributes:
-        group_epoch: goes up with every change that asks for a new target assignment; 0 as long as
-            nothing was ever written.
+        group_epoch: goes up with every change that asks for a new target assignment. A group
+            without a record of it is at the first one.
         metadata_hash: of the subscribed topics as they were at that epoch.
         target_epoch: the group epoch that the target assignment was computed for.
         target_timestamp_ms: when that was.
@@ -61,9 +64,9 @@ class ConsumerGroupData:
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-        self.group_epoch = 0
+        self.group_epoch = _FIRST_EPOCH
         self.metadata_hash = 0
-        self.target_epoch = 0
+        self.target_epoch = _FIRST_EPOCH
         self.target_timestamp_ms = 0
         self.members: dict[str, ConsumerMember] = {}
         self.static_members: dict[str, str] = {}
@@ -92,6 +95,11 @@ class ConsumerGroupData:
         if all(member.is_reconciled_to(self.target_epoch) for member in self.members.values()):
             return ConsumerGroupState.STABLE
         return ConsumerGroupState.RECONCILING
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether nothing about the group can be in the log yet."""
+        return self.group_epoch == _FIRST_EPOCH and not self.members
 
     @property
     def classic_count(self) -> int:

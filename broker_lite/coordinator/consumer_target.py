@@ -32,7 +32,7 @@ def update_target(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> No
     if group.group_epoch <= group.target_epoch:
         return
     interval_ms = group.settings.consumer_assignment_interval_ms
-    if group.target_epoch > 0 and now_ms < group.target_timestamp_ms + interval_ms:
+    if group.target_timestamp_ms and now_ms < group.target_timestamp_ms + interval_ms:
         return
     members, counts = _assignor_view(group)
     name = group.preferred_assignor() or group.settings.consumer_assignors[0]
