@@ -154,7 +154,7 @@ class GroupMembers:
         created = Effects()
         group = registry.make_consumer(request.group_id)
         group.heartbeat(request, caller, created, now_ms)
-        if group.group_epoch == 0:
+        if group.is_unwritten:
             del registry.groups[request.group_id]
             if old is not None:
                 registry.add(old)
