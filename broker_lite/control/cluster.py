@@ -17,7 +17,7 @@ from broker_lite.control import changes
 from broker_lite.control.changes import Endpoint, Replica
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster_view import ClusterView
-from broker_lite.control.features import initial_features
+from broker_lite.control.features import given_features, initial_features
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from broker_lite.control.internal_topics import automatic_topic
 from broker_lite.control.metadata_log import (
@@ -111,6 +111,7 @@ class Cluster(ClusterView):
 
         Raises:
             KafkaStorageError: the metadata log cannot be read or written.
+            SettingsError: the settings ask for features that there are not.
         """
         now_ms = self._clock.now_ms()
         self._metadata_log = MetadataLog(self.logs.open_metadata_log(), self.node_id)
@@ -118,10 +119,12 @@ class Cluster(ClusterView):
         for records in self._metadata_log.replay():
             self._image.apply(records)
         self._metadata_log.become_leader(now_ms=now_ms)
+        given = self._static_settings.broker_lite_features
         if is_new:
-            features = initial_features()
+            features = initial_features(given)
             write_bootstrap_checkpoint(self.logs.data_dir, features, now_ms=now_ms)
             self._commit(feature_records(features))
+        self.update_features(given_features(given))
         self._apply_broker_configs()
         for topic in self._image.topics.values():
             self._logs.make(topic, range(topic.partition_count))
@@ -311,7 +314,9 @@ class Cluster(ClusterView):
 
     def update_features(self, levels: Mapping[str, int]) -> None:
         """Put levels of features into force that were checked; 0 is off."""
-        self._commit(feature_records(levels))
+        features = self._image.features
+        changed = {name: level for name, level in levels.items() if features.get(name, 0) != level}
+        self._commit(feature_records(changed))
 
     # -- the way of every change
 

@@ -17,6 +17,8 @@ from broker_lite.protocol.connection import Request
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
     from broker_lite.control.cluster import Cluster
+    from broker_lite.control.groups import Groups
+    from broker_lite.control.transactions import Transactions
     from broker_lite.handler.fetch_session import FetchSessionCache
     from broker_lite.log.files import FileSlice
     from broker_lite.settings import Settings
@@ -95,16 +97,20 @@ class HandlerContext:
         "clock",
         "cluster",
         "fetch_sessions",
+        "groups",
         "hooks",
         "listener",
         "local_address",
         "settings",
+        "transactions",
     )
 
     def __init__(
         self,
         *,
         cluster: "Cluster",
+        groups: "Groups",
+        transactions: "Transactions",
         clock: "Clock",
         settings: "Settings",
         apis: Mapping[int, Api],
@@ -115,6 +121,8 @@ class HandlerContext:
         hooks: Sequence[Hook] = (),
     ) -> None:
         self.cluster = cluster
+        self.groups = groups
+        self.transactions = transactions
         self.clock = clock
         self.settings = settings
         self.apis = apis

@@ -23,6 +23,7 @@ MAX_VERSION: Final = 6
 _SEVERAL_KEYS_SINCE: Final = 4
 _TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 """By key type: 0 is a group, 1 a transactional id."""
+_SHARE_TYPE: Final = 2
 _NO_NODE: Final = (-1, "", -1)
 _MESSAGES: Final = {
     ErrorCode.NONE: "NONE",
@@ -47,9 +48,11 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         node, error_code = _NO_NODE, error.code
     if request.api_version >= _SEVERAL_KEYS_SINCE:
         coordinator = messages.FindCoordinatorResponse.Coordinator
+        is_odd = error_code is ErrorCode.INVALID_REQUEST and body.key_type != _SHARE_TYPE
+        text = _MESSAGES[error_code] if is_odd else ""
         response = messages.FindCoordinatorResponse(
             coordinators=[
-                _placed(coordinator(key=key, error_code=error_code), node)
+                _placed(coordinator(key=key, error_code=error_code, error_message=text), node)
                 for key in body.coordinator_keys
             ]
         )

@@ -17,6 +17,7 @@ from anyio.to_thread import current_default_thread_limiter
 from broker_lite.control.changes import Endpoint
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
+from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler import emulate
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
@@ -25,6 +26,7 @@ from broker_lite.server.limits import CurrentLimits
 from broker_lite.server.listener import ListenerAddress
 from broker_lite.server.maintenance import maintain
 from broker_lite.server.node import Node
+from broker_lite.server.timers import run_timers
 from broker_lite.settings import Listener, Settings, join_address, parse_listeners
 
 logger = logging.getLogger("broker_lite.server")
@@ -67,7 +69,8 @@ async def _serve(
     cluster = Cluster.open(settings, data_dir, clock)
     with _stop_signals() as stop:
         try:
-            node = _node(cluster, clock)
+            coordinators = Coordinators.start(cluster, clock)
+            node = _node(cluster, coordinators, clock)
             bound = node.bind(addresses, backlog=settings.socket_listen_backlog_size)
             cluster.register([_endpoint(*pair) for pair in zip(addresses, bound, strict=True)])
             # What the start has made stays: a full collection passes over it. Measured with the
@@ -77,6 +80,7 @@ async def _serve(
             async with anyio.create_task_group() as group:
                 group.start_soon(node.run)
                 group.start_soon(maintain, cluster.logs, settings, clock)
+                group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)
                 ready(join_address(addresses[0].host or bound[0][0], bound[0][1]))
                 await stop.wait()
                 node.stop()
@@ -87,7 +91,7 @@ async def _serve(
     return 0
 
 
-def _node(cluster: Cluster, clock: Clock) -> Node:
+def _node(cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
     apis = APIS
     release = cluster.settings.emulate
     if release != emulate.NO_RELEASE:
@@ -103,6 +107,8 @@ def _node(cluster: Cluster, clock: Clock) -> Node:
     ) -> HandlerContext:
         return HandlerContext(
             cluster=cluster,
+            groups=coordinators.groups,
+            transactions=coordinators.transactions,
             clock=clock,
             settings=cluster.settings,
             apis=apis,

@@ -169,6 +169,13 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "broker.lite.features",
+        ConfigType.LIST,
+        "",
+        "Levels of features to put in force at the start, e.g. transaction.version=1.",
+        own=True,
+    ),
+    Setting(
         "broker.lite.open.files.max",
         ConfigType.INT,
         "0",

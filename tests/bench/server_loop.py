@@ -61,6 +61,8 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
         anything: Any = None
         return HandlerContext(
             cluster=anything,
+            groups=anything,
+            transactions=anything,
             clock=anything,
             settings=anything,
             fetch_sessions=anything,

@@ -38,7 +38,11 @@ def test_a_new_cluster_has_no_topics_and_the_features_of_a_new_cluster(
     cluster = open_cluster()
     assert (len(cluster.cluster_id), cluster.node_id, cluster.rack) == (22, 1, None)
     assert cluster.topics == {}
-    assert cluster.features == {"metadata.version": 25}
+    assert cluster.features == {
+        "group.version": 1,
+        "metadata.version": 25,
+        "transaction.version": 2,
+    }
     assert cluster.features_epoch >= 0
     state = json.loads((tmp_path / "data" / METADATA / "quorum-state").read_text())
     assert (state["leaderId"], state["leaderEpoch"], state["data_version"]) == (1, 1, 0)

@@ -7,6 +7,7 @@ from typing import Any
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
+from broker_lite.control.coordinators import Coordinators
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.handler.fetch_session import FetchSessionCache
@@ -29,8 +30,11 @@ class Handlers:
         self.clock = Clock.standing_still(1_700_000_000_000)
         loaded = load_settings(env={}, overrides=settings or {})
         self.cluster = Cluster.open(loaded, data_dir, self.clock)
+        coordinators = Coordinators.start(self.cluster, self.clock)
         self.context = HandlerContext(
             cluster=self.cluster,
+            groups=coordinators.groups,
+            transactions=coordinators.transactions,
             clock=self.clock,
             settings=loaded,
             apis=APIS,

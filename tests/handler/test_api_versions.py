@@ -71,13 +71,25 @@ def test_p52_p53_features_with_a_lowest_level_of_0_since_version_4(broker: Handl
             (feature.name, feature.min_version_level, feature.max_version_level)
             for feature in response.finalized_features
         ]
-        assert finalized == [("metadata.version", 25, 25)]
+        assert finalized == [
+            ("group.version", 1, 1),
+            ("metadata.version", 25, 25),
+            ("transaction.version", 2, 2),
+        ]
         assert response.finalized_features_epoch >= 0
 
 
 def test_p54_nothing_is_finalized_that_is_not_served(broker: HandlerBroker) -> None:
     names = {feature.name for feature in ask(broker, 4).finalized_features}
-    assert not names & {"transaction.version", "group.version", "share.version"}
+    assert not names & {"share.version", "streams.version"}
+
+
+def test_p54_a_setting_switches_features_back(open_broker: OpenBroker) -> None:
+    broker = open_broker(broker_lite_features="transaction.version=1,group.version=0")
+    finalized = {
+        feature.name: feature.max_version_level for feature in ask(broker, 4).finalized_features
+    }
+    assert finalized == {"metadata.version": 25, "transaction.version": 1}
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ def context_of(apis: dict[int, Api], hooks: Sequence[Hook] = ()) -> HandlerConte
     anything: Any = None
     return HandlerContext(
         cluster=anything,
+        groups=anything,
+        transactions=anything,
         clock=anything,
         settings=anything,
         fetch_sessions=anything,

@@ -175,6 +175,8 @@ def serve() -> Serve:
         def make_context(**addresses: Any) -> HandlerContext:
             return HandlerContext(
                 cluster=anything,
+                groups=anything,
+                transactions=anything,
                 clock=anything,
                 settings=anything,
                 fetch_sessions=anything,

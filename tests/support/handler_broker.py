@@ -9,6 +9,7 @@ from typing import Any
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
+from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.table import APIS
@@ -27,8 +28,11 @@ class HandlerBroker:
         self.cluster = Cluster.open(
             self.settings, data_dir, self.clock, random_bytes=random.Random(1).randbytes
         )
+        self.coordinators = Coordinators.start(self.cluster, self.clock)
         self.context = HandlerContext(
             cluster=self.cluster,
+            groups=self.coordinators.groups,
+            transactions=self.coordinators.transactions,
             clock=self.clock,
             settings=self.settings,
             apis=APIS,

@@ -1,0 +1,49 @@
+"""UpdateFeatures (57), versions 0-2: raise or lower the levels of features, as kafka-features does.
+
+- v1 adds the upgrade type and validate_only (KIP-778); v2 has no result per feature (KIP-1022).
+
+All changes are made or none; connections that are open keep what ApiVersions told them (T-67).
+
+Not done: timeout_ms, since nothing is waited for; allow_downgrade of v0, which Kafka leaves aside
+too.
+"""
+
+from typing import Final
+
+from broker_lite.control.features import FeatureUpdate, plan_features
+from broker_lite.errors import BrokerError
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 2
+
+_NO_RESULTS_SINCE: Final = 2
+_NONE_MESSAGE: Final = "NONE"
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Change levels of features.
+
+    Rule: P-54, P-60.57.
+    """
+    body = decode(messages.UpdateFeaturesRequest, request)
+    cluster = context.cluster
+    updates = [
+        FeatureUpdate(entry.feature, entry.max_version_level, entry.upgrade_type)
+        for entry in body.feature_updates
+    ]
+    response = messages.UpdateFeaturesResponse(error_message=None)
+    try:
+        changed = plan_features(cluster.features, updates, cluster.node_id)
+        if not body.validate_only:
+            cluster.update_features(changed)
+        if request.api_version < _NO_RESULTS_SINCE:
+            result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
+            response.results = [
+                result(feature=update.name, error_message=_NONE_MESSAGE) for update in updates
+            ]
+    except BrokerError as error:
+        response.error_code, response.error_message = error.code, error.message
+    return encode(messages.UpdateFeaturesResponse, response, request)
