@@ -3,20 +3,25 @@
 import os
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.conformance.clients import Builds
+from tests.conformance.group import SHORT_TIMES
+from tests.conformance.program import Programs
 from tests.support.broker_process import BrokerProcess
 
 
 @pytest.fixture(scope="session")
 def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """HOST:PORT of a running broker."""
+    """HOST:PORT of a running broker; another one than ours has to have SHORT_TIMES too."""
     other = os.environ.get("CONFORMANCE_BOOTSTRAP")
     if other:
         yield other
         return
-    with BrokerProcess(tmp_path_factory.mktemp("conformance") / "data") as broker:
+    data_dir = tmp_path_factory.mktemp("conformance") / "data"
+    with BrokerProcess(data_dir, settings=SHORT_TIMES) as broker:
         yield broker.bootstrap
 
 
@@ -24,3 +29,16 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def topic() -> str:
     """A topic name that no other test uses."""
     return f"topic-{uuid.uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Builds:
+    """The programs of the clients, built when they are asked for."""
+    return Builds(tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Iterator[Programs]:
+    """The programs of one test."""
+    with Programs(tmp_path) as started:
+        yield started

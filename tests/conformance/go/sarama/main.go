@@ -1,0 +1,28 @@
+// Programs under test with sarama: run as `sarama ROLE name=value...`; tests/conformance/clients.py says what the roles do.
+package main
+
+import (
+	"os"
+
+	"broker-lite/conformance/lines"
+
+	"github.com/IBM/sarama"
+)
+
+func main() {
+	options := lines.Options()
+	switch os.Args[1] {
+	case "member":
+		member(options)
+	case "administrator":
+		administrator(options)
+	default:
+		panic(os.Args[1])
+	}
+}
+
+func configuration() *sarama.Config {
+	config := sarama.NewConfig()
+	config.Version = sarama.MaxVersion
+	return config
+}
