@@ -6,19 +6,16 @@ them are through. Then the partitions are validated and appended one after the o
 
 - v3 transactional id (KIP-98), one v2 batch a partition; v5 log start offset (KIP-107).
 - v7 zstd (KIP-110); v8 record errors and a message (KIP-467); v9 flexible.
-- v10 current leader of a partition that moved (KIP-951), v11 TRANSACTION_ABORTABLE (KIP-890): one
-  broker that leads everything and has no transactions never has cause for either.
+- v10 current leader of a partition that moved (KIP-951), for which one broker has no cause.
+- v11 TRANSACTION_ABORTABLE, v12 partitions are added to the transaction (KIP-890).
 - v13 topic ids instead of names (KIP-516).
 
 With one replica acks -1 means what acks 1 means: the high watermark moves with the append, and
 min.insync.replicas is compared with at most the replica count (V-13).
-
-Not done: transactions, which have no coordinator here yet: no transactional id is known, so a
-batch of a transaction is refused as verification refuses an unknown id (49).
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from broker_lite.control.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode
@@ -30,8 +27,8 @@ from broker_lite.handler.produce_response import (
     encode_produce_response,
     refusal,
 )
+from broker_lite.handler.produce_transaction import Accepted, Verdict, check_transaction
 from broker_lite.log.validate_request import (
-    base_sequence,
     check_one_producer,
     check_record_set,
     first_batch_headers,
@@ -43,21 +40,12 @@ MAX_VERSION: Final = 13
 ADVERTISED_MIN_VERSION: Final = 0
 
 _TOPIC_IDS_FROM: Final = 13
-_EPOCH_BUMP_FROM: Final = 12
 _ACKS: Final = frozenset((-1, 0, 1))
 _ADMIN_CLIENT_ID: Final = "__admin_client"
+_GO_ON: Final = Verdict(None)
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make = tuple.__new__
-
-
-class _Accepted(NamedTuple):
-    """A partition that passed the checks of the request: what is to be appended to it."""
-
-    topic: Topic
-    partition: int
-    records: memoryview
-    producer: tuple[int, int] | None
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts | None:
@@ -67,7 +55,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
         DecodeError: not a request of this version.
         CloseConnection: acks 0 and something failed.
 
-    Rule: V-01 to V-14, V-60, V-70, V-71, P-07.
+    Rule: V-01 to V-14, V-60, V-70, V-71, P-07, T-33, T-39.
     """
     version = request.api_version
     produce = decode_produce_request(request.body, version, request.position)
@@ -79,21 +67,18 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             (key for key, _ in _partitions(produce)), refusal(error.code, error.message)
         )
     else:
+        verdicts = None
+        if produce.transactional_id is not None:
+            verdicts = check_transaction(context, produce.transactional_id, accepted, version)
         acks_are_valid = produce.acks in _ACKS
         for key, partition in accepted.items():
-            topic, index, records, producer = partition
-            code = None
-            if producer is not None and produce.transactional_id is not None:
-                code = _refused_before_log(context, partition, producer, version)
-            if code is None and not acks_are_valid:
-                code = ErrorCode.INVALID_REQUIRED_ACKS
-            if code is None and topic.is_internal and not _is_admin(request):
-                code = ErrorCode.INVALID_TOPIC_EXCEPTION
-            if code is None:
-                answer = await append(context, topic, index, records)
-                answers[key] = answer or refusal(_unknown(None, version))
-            else:
-                answers[key] = refusal(code)
+            topic, index, records, _ = partition
+            answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
+            if answer is None and (topic.is_internal or not acks_are_valid):
+                answer = _refused(topic, request, acks_are_valid)
+            if answer is None:
+                answer = await append(context, topic, index, records, guard)
+            answers[key] = answer or refusal(_unknown(None, version))
         answers.update(refused)
     if produce.acks == 0:
         _close_after_failure(answers)
@@ -103,7 +88,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
 
 def _check(
     context: HandlerContext, produce: ProduceRequest, version: int
-) -> tuple[dict[PartitionKey, _Accepted], dict[PartitionKey, PartitionAnswer]]:
+) -> tuple[dict[PartitionKey, Accepted], dict[PartitionKey, PartitionAnswer]]:
     """Sort the partitions into those to append to and those that are refused already.
 
     The last entry of a partition that comes twice counts.
@@ -120,7 +105,7 @@ def _check(
     ):
         raise _TransactionalIdMissing
     cluster = context.cluster
-    accepted: dict[PartitionKey, _Accepted] = {}
+    accepted: dict[PartitionKey, Accepted] = {}
     refused: dict[PartitionKey, PartitionAnswer] = {}
     has_producers = False
     for name, topic_id, partitions in topics:
@@ -142,7 +127,7 @@ def _check(
                 continue
             assert records is not None
             has_producers = has_producers or producer is not None
-            accepted[key] = _make(_Accepted, (topic, index, records, producer))
+            accepted[key] = _make(Accepted, (topic, index, records, producer))
     if has_producers:
         check_one_producer(partition.producer for partition in accepted.values())
     return accepted, refused
@@ -167,42 +152,13 @@ def _partitions(produce: ProduceRequest) -> Iterator[tuple[PartitionKey, memoryv
             yield (topic_id or name or "", index), records
 
 
-def _refused_before_log(
-    context: HandlerContext, partition: _Accepted, producer: tuple[int, int], version: int
-) -> ErrorCode | None:
-    """What the verification of a transactional batch says.
-
-    A batch without a producer id, or of a transaction that is open here, needs no verification.
-    That one was begun stays known: until it expires the producer's higher sequences are refused.
-
-    Rule: V-60, V-61 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator,
-    UnifiedLog.maybeStartTransactionVerification).
-    """
-    if not context.cluster.settings.transaction_partition_verification_enable:
-        return None
-    try:
-        log = context.cluster.log(partition.topic.name, partition.partition)
-    except BrokerError as error:
-        return error.code
-    producer_id, epoch = producer
-    entry = log.producer_state.get(producer_id)
-    if entry is not None and epoch < entry.epoch:
-        return ErrorCode.INVALID_PRODUCER_EPOCH
-    if entry is not None and entry.is_in_transaction and epoch == entry.epoch:
-        return None
-    log.producer_state.begin_verification(
-        producer_id,
-        sequence=base_sequence(partition.records),
-        epoch=epoch,
-        now_ms=context.clock.now_ms(),
-        supports_epoch_bump=version >= _EPOCH_BUMP_FROM,
-    )
-    return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-
-
-def _is_admin(request: Request) -> bool:
-    """Rule: V-12."""
-    return request.client_id == _ADMIN_CLIENT_ID
+def _refused(topic: Topic, request: Request, acks_are_valid: bool) -> PartitionAnswer | None:
+    """Rule: V-11, V-12."""
+    if not acks_are_valid:
+        return refusal(ErrorCode.INVALID_REQUIRED_ACKS)
+    if request.client_id != _ADMIN_CLIENT_ID:
+        return refusal(ErrorCode.INVALID_TOPIC_EXCEPTION)
+    return None
 
 
 def _close_after_failure(answers: dict[PartitionKey, PartitionAnswer]) -> None:

@@ -35,6 +35,7 @@ async def append(
     topic: Topic,
     index: int,
     records: memoryview,
+    guard: object | None = None,
 ) -> PartitionAnswer | None:
     """Validate and append one batch.
 
@@ -43,6 +44,7 @@ async def append(
         topic: as the request's checks found it.
         index: of the partition.
         records: one complete v2 batch, maybe with a rest; stamped and corrected in place.
+        guard: of the verification of a transaction.
 
     Returns:
         What the partition is answered, errors included; None when the topic was deleted while the
@@ -73,6 +75,7 @@ async def append(
             # a setting is dear to ask for, and this one is about transactions only
             verification_enabled=validated.batch.is_transactional
             and cluster.settings.transaction_partition_verification_enable,
+            verification_guard=guard,
         )
     except KafkaStorageError as error:
         _note_failing(name, index, log, error)

@@ -1,14 +1,14 @@
-"""InitProducerId (22), versions 0-5: ids for idempotent producers.
+"""InitProducerId (22), versions 0-5: ids for idempotent and transactional producers.
 
 - v2 flexible; v3 the producer's former id and epoch (KIP-360); v4 PRODUCER_FENCED (KIP-588); v5
-  TRANSACTION_ABORTABLE (KIP-890).
+  TRANSACTION_ABORTABLE (KIP-890), for which there is no cause here.
 
-Not done: transactional ids. There is no transaction coordinator yet, which is what their producers
-are told (15, retriable); version 6 (KIP-939), which Kafka does not enable either.
+Not done: version 6 (KIP-939), which Kafka does not enable either.
 """
 
 from typing import Any, Final
 
+from broker_lite.coordinator.transaction_rules import Producer
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
@@ -18,33 +18,44 @@ MIN_VERSION: Final = 0
 MAX_VERSION: Final = 5
 
 _NONE: Final = -1
+_FENCED_SINCE: Final = 4
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Give a producer its id.
 
-    Rule: T-12 to T-15.
+    Rule: T-12 to T-27.
     """
     body = decode(messages.InitProducerIdRequest, request)
     response = messages.InitProducerIdResponse(producer_id=_NONE, producer_epoch=_NONE)
-    error = _refusal(body)
-    if error is not None:
-        response.error_code = error
+    if (body.producer_id == _NONE) != (body.producer_epoch == _NONE):
+        response.error_code = ErrorCode.INVALID_REQUEST
+    elif body.transactional_id is None:
+        _give_any(context, response)
     else:
-        try:
-            response.producer_id = context.cluster.next_producer_id()
-            response.producer_epoch = 0
-        except BrokerError as failure:
-            response.error_code = failure.code
+        await _give_to(context, body, response)
+        if response.error_code == ErrorCode.PRODUCER_FENCED and request.api_version < _FENCED_SINCE:
+            response.error_code = ErrorCode.INVALID_PRODUCER_EPOCH
     return encode(messages.InitProducerIdResponse, response, request)
 
 
-def _refusal(body: Any) -> ErrorCode | None:
-    """Rule: T-13, T-14."""
-    if (body.producer_id == _NONE) != (body.producer_epoch == _NONE):
-        return ErrorCode.INVALID_REQUEST
-    if body.transactional_id is None:
-        return None
-    if not body.transactional_id:
-        return ErrorCode.INVALID_REQUEST
-    return ErrorCode.COORDINATOR_NOT_AVAILABLE
+def _give_any(context: HandlerContext, response: Any) -> None:
+    """Rule: T-14, T-15."""
+    try:
+        response.producer_id = context.cluster.next_producer_id()
+        response.producer_epoch = 0
+    except BrokerError as error:
+        response.error_code = error.code
+
+
+async def _give_to(context: HandlerContext, body: Any, response: Any) -> None:
+    """Rule: T-16 to T-26."""
+    expected: Producer | None = (body.producer_id, body.producer_epoch)
+    if body.producer_id == _NONE:
+        expected = None
+    outcome = await context.transactions.init_producer_id(
+        body.transactional_id, timeout_ms=body.transaction_timeout_ms, expected=expected
+    )
+    response.error_code = outcome.error
+    if not outcome.error:
+        response.producer_id, response.producer_epoch = outcome.producer

@@ -1,4 +1,4 @@
-"""InitProducerId for idempotent producers: T-12 to T-15."""
+"""InitProducerId: T-12 to T-26."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,8 +53,20 @@ def test_t14_an_empty_transactional_id_is_42(broker: Handlers) -> None:
     assert init(broker, "") == (42, -1, -1)
 
 
-def test_transactional_ids_have_no_coordinator(broker: Handlers) -> None:
-    assert init(broker, "x") == (15, -1, -1)
+@pytest.mark.parametrize("version", range(6))
+def test_t17_t23_a_transactional_id_has_its_producer(broker: Handlers, version: int) -> None:
+    assert [init(broker, "x", version=version) for _ in range(2)] == [(0, 0, 0), (0, 0, 1)]
+
+
+@pytest.mark.parametrize(("version", "code"), [(3, 47), (4, 90)])
+def test_t19_t26_another_producer_is_fenced(broker: Handlers, version: int, code: int) -> None:
+    init(broker, "x")
+    assert init(broker, "x", version=version, producer=(9, 0)) == (code, -1, -1)
+    assert init(broker, "x", version=version, producer=(0, 0)) == (0, 0, 1)
+
+
+def test_t16_a_timeout_that_is_too_long(broker: Handlers) -> None:
+    assert init(broker, "x", timeout_ms=900_001) == (50, -1, -1)
 
 
 def test_a_block_that_cannot_be_written_is_answered(

@@ -1,0 +1,406 @@
+"""The coordinator of transactions, event by event: T-14 to T-65."""
+
+from dataclasses import replace
+
+import pytest
+
+from broker_lite.coordinator.transaction import (
+    EPOCH_MAX,
+    Transaction,
+    TransactionState,
+)
+from broker_lite.coordinator.transaction_rules import Producer
+from broker_lite.coordinator.transaction_views import Filters
+from broker_lite.coordinator.transactions import NO_PRODUCER
+from broker_lite.errors import ErrorCode
+from tests.coordinator.transaction_driver import EXPIRATION_MS, A, B, Driver
+
+S = TransactionState
+ALL = Filters((), (), -1, None)
+
+
+@pytest.fixture
+def driver() -> Driver:
+    return Driver()
+
+
+# -- InitProducerId
+
+
+def test_t17_a_new_id_gets_a_producer_with_epoch_0(driver: Driver) -> None:
+    assert driver.init(expected=(77, 5)) == (0, (0, 0))
+    assert driver.of().state is S.EMPTY
+    assert driver.of().timeout_ms == 100
+
+
+@pytest.mark.parametrize(("timeout_ms", "code"), [(0, 50), (-1, 50), (901, 50), (900, 0), (1, 0)])
+def test_t16_timeouts(driver: Driver, timeout_ms: int, code: int) -> None:
+    assert driver.init(timeout_ms=timeout_ms)[0] == code
+
+
+def test_t14_an_id_must_have_a_name_that_can_be_written(driver: Driver) -> None:
+    assert driver.init("") == (42, NO_PRODUCER)
+    assert driver.init("é" * 16384) == (-1, NO_PRODUCER)
+    assert driver.init("e" * 32767) == (0, (0, 0))
+
+
+def test_t23_t27_a_second_producer_fences_the_first(driver: Driver) -> None:
+    assert [driver.init() for _ in range(3)] == [(0, (0, 0)), (0, (0, 1)), (0, (0, 2))]
+    assert driver.add((0, 1)) == ErrorCode.PRODUCER_FENCED
+
+
+def test_t24_the_current_epoch_and_the_last_one(driver: Driver) -> None:
+    driver.init()
+    assert driver.init(expected=(0, 0)) == (0, (0, 1))
+    assert driver.init(expected=(0, 0)) == (0, (0, 1))
+    assert driver.init(expected=(0, 1)) == (0, (0, 2))
+    assert driver.init(expected=(0, 0)) == (90, NO_PRODUCER)
+
+
+def test_t19_another_producer_is_fenced(driver: Driver) -> None:
+    driver.init()
+    assert driver.init(expected=(5, 0)) == (90, NO_PRODUCER)
+    assert driver.init(expected=(5, 32766)) == (90, NO_PRODUCER)
+
+
+@pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
+def test_t20_a_transaction_that_is_ending(driver: Driver, state: TransactionState) -> None:
+    driver.in_state(state)
+    assert driver.init() == (51, NO_PRODUCER)
+    assert driver.init(expected=(6, 5)) == (90, NO_PRODUCER)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_t21_an_open_transaction_is_aborted_first(version: int) -> None:
+    driver = Driver(version)
+    driver.in_state(S.ONGOING, 4)
+    assert driver.init(expected=(6, 4)) == (90, NO_PRODUCER)
+    outcome = driver.keep(
+        driver.coordinator.init_producer_id("x", timeout_ms=100, expected=None, now_ms=1001)
+    )
+    assert outcome.error == 51
+    assert outcome.ending is not None
+    assert outcome.ending.producer == (7, 5)
+    assert (outcome.ending.is_commit, outcome.ending.partitions) == (False, {A})
+    driver.complete()
+    assert driver.of().state is S.COMPLETE_ABORT
+    assert driver.of().producer_epoch == 5
+    assert driver.of().last_producer_epoch == (4 if version == 2 else -1)
+    assert driver.init() == (0, (7, 6))
+
+
+def test_t22_an_exhausted_epoch_leads_to_another_producer_id(driver: Driver) -> None:
+    driver.in_state(S.EMPTY, 32766)
+    assert driver.init() == (0, (0, 0))
+    assert driver.of().previous_producer_id == 7
+    assert driver.of().last_producer_epoch == -1
+
+
+def test_t22_a_repeated_rotation_is_known_again(driver: Driver) -> None:
+    driver.in_state(S.COMPLETE_COMMIT, 32766)
+    assert driver.init(expected=(7, 32766)) == (0, (0, 0))
+    assert driver.of().last_producer_epoch == 32766
+    assert driver.init(expected=(7, 32766)) == (0, (0, 0))
+
+
+def test_t25_success_empties_the_transaction(driver: Driver) -> None:
+    driver.in_state(S.COMPLETE_ABORT)
+    driver.now_ms = 5000
+    driver.init(timeout_ms=3)
+    now = driver.of()
+    assert (now.state, now.partitions, now.started_ms) == (S.EMPTY, frozenset(), -1)
+    assert (now.timeout_ms, now.updated_ms) == (3, 5000)
+
+
+# -- adding and verifying
+
+
+@pytest.mark.parametrize(
+    ("name", "producer", "code"),
+    [("", (7, 5), 42), ("y", (7, 5), 49), ("x", (8, 5), 49), ("x", (7, 4), 90), ("x", (7, 6), 90)],
+)
+def test_t29_t31_who_may_not_add(driver: Driver, name: str, producer: Producer, code: int) -> None:
+    driver.in_state(S.EMPTY)
+    assert driver.add(producer, name=name) == code
+    assert driver.coordinator.verify(name, producer, [A, B]) == {A: code, B: code}
+    assert driver.end(producer, name=name).error == code
+
+
+@pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
+def test_t29_t31_not_while_ending(driver: Driver, state: TransactionState) -> None:
+    producer = driver.in_state(state)
+    assert driver.add(producer) == 51
+    assert driver.coordinator.verify("x", producer, [A]) == {A: 51}
+
+
+@pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
+def test_t29_t63_the_first_partition_begins_it(driver: Driver, state: TransactionState) -> None:
+    producer = driver.in_state(state)
+    driver.coordinator.forget(lambda _: True)
+    driver.put(replace(decode_last(driver), partitions=frozenset()))
+    driver.now_ms = 2000
+    assert driver.add(producer, A) == 0
+    driver.now_ms = 2050
+    assert driver.add(producer, B) == 0
+    now = driver.of()
+    assert (now.state, now.partitions, now.started_ms) == (S.ONGOING, {A, B}, 2000)
+    assert now.updated_ms == 2050
+
+
+def decode_last(driver: Driver) -> Transaction:
+    driver.reload()
+    return driver.of()
+
+
+def test_t29_what_is_there_already_changes_nothing(driver: Driver) -> None:
+    driver.init()
+    driver.add((0, 0), A, B)
+    written = len(driver.log)
+    assert driver.add((0, 0), A) == 0
+    assert len(driver.log) == written
+
+
+def test_t31_verification_tells_of_each_partition(driver: Driver) -> None:
+    driver.init()
+    driver.add((0, 0), A)
+    assert driver.coordinator.verify("x", (0, 0), [A, B]) == {A: 0, B: 120}
+
+
+# -- EndTxn
+
+COMMIT, ABORT = True, False
+
+
+@pytest.mark.parametrize(
+    ("state", "commit", "abort"),
+    [
+        (S.EMPTY, 48, 48),
+        (S.ONGOING, 0, 0),
+        (S.PREPARE_COMMIT, 51, 48),
+        (S.PREPARE_ABORT, 48, 51),
+        (S.COMPLETE_COMMIT, 0, 48),
+        (S.COMPLETE_ABORT, 48, 0),
+    ],
+)
+def test_t47_ends_of_version_1(
+    driver: Driver, state: TransactionState, commit: int, abort: int
+) -> None:
+    for is_commit, code in [(COMMIT, commit), (ABORT, abort)]:
+        producer = driver.in_state(state)
+        outcome = driver.end(producer, commit=is_commit, version=0)
+        assert outcome.error == code
+        assert (outcome.ending is not None) == (state is S.ONGOING)
+        assert driver.of().producer_epoch == 5
+        assert driver.end((7, 4), version=0).error == 90
+        assert driver.end((7, 6), version=0).error == 90
+
+
+RETRY, CURRENT = 4, 5
+
+
+@pytest.mark.parametrize(
+    ("state", "epoch", "commit", "abort"),
+    [
+        (S.EMPTY, RETRY, 90, 90),
+        (S.EMPTY, CURRENT, 48, None),
+        (S.ONGOING, RETRY, 90, 90),
+        (S.ONGOING, CURRENT, None, None),
+        (S.PREPARE_COMMIT, RETRY, 51, 48),
+        (S.PREPARE_COMMIT, CURRENT, 90, 90),
+        (S.PREPARE_ABORT, RETRY, 48, 51),
+        (S.PREPARE_ABORT, CURRENT, 90, 90),
+        (S.COMPLETE_COMMIT, RETRY, 0, 48),
+        (S.COMPLETE_COMMIT, CURRENT, 48, None),
+        (S.COMPLETE_ABORT, RETRY, 48, 0),
+        (S.COMPLETE_ABORT, CURRENT, 48, None),
+        (S.COMPLETE_ABORT, 6, 90, 90),
+        (S.COMPLETE_COMMIT, 3, 90, 90),
+    ],
+)
+def test_t48_ends_of_version_2(
+    driver: Driver, state: TransactionState, epoch: int, commit: int | None, abort: int | None
+) -> None:
+    """None: it ends, and the epoch is raised."""
+    for is_commit, code in [(COMMIT, commit), (ABORT, abort)]:
+        driver.in_state(state)
+        outcome = driver.end((7, epoch), commit=is_commit)
+        if code is None:
+            assert outcome.ending is not None
+            assert outcome.ending.producer == outcome.producer == (7, 6)
+            assert outcome.ending.is_commit == is_commit
+            driver.now_ms += 1
+            completed = driver.complete()
+            assert completed.producer == (7, 6)
+            assert driver.of().state is (S.COMPLETE_COMMIT if is_commit else S.COMPLETE_ABORT)
+            assert driver.of().last_producer_epoch == 5
+            assert driver.of().started_ms >= 1000
+        else:
+            assert outcome.error == code
+            assert outcome.producer == ((7, 5) if code == 0 else NO_PRODUCER)
+            assert driver.of().state is state
+
+
+@pytest.mark.parametrize("is_commit", [COMMIT, ABORT])
+def test_t49_the_last_epoch_leads_to_another_producer_id(driver: Driver, is_commit: bool) -> None:
+    producer = driver.in_state(S.ONGOING, 32766)
+    outcome = driver.end(producer, commit=is_commit)
+    assert outcome.producer == (0, 0)
+    assert outcome.ending is not None
+    assert outcome.ending.producer == (7, EPOCH_MAX)
+    driver.reload()
+    assert driver.complete().producer == (0, 0)
+    assert (driver.of().producer_id, driver.of().producer_epoch) == (0, 0)
+    again = driver.end(producer, commit=is_commit)
+    assert (again.error, again.producer) == (0, (0, 0))
+    assert driver.end(producer, commit=not is_commit).error == 48
+    driver.reload()
+    assert driver.end(producer, commit=is_commit).producer == (0, 0)
+
+
+def test_t47_version_1_keeps_the_last_epoch(driver: Driver) -> None:
+    driver.in_state(S.ONGOING, 32766)
+    outcome = driver.end((7, 32766), version=0)
+    assert outcome.producer == (7, 32766)
+
+
+def test_t51_versions_mix(driver: Driver) -> None:
+    driver.init()
+    assert driver.add((0, 0), version=0) == 0
+    assert driver.end((0, 0)).producer == (0, 1)
+    driver.complete()
+    assert driver.add((0, 1)) == 0
+    assert driver.end((0, 1), version=0).producer == (0, 1)
+
+
+# -- time
+
+
+def test_t60_t63_an_open_transaction_times_out(driver: Driver) -> None:
+    driver.init()
+    assert driver.coordinator.next_deadline_ms() == 1000 + EXPIRATION_MS
+    driver.now_ms = 2000
+    driver.add((0, 0))
+    assert driver.coordinator.next_deadline_ms() == 2101
+    assert driver.coordinator.on_time(2100) == []
+    ((name, outcome),) = driver.coordinator.on_time(2101)
+    assert name == "x"
+    assert outcome.ending is not None
+    assert (outcome.ending.producer, outcome.ending.is_commit) == ((0, 1), False)
+    assert driver.coordinator.next_deadline_ms() is None
+    driver.keep(outcome)
+    driver.now_ms = 2101
+    driver.complete()
+    # T-61: what the producer sees of it
+    assert driver.add((0, 0)) == 90
+    assert driver.end((0, 0), commit=True).error == 48
+    assert driver.end((0, 0), commit=True, version=0).error == 90
+    # T-62
+    assert driver.init(expected=(0, 0)) == (0, (0, 1))
+
+
+def test_t60_an_exhausted_epoch_goes_to_the_last_one_and_stays_there(driver: Driver) -> None:
+    for epoch in (32766, 32767):
+        for version in (0, 2):
+            driver.version = version
+            driver.in_state(S.ONGOING, epoch)
+            ((_, outcome),) = driver.coordinator.on_time(1101)
+            assert outcome.ending is not None
+            assert outcome.ending.producer == (7, 32767)
+            driver.complete()
+            assert driver.init()[1][1] == 0
+
+
+@pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
+def test_t08_t64_idle_ids_are_forgotten(driver: Driver, state: TransactionState) -> None:
+    driver.in_state(state)
+    assert driver.coordinator.on_time(1000 + EXPIRATION_MS - 1) == []
+    ((_, outcome),) = driver.coordinator.on_time(1000 + EXPIRATION_MS)
+    assert outcome.record is not None
+    assert outcome.record.value is None
+    driver.keep(outcome)
+    assert driver.add((7, 5)) == 49
+    driver.reload()
+    assert driver.coordinator.get("x") is None
+    assert driver.init() == (0, (0, 0))
+
+
+@pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
+def test_t08_t63_what_is_ending_has_no_timer(driver: Driver, state: TransactionState) -> None:
+    driver.in_state(state)
+    assert driver.coordinator.next_deadline_ms() is None
+
+
+# -- what there is
+
+
+def test_t01_t06_describe(driver: Driver) -> None:
+    assert driver.coordinator.describe("").error_code == 42
+    assert driver.coordinator.describe("x").error_code == 105
+    driver.init()
+    driver.add((0, 0), ("b", 1), ("a", 2), ("a", 0))
+    shown = driver.coordinator.describe("x")
+    assert (shown.error_code, shown.transaction_state) == (0, "Ongoing")
+    assert (shown.producer_id, shown.producer_epoch) == (0, 0)
+    assert (shown.transaction_timeout_ms, shown.transaction_start_time_ms) == (100, 1000)
+    assert [(each.topic, each.partitions) for each in shown.topics] == [("a", [0, 2]), ("b", [1])]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (ALL, ["idle", "open"]),
+        (ALL._replace(states=["Ongoing", "Nothing"]), ["open"]),
+        (ALL._replace(states=["Nothing"]), []),
+        (ALL._replace(producer_ids=[0]), ["idle"]),
+        (ALL._replace(longer_than_ms=50), ["idle"]),
+        (ALL._replace(longer_than_ms=49), ["idle", "open"]),
+        (ALL._replace(longer_than_ms=0), ["idle", "open"]),
+        (ALL._replace(pattern=""), ["idle", "open"]),
+        (ALL._replace(pattern="id|op.*"), ["open"]),
+    ],
+)
+def test_t01_t06_list(driver: Driver, wanted: Filters, names: list[str]) -> None:
+    driver.init("idle")
+    driver.init("open")
+    driver.add((1, 0), name="open")
+    listed = driver.coordinator.list_transactions(wanted, driver.now_ms + 50)
+    assert [each.transactional_id for each in listed] == names
+
+
+def test_t05_names_of_states() -> None:
+    assert [state.text for state in TransactionState] == [
+        "Empty",
+        "Ongoing",
+        "PrepareCommit",
+        "PrepareAbort",
+        "CompleteCommit",
+        "CompleteAbort",
+        "Dead",
+        "PrepareEpochFence",
+    ]
+
+
+# -- the state log
+
+
+def test_t72_what_is_prepared_is_found_again(driver: Driver) -> None:
+    driver.in_state(S.PREPARE_COMMIT)
+    key, value = driver.log[-1]
+    ending = driver.make().replay(key, value)
+    assert ending is not None
+    assert (ending.transactional_id, ending.producer, ending.is_commit) == ("x", (7, 5), True)
+
+
+def test_t72_keys_of_other_types_are_passed_over(driver: Driver) -> None:
+    assert driver.coordinator.replay(b"\x00\x05zz", b"") is None
+    assert driver.coordinator.replay(b"", None) is None
+    assert driver.coordinator.list_transactions(ALL, 0) == []
+
+
+def test_forgotten_ids_have_no_timer(driver: Driver) -> None:
+    driver.init("x")
+    driver.init("y")
+    driver.coordinator.forget(lambda name: name == "x")
+    assert driver.coordinator.get("x") is None
+    ((name, _),) = driver.coordinator.on_time(1000 + EXPIRATION_MS)
+    assert name == "y"
