@@ -174,7 +174,7 @@ def advance(
     """
     member = admission.member
     if admission.replaced is not None:
-        _replace_member(group, admission.replaced, member, effects)
+        replace_member(group, admission.replaced, member, effects)
     if admission.is_new or updated != member:
         changes.put_member(group, updated, effects)
     is_regex_changed = updated.regex != member.regex
@@ -183,7 +183,7 @@ def advance(
         update_regex(group, member.regex, updated.regex, effects, now_ms)
     update_group_epoch(group, effects, now_ms, is_due=is_subscription_changed)
     update_target(group, effects, now_ms)
-    return _reconciled(
+    return reconcile_member(
         group,
         updated,
         owned,
@@ -193,7 +193,7 @@ def advance(
     )
 
 
-def _replace_member(
+def replace_member(
     group: ConsumerGroupCore, old: ConsumerMember, new: ConsumerMember, effects: Effects
 ) -> None:
     """Put a static member in the place of another one, with all that it has.
@@ -225,7 +225,7 @@ def update_group_epoch(
     group.is_metadata_stale = False
 
 
-def _reconciled(
+def reconcile_member(
     group: ConsumerGroupCore,
     member: ConsumerMember,
     owned: Owned,
@@ -234,6 +234,10 @@ def _reconciled(
     *,
     is_subscription_changed: bool,
 ) -> ConsumerMember:
+    """Bring a member one step closer to the target that the group has now.
+
+    Rule: G-86 (maybeReconcile).
+    """
     if not is_subscription_changed and member.is_reconciled_to(group.target_epoch):
         return member
     reconciled = reconcile(

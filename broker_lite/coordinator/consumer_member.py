@@ -44,6 +44,11 @@ class ClassicMemberData:
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
 
+    @property
+    def protocol_names(self) -> tuple[str, ...]:
+        """Their names, each once."""
+        return tuple(dict(self.protocols))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerMember:

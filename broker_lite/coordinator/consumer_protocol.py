@@ -52,15 +52,18 @@ def serialize_subscription(value: Any, version: int) -> bytes:
     return _INT16.pack(version) + encoded
 
 
-def parse_assignment(data: bytes) -> dict[str, list[int]]:
-    """Return the partitions by topic in a member's assignment.
+def parse_assignment(data: bytes) -> tuple[dict[str, list[int]], bytes]:
+    """Return the partitions by topic in a member's assignment, and the assignor's own data.
 
     Raises:
         DecodeError: it is none.
     """
     version = min(read_version(data), VERSION_MAX)
     value, _ = messages.ConsumerProtocolAssignment.decode(data, version, _INT16.size)
-    return {topic.topic: list(topic.partitions) for topic in value.assigned_partitions}
+    partitions: dict[str, list[int]] = {}
+    for topic in value.assigned_partitions:
+        partitions.setdefault(topic.topic, []).extend(topic.partitions)
+    return partitions, value.user_data or b""
 
 
 def serialize_assignment(partitions: Mapping[str, Sequence[int]], version: int) -> bytes:

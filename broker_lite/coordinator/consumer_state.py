@@ -7,6 +7,7 @@ a heartbeat never has to look at all members.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -79,6 +80,7 @@ class ConsumerGroupData:
         self._regex_counts: Counter[str] = Counter()
         self._assignor_counts: Counter[str] = Counter()
         self._classic_count = 0
+        self._protocol_counts: Counter[str] = Counter()
 
     @property
     def state(self) -> ConsumerGroupState:
@@ -105,6 +107,13 @@ class ConsumerGroupData:
     def classic_count(self) -> int:
         """How many members use the classic protocol."""
         return self._classic_count
+
+    def classic_members_know_one_of(self, names: Iterable[str]) -> bool:
+        """Whether all members of the classic protocol know one of these assignors.
+
+        Rule: G-108 (ConsumerGroup.supportsClassicProtocols).
+        """
+        return any(self._protocol_counts[name] == self._classic_count for name in names)
 
     @property
     def subscribed_names(self) -> frozenset[str]:
@@ -154,6 +163,7 @@ class ConsumerGroupData:
             self._assignor_counts[member.server_assignor] += 1
         if member.classic is not None:
             self._classic_count += 1
+            self._count(self._protocol_counts, member.classic.protocol_names, 1)
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
         self._own(member.assigned, member.member_id)
@@ -188,6 +198,7 @@ class ConsumerGroupData:
             self._count(self._assignor_counts, (member.server_assignor,), -1)
         if member.classic is not None:
             self._classic_count -= 1
+            self._count(self._protocol_counts, member.classic.protocol_names, -1)
 
     @staticmethod
     def _count(counts: Counter[str], names: tuple[str, ...], change: int) -> None:

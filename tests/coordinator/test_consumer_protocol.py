@@ -48,7 +48,9 @@ def test_assignment(version: int) -> None:
     data = serialize_assignment({"a": [0, 2], "b": []}, version)
     expected = "0000 00000002 0001 61 00000002 00000000 00000002 0001 62 00000000 ffffffff"
     assert data == version.to_bytes(2, "big") + bytes.fromhex(expected)[2:]
-    assert parse_assignment(data) == {"a": [0, 2], "b": []}
+    assert parse_assignment(data) == ({"a": [0, 2], "b": []}, b"")
+    with_user_data = data[:-4] + bytes.fromhex("00000001 78")
+    assert parse_assignment(with_user_data)[1] == b"x"
 
 
 @pytest.mark.parametrize(
