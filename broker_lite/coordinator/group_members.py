@@ -1,11 +1,13 @@
 """Requests of members, each handed to the group that it is about.
 
 What is checked here is what no group is needed for, and which group it is: a missing one is made
-for whoever joins without a member id, and an empty one of the other kind gives way.
+for whoever joins without a member id, and an empty one of the other kind gives way. Members of both
+protocols can be in one group, which then is a consumer group (G-106 to G-111).
 """
 
 from typing import Any, Final
 
+from broker_lite.coordinator import migration_join, migration_requests
 from broker_lite.coordinator.classic_answers import (
     answer_heartbeat,
     check_join,
@@ -19,6 +21,11 @@ from broker_lite.coordinator.consumer_checks import check_heartbeat
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_registry import GroupEffects, GroupRegistry, is_empty
+from broker_lite.coordinator.migration_upgrade import (
+    CannotUpgrade,
+    check_upgrade,
+    fill_from_classic,
+)
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.wire import messages
 
@@ -35,7 +42,7 @@ class GroupMembers:
     def join(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a JoinGroup.
 
-        Rule: G-35 to G-37.
+        Rule: G-35 to G-37, G-108.
         """
         effects = Effects()
         refusal = check_join(request, caller.version, self._registry.settings)
@@ -45,7 +52,9 @@ class GroupMembers:
         group = self._registry.groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
             if not is_empty(group):
-                refuse_join(effects, caller, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+                classic = migration_join.join(group, request, caller, effects, now_ms)
+                if classic is not None:
+                    self._registry.add(classic)
                 return effects
             self._registry.discard(group, effects)
             group = None
@@ -72,16 +81,18 @@ class GroupMembers:
     def sync(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a SyncGroup.
 
-        Rule: G-51.
+        Rule: G-51, G-109.
         """
         effects = Effects()
         error_code = check_sync(request, caller.version)
         if error_code is not None:
             refuse_sync(effects, caller, error_code)
             return effects
-        group = self._registry.classic(request.group_id)
+        group = self._registry.groups.get(request.group_id)
         if group is None:
             refuse_sync(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
+        elif isinstance(group, ConsumerGroup):
+            migration_requests.sync(group, request, caller, effects, now_ms)
         else:
             group.sync(request, caller, effects, now_ms)
         return effects
@@ -89,14 +100,16 @@ class GroupMembers:
     def heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a Heartbeat.
 
-        Rule: G-54.
+        Rule: G-54, G-110.
         """
         effects = Effects()
-        group = self._registry.classic(request.group_id)
+        group = self._registry.groups.get(request.group_id)
         if not request.group_id:
             answer_heartbeat(effects, caller, ErrorCode.INVALID_GROUP_ID)
         elif group is None:
             answer_heartbeat(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
+        elif isinstance(group, ConsumerGroup):
+            migration_requests.heartbeat(group, request, caller, effects, now_ms)
         else:
             group.heartbeat(request, caller, effects, now_ms)
         return effects
@@ -104,12 +117,14 @@ class GroupMembers:
     def leave(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a LeaveGroup.
 
-        Rule: G-55, G-56.
+        Rule: G-55, G-56, G-111.
         """
         effects = Effects()
-        group = self._registry.classic(request.group_id)
+        group = self._registry.groups.get(request.group_id)
         if group is None or not request.group_id:
             refuse_leave(request, effects, caller)
+        elif isinstance(group, ConsumerGroup):
+            migration_requests.leave(group, request, caller, effects, now_ms)
         else:
             group.leave(request, caller, effects, now_ms)
         return effects
@@ -132,6 +147,8 @@ class GroupMembers:
             group.heartbeat(request, caller, effects, now_ms)
         elif request.member_epoch == 0 and (group is None or is_empty(group)):
             self._heartbeat_new_group(group, request, caller, effects, now_ms)
+        elif request.member_epoch == 0 and group is not None:
+            self._upgrade(group, request, caller, effects, now_ms)
         else:
             reason = _NO_GROUP if group is None else _NO_CONSUMER_GROUP
             error_code = ErrorCode.GROUP_ID_NOT_FOUND
@@ -162,6 +179,33 @@ class GroupMembers:
             old.write_tombstone(effects)
             old.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
         effects.records += created.records
+        effects.replies += created.replies
+
+    def _upgrade(
+        self, old: ClassicGroup, request: Any, caller: Caller, effects: Effects, now_ms: int
+    ) -> None:
+        """Turn a classic group with members into a consumer group, for a member of that protocol.
+
+        If it cannot be, or that member is refused, nothing has happened.
+
+        Rule: G-106 (GroupMetadataManager.convertToConsumerGroup).
+        """
+        registry = self._registry
+        created = Effects()
+        try:
+            check_upgrade(old, registry.settings_of(old.group_id))
+            group = registry.make_consumer(old.group_id)
+            fill_from_classic(group, old, created)
+            group.heartbeat(request, caller, created, now_ms)
+        except CannotUpgrade as error:
+            _refuse_consumer(created, caller, error.code, error.message)
+        if created.replies[-1][1].error_code:
+            registry.add(old)
+        else:
+            old.write_tombstone(effects)
+            old.dismiss(ErrorCode.REBALANCE_IN_PROGRESS, effects)
+            group.loaded(now_ms)
+            effects.records += created.records
         effects.replies += created.replies
 
     def on_time(self, now_ms: int) -> GroupEffects:

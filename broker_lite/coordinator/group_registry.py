@@ -1,12 +1,14 @@
 """All groups of a broker with what they share: settings, topics, timers and committed offsets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from broker_lite.coordinator.classic_generation import TimerKey
 from broker_lite.coordinator.classic_group import ClassicGroup
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.migration_downgrade import downgrade
 from broker_lite.coordinator.offsets import OffsetStore
 from broker_lite.coordinator.timers import Timers
 from broker_lite.coordinator.topics import Topics
@@ -104,8 +106,21 @@ class GroupRegistry:
         group = ConsumerGroup(
             group_id, self.timers, self.settings_of(group_id), self.topics, self.make_uuid
         )
+        group.downgrade = partial(self._downgrade, group)
         self.groups[group_id] = group
         return group
+
+    def _downgrade(
+        self, group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
+    ) -> bool:
+        """Put a classic group in the place of one that only such members will be in.
+
+        Rule: G-107.
+        """
+        classic = downgrade(group, leaving, effects, now_ms)
+        if classic is not None:
+            self.add(classic)
+        return classic is not None
 
     def discard(self, group: Group, effects: Effects) -> None:
         """Remove a group that has no members; its offsets stay."""
