@@ -1,0 +1,310 @@
+"""Send the same seeded sequences of group and transaction requests to broker-lite and to Kafka.
+
+    python -m tests.differential.compare_coordinators --seed 1 --sequences 2000
+
+Compared are the answers of every step but for times, texts and made-up ids, when parked requests
+are answered in relation to the others, and what both isolation levels see of the records. What
+differs and is not listed in coordinator_differences.toml is printed with the shortest sequence
+that shows it, and makes the exit code 1. Ctrl-C ends the run with the figures so far.
+
+Rule: G-20 to G-111, T-12 to T-63 (probed against Apache Kafka).
+"""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence as Many
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from broker_lite.wire import DecodeError, EncodeError
+from tests.differential.classic_steps import ClassicSteps
+from tests.differential.consumer_steps import ConsumerSteps, MixedSteps
+from tests.differential.coordinator_connection import Closed
+from tests.differential.coordinator_differences import Listed, rows_for
+from tests.differential.coordinator_sequence import Sequence
+from tests.differential.coordinator_side import Entry, Side
+from tests.differential.coordinator_views import differing
+from tests.differential.step_maker import Versions
+from tests.differential.transaction_steps import TransactionSteps
+from tests.support.broker_process import BrokerProcess
+from tests.support.reference_kafka import ReferenceKafka
+
+# what differs for no other reason than the time it took shows up once, not with more patience
+PATIENCE_S: Final = (0.04, 0.2, 0.5)
+CONCURRENT: Final = 24
+SHRINK_RUNS_MAX: Final = 80
+SHOWN_MAX: Final = 12
+PROGRESS_S: Final = 5.0
+KAFKA_SETTINGS: Final = {
+    "group.min.session.timeout.ms": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.min.session.timeout.ms": "100",
+    "group.consumer.min.heartbeat.interval.ms": "50",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "50",
+    "auto.create.topics.enable": "false",
+    "log.cleaner.enable": "false",
+}
+_KINDS: Final = (
+    (7, "classic", ClassicSteps),
+    (5, "consumer", ConsumerSteps),
+    (3, "mixed", MixedSteps),
+    (7, "transaction", TransactionSteps),
+)
+WAITING_SHARE: Final = 0.12
+
+
+def make_sequence(seed: int, versions: Versions) -> Sequence:
+    """The sequence of a seed."""
+    source = random.Random(seed)
+    weights = [weight for weight, _, _ in _KINDS]
+    _, kind, maker = source.choices(_KINDS, weights)[0]
+    waits = source.random() < WAITING_SHARE
+    steps = maker(source, versions, waits=waits).make(source.randint(6, 34))
+    return Sequence(
+        seed=seed,
+        kind=kind,
+        steps=tuple(steps),
+        has_topic=kind == "transaction",
+        has_group_configs=waits and kind in ("consumer", "mixed"),
+    )
+
+
+class Difference(NamedTuple):
+    """The first step whose answers differ, and in what."""
+
+    step_index: int
+    lines: list[str]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What a run found."""
+
+    sequences: int = 0
+    steps: int = 0
+    codes: Counter[str] = field(default_factory=Counter)
+    listed: Counter[str] = field(default_factory=Counter)
+    late: Counter[str] = field(default_factory=Counter)
+    unlisted: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def summary(self) -> str:
+        """The figures of the run, a line each."""
+        lines = [
+            f"{self.sequences} sequences of {self.steps} steps in {self.seconds:.1f} s",
+            *(f"{api}: {n}" for api, n in sorted(self.codes.items())),
+            *(f"equal with more patience: {count} x {kind}" for kind, count in self.late.items()),
+            *(f"listed: {count} x {reason}" for reason, count in self.listed.items()),
+            f"unlisted differences: {len(self.unlisted)}",
+        ]
+        return "\n".join(lines)
+
+
+class Comparer:
+    """Runs sequences on two sides."""
+
+    def __init__(self, kafka: Side, ours: Side) -> None:
+        self._sides = kafka, ours
+        self._known = Listed.read()
+        self._attempts: Counter[int] = Counter()
+        self.found = Comparison()
+
+    async def check(self, sequence: Sequence) -> None:
+        """Compare one sequence; what breaks off is a difference, too."""
+        try:
+            await self._compare(sequence)
+        except (AssertionError, Closed, TimeoutError, EncodeError, DecodeError) as error:
+            text = f"seed {sequence.seed}, {sequence.kind}: broken off by {error!r}"
+            self.found.unlisted.append(text + "\n" + _text_of(sequence))
+
+    async def _compare(self, sequence: Sequence) -> None:
+        """Compare one sequence, with more patience each time that it differs."""
+        theirs: list[Entry] = []
+        listed: list[Listed] = []
+        difference: Difference | None = None
+        for tries, patience_s in enumerate(PATIENCE_S):
+            theirs, mine = await self._run(sequence, patience_s)
+            difference, listed = self._first_difference(sequence, theirs, mine)
+            if difference is None:
+                if tries:
+                    self.found.late[sequence.kind] += 1
+                break
+        self.found.sequences += 1
+        self.found.steps += len(sequence.steps)
+        self.found.listed.update(row.reason for row in listed)
+        self._count(sequence, theirs)
+        if difference is not None:
+            short, difference = await self._shrunk(sequence, difference)
+            self.found.unlisted.append(_report(short, difference))
+
+    async def _run(self, sequence: Sequence, patience_s: float) -> tuple[list[Entry], list[Entry]]:
+        self._attempts[sequence.seed] += 1
+        attempt = self._attempts[sequence.seed]
+        theirs, mine = await asyncio.gather(
+            *(side.run(sequence, attempt, patience_s) for side in self._sides)
+        )
+        return theirs, mine
+
+    def _first_difference(
+        self, sequence: Sequence, theirs: Many[Entry], mine: Many[Entry]
+    ) -> tuple[Difference | None, list[Listed]]:
+        """The first difference that is not listed, and the listed ones before it."""
+        passed: list[Listed] = []
+        for index, (one, other) in enumerate(zip(theirs, mine, strict=True)):
+            lines = differing(one._asdict(), other._asdict())
+            if not lines:
+                continue
+            rows = rows_for(self._known, sequence.steps[index], lines)
+            if rows is None:
+                return Difference(index, lines), passed
+            passed += rows
+            if not all(row.follow for row in rows):
+                break
+        return None, passed
+
+    async def _shrunk(
+        self, sequence: Sequence, difference: Difference
+    ) -> tuple[Sequence, Difference]:
+        """Take out steps for as long as something unlisted still differs."""
+        steps = sequence.steps[: difference.step_index + 1]
+        short = replace(sequence, steps=steps)
+        runs = 0
+        position = len(steps) - 2
+        while position >= 0 and runs < SHRINK_RUNS_MAX:
+            fewer = short.steps[:position] + short.steps[position + 1 :]
+            position -= 1
+            runs += 1
+            shorter = replace(short, steps=fewer)
+            theirs, mine = await self._run(shorter, PATIENCE_S[1])
+            again, _ = self._first_difference(shorter, theirs, mine)
+            if again is not None:
+                difference = again
+                short = replace(shorter, steps=fewer[: again.step_index + 1])
+                position = min(position, len(short.steps) - 2)
+        return short, difference
+
+    def _count(self, sequence: Sequence, theirs: Many[Entry]) -> None:
+        for step, entry in zip(sequence.steps, theirs, strict=False):
+            codes = sorted(set(_codes_of(entry.answer)))
+            words = " ".join(map(str, codes)) if codes else str(entry.answer or "")[:8]
+            self.found.codes[f"{step.api} {words if step.api != 'Look' else ''}"] += 1
+
+
+def _codes_of(value: object, name: str = "") -> list[int]:
+    if isinstance(value, dict):
+        return [code for key, item in value.items() for code in _codes_of(item, key)]
+    if isinstance(value, list):
+        return [code for item in value for code in _codes_of(item)]
+    return [value] if name.endswith("error_code") and isinstance(value, int) else []
+
+
+def _text_of(sequence: Sequence) -> str:
+    steps = enumerate(sequence.steps)
+    return "\n".join(f"  {index:2} {step.text()}" for index, step in steps)
+
+
+def _report(sequence: Sequence, difference: Difference) -> str:
+    lines = [f"seed {sequence.seed}, {sequence.kind}", _text_of(sequence)]
+    lines += ["  kafka | ours:", *(f"     {line[:600]}" for line in difference.lines[:SHOWN_MAX])]
+    return "\n".join(lines)
+
+
+async def compare_seeds(
+    kafka: Side, ours: Side, seeds: Many[int], *, progress: bool = False
+) -> Comparison:
+    """Compare the sequences of many seeds, some at a time; SIGINT ends it early."""
+    run_name = f"{int(time.time()) % 0xFFFFF:05x}n"
+    for side in (kafka, ours):
+        await side.prepare(run_name)
+    versions = Versions(await kafka.versions(), await ours.versions())
+    comparer = Comparer(kafka, ours)
+    waiting = list(reversed(seeds))
+    started = time.monotonic()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, waiting.clear)
+
+    async def work() -> None:
+        while waiting:
+            await comparer.check(make_sequence(waiting.pop(), versions))
+
+    async def report() -> None:
+        shown = 0
+        while True:
+            await asyncio.sleep(PROGRESS_S)
+            found = comparer.found
+            for difference in found.unlisted[shown:]:
+                print(difference, file=sys.stderr)
+            shown = len(found.unlisted)
+            rate = found.sequences / (time.monotonic() - started)
+            print(
+                f"{found.sequences}/{len(seeds)} sequences, {rate:.0f}/s,"
+                f" {len(found.unlisted)} unlisted",
+                file=sys.stderr,
+            )
+
+    reporter = asyncio.create_task(report()) if progress else None
+    try:
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(CONCURRENT):
+                workers.create_task(work())
+    finally:
+        if reporter is not None:
+            reporter.cancel()
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        for side in (kafka, ours):
+            side.connections.close()
+    comparer.found.seconds = time.monotonic() - started
+    return comparer.found
+
+
+def run(seeds: Many[int], folder: Path, *, progress: bool = False) -> Comparison:
+    """Start both brokers in a folder and compare them on the sequences of seeds."""
+    settings = [f"{name}={value}" for name, value in KAFKA_SETTINGS.items()]
+    with (
+        ReferenceKafka(folder / "kafka", settings=KAFKA_SETTINGS) as real,
+        BrokerProcess(folder / "ours", settings=settings) as lite,
+    ):
+        kafka, ours = Side("127.0.0.1", real.port, "k"), Side("127.0.0.1", lite.port, "k")
+        return asyncio.run(compare_seeds(kafka, ours, seeds, progress=progress))
+
+
+def _address(text: str) -> Side:
+    host, _, rest = text.partition(":")
+    port, _, tag = rest.partition(":")
+    return Side(host, int(port), tag or "k")
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1, help="the first sequence's seed")
+    parser.add_argument("--sequences", type=int, default=2000)
+    parser.add_argument(
+        "--kafka", type=_address, help="HOST:PORT[:TAG] of a Kafka that runs already"
+    )
+    parser.add_argument("--ours", type=_address, help="the same of the other broker")
+    options = parser.parse_args()
+    seeds = range(options.seed, options.seed + options.sequences)
+    with contextlib.ExitStack() as stack:
+        if options.kafka and options.ours:
+            comparing = compare_seeds(options.kafka, options.ours, seeds, progress=True)
+            found = asyncio.run(comparing)
+        else:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="differential-"))
+            found = run(seeds, Path(folder), progress=True)
+    for difference in found.unlisted[:40]:
+        print(difference)
+    print(found.summary())
+    return 1 if found.unlisted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
