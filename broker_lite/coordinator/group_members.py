@@ -20,7 +20,12 @@ from broker_lite.coordinator.classic_group import ClassicGroup
 from broker_lite.coordinator.consumer_checks import check_heartbeat
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.group_registry import GroupEffects, GroupRegistry, is_empty
+from broker_lite.coordinator.group_registry import (
+    GroupEffects,
+    GroupRegistry,
+    is_empty,
+    is_too_long,
+)
 from broker_lite.coordinator.migration_upgrade import (
     CannotUpgrade,
     check_upgrade,
@@ -58,7 +63,9 @@ class GroupMembers:
                 return effects
             self._registry.discard(group, effects)
             group = None
-        if group is None:
+        if group is None and is_too_long(request.group_id):
+            refuse_join(effects, caller, ErrorCode.INVALID_GROUP_ID, request.member_id)
+        elif group is None:
             self._join_new_group(request, caller, effects, now_ms)
         else:
             group.join(request, caller, effects, now_ms)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import Final
 
 from broker_lite.coordinator.classic_generation import TimerKey
 from broker_lite.coordinator.classic_group import ClassicGroup
@@ -15,6 +16,9 @@ from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import ErrorCode
 
 Group = ClassicGroup | ConsumerGroup
+
+# the strings of the state log's keys have their length in 16 bits
+_KEY_STRING_BYTES_MAX: Final = 32_767
 
 GroupEffects = list[tuple[str, Effects]]
 """What an event that is about several groups leads to, one entry a group."""
@@ -138,6 +142,12 @@ class GroupRegistry:
         return [
             group for group_id, group in self.groups.items() if partition_of(group_id) == partition
         ]
+
+
+def is_too_long(text: str) -> bool:
+    """Whether a string does not fit into the state log, as an id that had odd bytes may not."""
+    # four bytes at most for each character
+    return 4 * len(text) > _KEY_STRING_BYTES_MAX < len(text.encode(errors="replace"))
 
 
 def is_empty(group: Group) -> bool:

@@ -18,7 +18,7 @@ from broker_lite.coordinator.group_records import (
     encode_offset_key,
     encode_offset_value,
 )
-from broker_lite.coordinator.group_registry import GroupRegistry
+from broker_lite.coordinator.group_registry import GroupRegistry, is_too_long
 from broker_lite.coordinator.topics import TopicView
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import ZERO_UUID, messages
@@ -29,7 +29,10 @@ _TXN_COMMIT_BY_ID: Final = 6
 # from this version on a group that is not there has an error of its own
 _GROUP_ID_NOT_FOUND: Final = 9
 
+_NO_RETENTION: Final = -1
 _NONE: Final = ErrorCode.NONE
+# characters of a text that fits whatever it consists of
+_SHORT_TEXT: Final = 10_000
 _OLD_EPOCH: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
 _NO_EPOCHS: Final[Mapping[int, int]] = {}
 
@@ -79,8 +82,7 @@ class OffsetCommits:
             if error_code is not None:
                 _refuse(known, answer, error_code)
             else:
-                retention_ms = request.retention_time_ms
-                expire_ms = NO_EXPIRY if retention_ms == -1 else now_ms + retention_ms
+                expire_ms = _expire_ms(request.retention_time_ms, now_ms)
                 group_id = request.group_id
                 put = self._registry.offsets.put
                 for name, partition, committed in self._accepted(known, answer, now_ms, expire_ms):
@@ -186,6 +188,8 @@ class OffsetCommits:
         """
         group = self._registry.groups.get(request.group_id)
         if group is None:
+            if is_too_long(request.group_id):
+                return ErrorCode.INVALID_GROUP_ID
             if request.generation_id_or_member_epoch < 0:
                 return None
             if version >= _GROUP_ID_NOT_FOUND:
@@ -205,7 +209,7 @@ class OffsetCommits:
 
         Rule: T-40, T-41 (OffsetMetadataManager.validateTransactionalOffsetCommit).
         """
-        if not request.group_id:
+        if not request.group_id or is_too_long(request.group_id):
             return ErrorCode.INVALID_GROUP_ID
         generation = request.generation_id_or_member_epoch
         group = self._registry.groups.get(request.group_id)
@@ -233,7 +237,7 @@ class OffsetCommits:
             for one in partitions:
                 index = one.partition_index
                 text = one.committed_metadata or ""
-                if text and self._is_too_long(text):
+                if text and self._is_refused(text):
                     answer.add(name, topic_id, index, ErrorCode.OFFSET_METADATA_TOO_LARGE)
                     continue
                 answer.add(name, topic_id, index, _NONE)
@@ -250,15 +254,26 @@ class OffsetCommits:
                     ),
                 )
 
-    def _is_too_long(self, text: str) -> bool:
-        """Whether metadata has more UTF-16 characters than are allowed.
+    def _is_refused(self, text: str) -> bool:
+        """Whether metadata has more UTF-16 characters than are allowed, or fits no record.
 
         Rule: G-05, G-65.
         """
         limit = self._registry.settings.metadata_characters_max
-        if 2 * len(text) <= limit:
+        if 2 * len(text) <= min(limit, _SHORT_TEXT):
             return False
-        return len(text.encode("utf-16-le", "surrogatepass")) > 2 * limit
+        return len(text.encode("utf-16-le", "surrogatepass")) > 2 * limit or is_too_long(text)
+
+
+def _expire_ms(retention_ms: int, now_ms: int) -> int:
+    """When an offset with a retention time of its own goes; too large a time is in the past.
+
+    Rule: G-66 (OffsetMetadataManager.expireTimestampMs, which overflows).
+    """
+    if retention_ms == _NO_RETENTION:
+        return NO_EXPIRY
+    expire_ms = now_ms + retention_ms
+    return expire_ms if expire_ms < 2**63 else expire_ms - 2**64
 
 
 def _refuse(known: Known, answer: _Answer, error_code: ErrorCode) -> None:

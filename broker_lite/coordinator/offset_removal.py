@@ -43,18 +43,18 @@ class OffsetRemovals:
         effects = Effects()
         response = messages.OffsetDeleteResponse()
         registry = self._registry
-        known = _sort_out(registry, request, response)
         group = registry.groups.get(request.group_id)
         error_code = _check_delete(group, request.group_id)
-        if known and error_code is not None:
-            response = messages.OffsetDeleteResponse(error_code=error_code)
-        elif group is not None:
-            for topic, partition in known:
-                result = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-                if not is_subscribed(group, topic):
-                    result = ErrorCode.NONE
-                    self._remove_if_there(group.group_id, topic, partition, effects)
-                _add_result(response, topic, partition, result)
+        if group is None or error_code is not None:
+            response.error_code = error_code
+            effects.reply(caller.token, response)
+            return effects
+        for topic, partition in _sort_out(registry, request, response):
+            result = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+            if not is_subscribed(group, topic):
+                result = ErrorCode.NONE
+                self._remove_if_there(group.group_id, topic, partition, effects)
+            _add_result(response, topic, partition, result)
         effects.reply(caller.token, response)
         return effects
 
