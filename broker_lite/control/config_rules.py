@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from broker_lite.control.cluster import Cluster
-from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.control.names import check_topic_name
 from broker_lite.errors import (
     InvalidConfig,
@@ -21,6 +21,7 @@ from broker_lite.errors import (
 )
 from broker_lite.settings import BROKER_SETTINGS, TOPIC_SETTINGS, is_list, validate_topic_configs
 from broker_lite.settings.dynamic import with_dynamic_broker_configs
+from broker_lite.settings.group_config import validate_group_configs
 
 Values = Mapping[str, str | None]
 """New values by key; None takes the config away."""
@@ -124,6 +125,9 @@ def _check_resource(cluster: Cluster, resource_type: int, resource_name: str) ->
     elif resource_type == BROKER_RESOURCE:
         if resource_name:
             check_node_id(resource_name, cluster.node_id)
+    elif resource_type == GROUP_RESOURCE:
+        if not resource_name:
+            raise InvalidRequest("Default group resources are not allowed.")
     else:
         raise InvalidRequest(f"Unknown resource type {resource_type}")
 
@@ -184,6 +188,8 @@ def _checked_changes(
         validate_topic_configs(cluster.settings, after)
         if resource_name not in cluster.topics:
             raise UnknownTopicOrPartition(f"The topic '{resource_name}' does not exist.")
+    elif resource_type == GROUP_RESOURCE:
+        validate_group_configs(cluster.settings, after)
     elif resource_name:
         default = cluster.configs(BROKER_RESOURCE, "")
         with_dynamic_broker_configs(cluster.settings, after, default)

@@ -24,8 +24,9 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.control.topic import Topic
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.group_registry import GroupEffects
 from broker_lite.coordinator.group_settings import GroupSettings
-from broker_lite.coordinator.groups import GroupCoordinator, GroupEffects
+from broker_lite.coordinator.groups import GroupCoordinator
 from broker_lite.errors import (
     BrokerError,
     CoordinatorNotAvailable,

@@ -52,6 +52,7 @@ class StateTopic:
         self.name = name
         self._cluster = cluster
         self._codec = codec
+        self._id_and_count: tuple[bytes, int] | None = None
 
     @property
     def exists(self) -> bool:
@@ -60,11 +61,17 @@ class StateTopic:
 
     @property
     def partition_count(self) -> int:
-        """How many partitions it has, or is going to have."""
+        """How many partitions it has, or is going to have.
+
+        Partitions that are added later do not count before the next start: what is where would
+        change while it is in use.
+        """
         topic = self._cluster.topics.get(self.name)
         if topic is None:
             return partition_count(self._cluster.settings, self.name)
-        return topic.partition_count
+        if self._id_and_count is None or self._id_and_count[0] != topic.topic_id:
+            self._id_and_count = topic.topic_id, topic.partition_count
+        return self._id_and_count[1]
 
     def ensure(self) -> Topic:
         """The topic; it is made when it is not there.

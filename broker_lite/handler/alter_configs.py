@@ -4,8 +4,8 @@ The older one replaces all configs of a resource; the other one (KIP-339) sets, 
 and subtracts from single keys. The resources of a request are one change of the metadata; a
 resource that fails leaves its configs as they were, the others go on.
 
-Not done: groups (32) and client metrics (16), of which this broker keeps nothing, and broker
-loggers (8), which are Java's: refused like types that do not exist.
+Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which are
+Java's: refused like types that do not exist.
 """
 
 from collections import Counter

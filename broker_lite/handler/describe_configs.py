@@ -1,10 +1,10 @@
-"""DescribeConfigs (32), versions 0-4, of topics and of this broker.
+"""DescribeConfigs (32), versions 0-4, of topics, of this broker, and of groups.
 
 - v0 has is_default instead of the source; v1 synonyms (KIP-226); v3 type and documentation
   (KIP-569); v4 is flexible.
 
-Not done: groups (32) and client metrics (16), of which this broker keeps nothing, and broker
-loggers (8), which are Java's: refused like types that do not exist.
+Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which are
+Java's: refused like types that do not exist.
 
 A difference to Kafka: a DescribeConfigs request whose answer has more than 1,000,000 configs closes
 the connection, since a resource may be named again and again (P-120).
@@ -16,7 +16,7 @@ from typing import Any, Final
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.cluster import Cluster
-from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.control.names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
@@ -25,6 +25,7 @@ from broker_lite.settings.describe import (
     ConfigEntry,
     describe_broker,
     describe_cluster_default,
+    describe_group,
     describe_topic,
 )
 from broker_lite.wire import messages
@@ -36,6 +37,7 @@ CONFIGS_MAX: Final = 1_000_000
 RESOURCES_AT_A_TIME: Final = 100
 """Resources described before other connections get their turn."""
 
+_RESOURCES: Final = frozenset({TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE})
 _IS_DEFAULT_VERSION: Final = 0
 _TYPES_SINCE: Final = 3
 _MALFORMED: Final = (
@@ -53,9 +55,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: P-120, P-124.
     """
     body = decode(messages.DescribeConfigsRequest, request)
-    known = all(
-        resource.resource_type in {TOPIC_RESOURCE, BROKER_RESOURCE} for resource in body.resources
-    )
+    known = all(resource.resource_type in _RESOURCES for resource in body.resources)
     results = []
     room = CONFIGS_MAX
     for number, resource in enumerate(body.resources, 1):
@@ -98,7 +98,7 @@ def _failed(resource: Any, error: BrokerError) -> Any:
 def _entries(cluster: Cluster, resource: Any) -> Sequence[ConfigEntry]:
     """The configs asked for.
 
-    Rule: P-121, P-123 (ConfigHelper.describeConfigs).
+    Rule: P-121, P-123, G-91 (ConfigHelper.describeConfigs).
     """
     name, keys = resource.resource_name, resource.configuration_keys
     if resource.resource_type == BROKER_RESOURCE:
@@ -106,6 +106,10 @@ def _entries(cluster: Cluster, resource: Any) -> Sequence[ConfigEntry]:
             return describe_cluster_default(cluster.settings, keys)
         _check_broker_id(name, cluster.node_id)
         return describe_broker(cluster.settings, keys)
+    if resource.resource_type == GROUP_RESOURCE:
+        if not name:
+            raise InvalidRequest("Group name must not be empty")
+        return describe_group(cluster.settings, cluster.configs(GROUP_RESOURCE, name), keys)
     check_topic_name(name)
     topic = cluster.topics.get(name)
     if topic is None:

@@ -26,6 +26,7 @@ from broker_lite.handler import (
     find_coordinator,
     group_admin,
     group_membership,
+    list_config_resources,
     list_offsets,
     metadata,
     offset_commits,
@@ -279,6 +280,13 @@ APIS: Final[Mapping[int, Api]] = {
         consumer_groups.DESCRIBE_MAX_VERSION,
         0,
         consumer_groups.handle_describe,
+    ),
+    74: Api(
+        "ListConfigResources",
+        list_config_resources.MIN_VERSION,
+        list_config_resources.MAX_VERSION,
+        0,
+        list_config_resources.handle,
     ),
     75: Api(
         "DescribeTopicPartitions",

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from broker_lite.settings.declarations import BROKER_SETTINGS, TOPIC_SETTINGS
+from broker_lite.settings.group_config import GROUP_SETTINGS, group_value
 from broker_lite.settings.setting import ConfigSource, ConfigType, Setting
 from broker_lite.settings.settings import Settings
 from broker_lite.settings.topic_config import effective_value
@@ -15,6 +16,13 @@ _CHAINS = {
     for synonym in setting.synonyms
 }
 """The broker settings that stand for each other in another unit, the strongest first."""
+
+_BROKER_SOURCES = (
+    ConfigSource.DYNAMIC_BROKER,
+    ConfigSource.DYNAMIC_DEFAULT_BROKER,
+    ConfigSource.STATIC_BROKER,
+    ConfigSource.DEFAULT,
+)
 
 
 class ConfigSynonym(NamedTuple):
@@ -60,6 +68,24 @@ def describe_topic(
         for name in _wanted(TOPIC_SETTINGS, names)
         if not TOPIC_SETTINGS[name].internal or name in overrides
     ]
+
+
+def describe_group(
+    settings: Settings, overrides: Mapping[str, str], names: Iterable[str] | None = None
+) -> list[ConfigEntry]:
+    """The configs of a group, whether there is such a group or not.
+
+    Rule: P-120, G-91 (ConfigHelper.createGroupConfigEntry).
+    """
+    entries = []
+    for name in _wanted(GROUP_SETTINGS, names):
+        group_setting = GROUP_SETTINGS[name]
+        value = show(group_value(settings, overrides, name))
+        synonyms = _synonyms(settings, group_setting.broker_name, is_sensitive=False)
+        if name in overrides:
+            synonyms = (ConfigSynonym(name, value, ConfigSource.GROUP), *synonyms)
+        entries.append(_entry(group_setting.setting, value, synonyms, read_only=False))
+    return entries
 
 
 def describe_broker(settings: Settings, names: Iterable[str] | None = None) -> list[ConfigEntry]:
@@ -150,7 +176,7 @@ def _synonyms(settings: Settings, name: str, *, is_sensitive: bool) -> tuple[Con
     chain = _CHAINS.get(name, (name,))
     found = [
         ConfigSynonym(each, None if is_sensitive else text, source)
-        for source in list(ConfigSource)[1:]
+        for source in _BROKER_SOURCES
         for each in chain
         for text_source, text in settings.texts_of(each)
         if text_source is source

@@ -1,0 +1,55 @@
+"""ListConfigResources (74), versions 0-1: the names of what has configs.
+
+- v0 is about client metrics only (KIP-1000); v1 takes types, none for all (KIP-1142).
+
+Not done: client metrics, of which this broker keeps nothing, and broker loggers, which are Java's:
+there are none.
+"""
+
+from typing import Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 1
+
+_BROKER_LOGGER: Final = 8
+_CLIENT_METRICS: Final = 16
+_TYPES: Final = (TOPIC_RESOURCE, BROKER_RESOURCE, _BROKER_LOGGER, _CLIENT_METRICS, GROUP_RESOURCE)
+_TYPES_SINCE: Final = 1
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """List resources of some types.
+
+    Rule: P-60.74 (KafkaApis.handleListConfigResources).
+    """
+    body = decode(messages.ListConfigResourcesRequest, request)
+    types = {_CLIENT_METRICS}
+    if request.api_version >= _TYPES_SINCE:
+        types = set(body.resource_types or _TYPES)
+    response = messages.ListConfigResourcesResponse()
+    if types <= set(_TYPES):
+        resource = messages.ListConfigResourcesResponse.ConfigResource
+        response.config_resources = [
+            resource(resource_name=name, resource_type=resource_type)
+            for resource_type in _TYPES
+            if resource_type in types
+            for name in _names(context.cluster, resource_type)
+        ]
+    else:
+        response.error_code = ErrorCode.UNSUPPORTED_VERSION
+    return encode(messages.ListConfigResourcesResponse, response, request)
+
+
+def _names(cluster: Cluster, resource_type: int) -> list[str]:
+    if resource_type == TOPIC_RESOURCE:
+        return list(cluster.topics)
+    if resource_type == BROKER_RESOURCE:
+        return [str(cluster.node_id)]
+    return cluster.configured(resource_type)
