@@ -85,6 +85,7 @@ def drop_group(group: ConsumerGroupData, effects: Effects) -> None:
         effects.write(records.member_key(group_id, member_id), None)
     for regex in group.regexes:
         effects.write(records.regex_key(group_id, regex), None)
+    effects.write(records.partition_metadata_key(group_id), None)
     effects.write(records.group_epoch_key(group_id), None)
     group.is_deleted = True
 

@@ -37,8 +37,8 @@ class FakeTopics:
 
     def make(self, name: str, count: int) -> bytes:
         self._made += 1
-        topic_id = b"%s-%015d" % (name[:1].encode(), self._made)
-        self._topics[name] = FakeTopic(name, topic_id[:16], count)
+        topic_id = b"%s-%014d" % (name[:1].encode(), self._made)
+        self._topics[name] = FakeTopic(name, topic_id, count)
         return self._topics[name].topic_id
 
     def grow(self, name: str, count: int) -> None:
@@ -182,7 +182,8 @@ class Driver:
 
 def describe_record(record: StateRecord) -> tuple[str, Any]:
     names = {
-        3: "GroupMetadata",
+        3: "Metadata",
+        4: "PartitionMetadata",
         5: "MemberMetadata",
         6: "TargetAssignmentMetadata",
         7: "TargetAssignmentMember",
