@@ -267,12 +267,11 @@ class Transactions:
             unfinished = self._unfinished.get(transactional_id)
             if unfinished is None or unfinished.ending is not outcome.ending:
                 break
-            if unfinished.not_before_ms:
-                break  # it is decided, and goes on later
             self._write_markers(unfinished)
-            if unfinished.left:
-                self.alarm.due_at(unfinished.not_before_ms)  # should this request be given up
-                await checkpoint()
+            if unfinished.not_before_ms or not unfinished.left:
+                break  # it is decided; what failed goes on later
+            self.alarm.due_at(unfinished.not_before_ms)  # should this request be given up
+            await checkpoint()
         return outcome
 
     def _decide(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:

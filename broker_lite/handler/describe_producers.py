@@ -1,6 +1,6 @@
-"""DescribeProducers (61), version 0 (KIP-664): the producers that partitions remember.
+"""DescribeProducers (61), version 0 (KIP-664): producers of partitions, and their transactions.
 
-Not done: open transactions, which nobody begins without a transaction coordinator.
+Not done: authorization.
 """
 
 import logging

@@ -1,7 +1,8 @@
-"""DescribeTransactions (65) and ListTransactions (66): what transactional ids there are (KIP-664).
+"""DescribeTransactions (65), version 0, ListTransactions (66), versions 0-2 (KIP-664).
 
-- DescribeTransactions, version 0.
-- ListTransactions, versions 0-2: v1 by duration (KIP-994), v2 by a pattern of the id (KIP-1152).
+- ListTransactions: v1 by duration (KIP-994), v2 by a pattern of the id (KIP-1152).
+
+Not done: authorization.
 """
 
 from typing import Final

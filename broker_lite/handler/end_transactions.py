@@ -1,9 +1,11 @@
-"""EndTxn (26) and WriteTxnMarkers (27): how transactions end.
+"""EndTxn (26), versions 0-5, WriteTxnMarkers (27), versions 1-2: how transactions end.
 
-- EndTxn, versions 0-5: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 TRANSACTION_ABORTABLE, v5 the
+- EndTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 TRANSACTION_ABORTABLE, v5 the
   epoch is raised, and answered (KIP-890).
-- WriteTxnMarkers, versions 1-2: for brokers, and for administrators who abort what hangs; v2 has
+- WriteTxnMarkers: for brokers, and for administrators who abort what hangs; v2 has
   the transaction's version (KIP-1228).
+
+Not done: authorization; answering EndTxn before the markers are written, as Kafka does.
 """
 
 from typing import Any, Final

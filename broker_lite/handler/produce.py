@@ -12,6 +12,8 @@ them are through. Then the partitions are validated and appended one after the o
 
 With one replica acks -1 means what acks 1 means: the high watermark moves with the append, and
 min.insync.replicas is compared with at most the replica count (V-13).
+
+Not done: authorization.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,11 @@
-"""AddPartitionsToTxn (24) and AddOffsetsToTxn (25): what a transaction is about.
+"""AddPartitionsToTxn (24), versions 0-5, AddOffsetsToTxn (25), versions 0-4.
 
-- AddPartitionsToTxn, versions 0-5: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 for brokers: many
+- AddPartitionsToTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 for brokers: many
   transactions at once, and to ask only (KIP-890); v5 TRANSACTION_ABORTABLE.
-- AddOffsetsToTxn, versions 0-4: v2 PRODUCER_FENCED, v3 flexible, v4 TRANSACTION_ABORTABLE.
+- AddOffsetsToTxn: v2 PRODUCER_FENCED, v3 flexible, v4 TRANSACTION_ABORTABLE.
 
-A request of brokers without a transaction gets no answer from Kafka; here it gets an empty one.
+Not done: authorization; leaving a broker's request without any transaction unanswered, as Kafka
+does: it gets an empty answer.
 """
 
 from collections.abc import Mapping

@@ -2,8 +2,11 @@
 
 - v2 leader epochs (KIP-320), v3 the member's data (KIP-447) and flexible, v4 TRANSACTION_ABORTABLE
   and v5 the group is added to the transaction (KIP-890), v6 topic ids.
+
+Not done: authorization.
 """
 
+from operator import itemgetter
 from typing import Any, Final
 
 from broker_lite.errors import BrokerError, ErrorCode
@@ -11,7 +14,7 @@ from broker_lite.handler.ask_group import caller_of
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.transaction_check import Support, check_partitions, is_open
-from broker_lite.wire import messages
+from broker_lite.wire import ZERO_UUID, messages
 
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 6
@@ -89,30 +92,32 @@ def _is_known(context: HandlerContext, topic: Any, index: int, version: int) -> 
 
 
 def _refusal(context: HandlerContext, body: Any, version: int, refused: ErrorCode) -> Any:
-    """The same error for every partition that there is."""
+    """The same error for every partition that there is, after those that there are not."""
     types = messages.TxnOffsetCommitResponse
-    by_id = version >= _TOPIC_IDS_FROM
-    return types(
-        topics=[
+    response = types()
+    for topic in body.topics:
+        codes = []
+        for partition in topic.partitions:
+            index = partition.partition_index
+            is_known = _is_known(context, topic, index, version)
+            codes.append((is_known, index, refused if is_known else _unknown(context, topic)))
+        codes.sort(key=itemgetter(0))
+        response.topics.append(
             types.TxnOffsetCommitResponseTopic(
                 name=topic.name,
                 topic_id=topic.topic_id,
                 partitions=[
                     types.TxnOffsetCommitResponsePartition(
-                        partition_index=partition.partition_index,
-                        error_code=refused
-                        if _is_known(context, topic, partition.partition_index, version)
-                        else _unknown(context, topic, by_id),
+                        partition_index=index, error_code=error_code
                     )
-                    for partition in topic.partitions
+                    for _, index, error_code in codes
                 ],
             )
-            for topic in body.topics
-        ]
-    )
+        )
+    return response
 
 
-def _unknown(context: HandlerContext, topic: Any, by_id: bool) -> ErrorCode:
-    if by_id and topic.topic_id not in context.cluster.topics_by_id:
+def _unknown(context: HandlerContext, topic: Any) -> ErrorCode:
+    if topic.topic_id != ZERO_UUID and topic.topic_id not in context.cluster.topics_by_id:
         return ErrorCode.UNKNOWN_TOPIC_ID
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
