@@ -1,0 +1,124 @@
+"""G-100: subscriptions by regular expression."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from broker_lite.coordinator.subscriptions import (
+    InvalidRegularExpression,
+    check_regex,
+    matching_names,
+)
+from tests.coordinator.consumer_driver import Driver
+
+NAMES = ["k", "k1", "k-2", "other"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        pytest.param("k", ["k"], id="G-100 the whole name"),
+        pytest.param("k.*", ["k", "k-2", "k1"], id="G-100 a prefix"),
+        pytest.param("k|other", ["k", "other"], id="G-100 alternatives are whole names, too"),
+        pytest.param(r"k\d", ["k1"], id="G-100 Perl classes"),
+        pytest.param("(?i)K", ["k"], id="G-100 flags"),
+        pytest.param(r"\Qk-2\E", ["k-2"], id="G-100 quoted"),
+        pytest.param("(a+)+$", [], id="G-100 catastrophic elsewhere"),
+        pytest.param("x", [], id="G-100 nothing"),
+    ],
+)
+def test_matches(pattern: str, expected: list[str]) -> None:
+    assert list(matching_names(pattern, NAMES)) == expected
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param("(", id="G-100 open group"),
+        pytest.param(r"(.)\1", id="G-100 backreference"),
+        pytest.param("(?=a)b", id="G-100 lookahead"),
+        pytest.param("(?<!a)b", id="G-100 lookbehind"),
+        pytest.param("a{1001}", id="G-100 too many repetitions"),
+        pytest.param("((a{100}){100}){100}", id="G-100 nested repetitions"),
+        pytest.param("x" * 32_768, id="G-100 longer than a record's key"),
+    ],
+)
+def test_refused(pattern: str) -> None:
+    with pytest.raises(InvalidRegularExpression) as caught:
+        check_regex(pattern)
+    assert caught.value.code == 128
+    assert "SubscribedTopicRegex" in str(caught.value.message)
+
+
+def test_time_is_linear() -> None:
+    """G-100: what takes a backtracking matcher for ever is nothing here."""
+    started = time.perf_counter()
+    assert matching_names("(a|aa)+b|(a*)*c|(x+x+)+y", ["a" * 249, "x" * 249]) == ()
+    assert time.perf_counter() - started < 0.5
+
+
+def test_the_library_is_loaded_by_the_first_pattern_only() -> None:
+    """The broker starts without it."""
+    code = (
+        "import sys, broker_lite.coordinator.consumer_group;"
+        "assert 're2' not in sys.modules;"
+        "from broker_lite.coordinator.subscriptions import check_regex; check_regex('a');"
+        "assert 're2' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
+
+
+def test_a_subscription_follows_the_topics() -> None:
+    """G-100, G-84: topics that appear are found by the next heartbeat, and those that go."""
+    driver = Driver(t1=1, u=1)
+    driver.join("m1", None, subscribed_topic_regex="t.")
+    assert driver.partitions("m1", "t1") == [0]
+    assert driver.partitions("m1", "u") == []
+    names = [name for name, _ in driver.last_records()]
+    assert names[:3] == ["MemberMetadata", "RegularExpression", "Metadata"]
+    driver.topics.make("t2", 1)
+    driver.group.topics_changed(["t2"])
+    driver.beat("m1")
+    assert driver.partitions("m1", "t2") == [0]
+    assert driver.group.regexes["t."].topics == ("t1", "t2")
+    assert driver.group.regexes["t."].version == 2
+    driver.topics.make("other", 1)
+    driver.group.topics_changed(["other"])
+    driver.beat("m1")
+    assert driver.last_records() == []
+    driver.topics.delete("t1")
+    driver.group.topics_changed(["t1"])
+    driver.beat("m1")
+    driver.settle()
+    assert list(driver.owned["m1"]) == [driver.topics.id("t2")]
+
+
+def test_a_pattern_is_forgotten_with_its_last_subscriber() -> None:
+    """G-100: by another subscription, by leaving, by the end of a session."""
+    driver = Driver(t=2)
+    driver.join("m1", ["t"], subscribed_topic_regex="x|y")
+    driver.join("m2", ["t"], subscribed_topic_regex="x|y")
+    driver.leave("m2")
+    assert set(driver.group.regexes) == {"x|y"}
+    driver.beat("m1", subscribed_topic_regex="t")
+    assert set(driver.group.regexes) == {"t"}
+    driver.beat("m1", subscribed_topic_regex="")
+    assert not driver.group.regexes
+    driver.beat("m1", subscribed_topic_regex="t")
+    driver.leave("m1")
+    names = [(name, value) for name, value in driver.last_records() if name == "RegularExpression"]
+    assert names == [("RegularExpression", None)]
+    assert not driver.group.regexes
+
+
+def test_a_bad_pattern_changes_nothing() -> None:
+    """G-78, G-100."""
+    driver = Driver(t=2)
+    response = driver.join("m1", None, subscribed_topic_regex="(")
+    assert response.error_code == 128
+    assert driver.group.is_unwritten
+    driver.join("m1")
+    assert driver.beat("m1", subscribed_topic_regex="[").error_code == 128
+    assert driver.group.members["m1"].regex == ""
