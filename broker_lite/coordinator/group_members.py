@@ -61,7 +61,8 @@ class GroupMembers:
                 if classic is not None:
                     self._registry.add(classic)
                 return effects
-            self._registry.discard(group, effects)
+            if not request.member_id:
+                self._registry.discard(group, effects)
             group = None
         if group is None and is_too_long(request.group_id):
             refuse_join(effects, caller, ErrorCode.INVALID_GROUP_ID, request.member_id)
