@@ -14,7 +14,7 @@ from broker_lite.handler.ask_group import caller_of
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.transaction_check import Support, check_partitions, is_open
-from broker_lite.wire import ZERO_UUID, messages
+from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 6
@@ -100,7 +100,9 @@ def _refusal(context: HandlerContext, body: Any, version: int, refused: ErrorCod
         for partition in topic.partitions:
             index = partition.partition_index
             is_known = _is_known(context, topic, index, version)
-            codes.append((is_known, index, refused if is_known else _unknown(context, topic)))
+            codes.append(
+                (is_known, index, refused if is_known else _unknown(context, topic, version))
+            )
         codes.sort(key=itemgetter(0))
         response.topics.append(
             types.TxnOffsetCommitResponseTopic(
@@ -117,7 +119,7 @@ def _refusal(context: HandlerContext, body: Any, version: int, refused: ErrorCod
     return response
 
 
-def _unknown(context: HandlerContext, topic: Any) -> ErrorCode:
-    if topic.topic_id != ZERO_UUID and topic.topic_id not in context.cluster.topics_by_id:
+def _unknown(context: HandlerContext, topic: Any, version: int) -> ErrorCode:
+    if version >= _TOPIC_IDS_FROM and topic.topic_id not in context.cluster.topics_by_id:
         return ErrorCode.UNKNOWN_TOPIC_ID
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
