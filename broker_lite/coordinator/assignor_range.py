@@ -32,8 +32,7 @@ def assign_range(members: Sequence[AssignorMember], counts: PartitionCounts) -> 
         if subscribers is None:
             subscribers = [member.member_id for member in ordered if member.topic_ids in key]
             subscribers_by_classes[key] = subscribers
-        if subscribers:
-            _share_out(topic_id, counts[topic_id], subscribers, shares)
+        _share_out(topic_id, counts[topic_id], subscribers, shares)
     return {member.member_id: reuse(member.target, shares[member.member_id]) for member in members}
 
 

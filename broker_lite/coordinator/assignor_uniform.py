@@ -50,13 +50,8 @@ def _assign_same(members: Sequence[AssignorMember], counts: PartitionCounts) -> 
 def _shares(sizes: dict[str, int], quota: int, larger_shares: int) -> dict[str, int]:
     """How many each member gets: those that have more than the quota keep one more, first come."""
     shares = dict.fromkeys(sizes, quota)
-    for has_more in (True, False):
-        for member_id, size in sizes.items():
-            if not larger_shares:
-                return shares
-            if (size > quota) is has_more:
-                shares[member_id] += 1
-                larger_shares -= 1
+    for member_id in sorted(sizes, key=lambda member_id: sizes[member_id] <= quota)[:larger_shares]:
+        shares[member_id] += 1
     return shares
 
 
@@ -78,11 +73,15 @@ def _unassigned(targets: Iterable[Target], counts: PartitionCounts) -> Iterator[
     for target in targets:
         for topic_id, partitions in target.items():
             taken[topic_id] |= partitions
-    for topic_id in sorted(counts):
-        if len(taken[topic_id]) < counts[topic_id]:
-            for partition in range(counts[topic_id]):
-                if partition not in taken[topic_id]:
-                    yield topic_id, partition
+    return iter(
+        [
+            (topic_id, partition)
+            for topic_id in sorted(counts)
+            if len(taken[topic_id]) < counts[topic_id]
+            for partition in range(counts[topic_id])
+            if partition not in taken[topic_id]
+        ]
+    )
 
 
 def _with(target: Target, added: Iterable[TopicPartition]) -> Target:

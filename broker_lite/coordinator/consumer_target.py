@@ -66,6 +66,6 @@ def _assignor_view(
     counts = {}
     for topic_id in frozenset().union(*sets):
         topic = group.topics.by_id(topic_id)
-        if topic is not None:
-            counts[topic_id] = topic.partition_count
+        assert topic is not None  # they were found by name a moment ago
+        counts[topic_id] = topic.partition_count
     return members, counts

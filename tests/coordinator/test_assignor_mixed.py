@@ -83,6 +83,28 @@ def test_a_chain_of_moves() -> None:
     assert sizes == [8, 8, 3, 2] or max(sizes) == 8
 
 
+def test_a_chain_that_is_too_long() -> None:
+    """G-99: what would take very many moves stays less than balanced, and valid."""
+    topic_ids = [b"%016d" % index for index in range(45)]
+    counts = dict.fromkeys(topic_ids, 1_000)
+    members = [
+        AssignorMember(
+            f"m{index}",
+            None,
+            frozenset(topic_ids[max(index - 1, 0) : index + 1]),
+            {topic_id: frozenset(range(1_000)) for topic_id in topic_ids[index : index + 1]},
+        )
+        for index in range(46)
+    ]
+    started = time.perf_counter()
+    targets = assign_uniform(members, counts)
+    assert time.perf_counter() - started < 2
+    check_valid(members, counts, targets)
+    sizes = [size_of(targets[f"m{index}"]) for index in range(46)]
+    assert sizes[0] == 1_000
+    assert sizes[45] > 900
+
+
 def test_500_members_over_1000_topics_are_quick() -> None:
     """G-99: with ten kinds of subscriptions, well under half a second."""
     topic_ids = [b"%016d" % index for index in range(1_000)]
