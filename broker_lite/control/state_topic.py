@@ -12,7 +12,7 @@ from broker_lite.control.internal_topics import partition_count
 from broker_lite.control.topic import Topic
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
-from broker_lite.errors import BrokerError, KafkaStorageError, MessageTooLarge
+from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.log import Log
 from broker_lite.log.producer_entry import AppendOrigin
 from broker_lite.log.recovery import read_batches
@@ -96,7 +96,9 @@ class StateTopic:
         now_ms: int,
         producer: tuple[int, int] | None = None,
     ) -> None:
-        """Write records as one batch.
+        """Write records as one batch, whatever its size.
+
+        Kafka holds it to max.message.bytes, and so to what no group of many members keeps to.
 
         Args:
             partition: of partition_of().
@@ -118,11 +120,8 @@ class StateTopic:
         )
         for key, value in records:
             builder.append(now_ms, key, value)
-        batch = builder.build()
-        if len(batch) > self._cluster.topic_config(self.name).max_message_bytes:
-            raise MessageTooLarge
         log = self._cluster.log(self.name, partition)
-        log.append_batch(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
+        log.append_batch(builder.build(), now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
 
     def replay(self) -> Iterator[tuple[int, ReplayedBatch]]:
         """Everything that was written: partition by partition, in the order of the log.

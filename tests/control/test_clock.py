@@ -23,3 +23,23 @@ def test_both_readings_are_stepped() -> None:
 def test_a_clock_is_never_stepped_back() -> None:
     with pytest.raises(ValueError, match="stepped back"):
         Clock.standing_still().step(-1)
+
+
+def test_g120_the_time_for_timers_follows_no_setting_of_the_clock() -> None:
+    wall_ns, monotonic_ns = [1_000_000_000_000], [5_000_000_000]
+    clock = Clock(wall_ns=lambda: wall_ns[0], monotonic_ns=lambda: monotonic_ns[0])
+    assert clock.steady_ms() == clock.now_ms() == 1_000_000
+    for shift_ns in (-500_000_000, 3_600_000_000_000):
+        wall_ns[0] += shift_ns
+        assert clock.steady_ms() == 1_000_000
+    monotonic_ns[0] += 7_000_000
+    clock.step(100)
+    assert clock.steady_ms() == 1_000_107
+
+
+def test_a_step_is_told_to_who_waits() -> None:
+    clock = Clock.standing_still(5_000)
+    told: list[int] = []
+    clock.watch(lambda: told.append(clock.steady_ms()))
+    clock.step(10)
+    assert told == [5_010]

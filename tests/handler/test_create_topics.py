@@ -1,8 +1,5 @@
 """What the differential test does not reach; codes and texts are in tests/differential."""
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +7,7 @@ import pytest
 
 from broker_lite.wire import ZERO_UUID, messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+from tests.support.small_disk import files_end_at
 
 TYPES = messages.CreateTopicsRequest
 
@@ -71,17 +69,6 @@ def test_ten_thousand_partitions_in_one_request(broker: HandlerBroker, tmp_path:
     assert result.num_partitions == 10_000
     assert sum(1 for _ in (tmp_path / "data").glob("t-*")) == 10_000
     assert broker.cluster.log("t", 9_999).log_end_offset == 0
-
-
-@contextmanager
-def files_end_at(size_bytes: int) -> Iterator[None]:
-    """No file of this process gets larger than this, as on a full disk."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_what_cannot_be_written_is_not_created(broker: HandlerBroker, tmp_path: Path) -> None:

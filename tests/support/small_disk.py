@@ -1,5 +1,6 @@
-"""A small file system of its own, to be filled."""
+"""Disks that are full: a small file system of its own, files that cannot grow."""
 
+import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,3 +25,14 @@ def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@contextmanager
+def files_end_at(size_bytes: int) -> Iterator[None]:
+    """No file of this process gets larger than this, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
