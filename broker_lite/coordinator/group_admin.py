@@ -9,7 +9,12 @@ from broker_lite.coordinator.classic_group import ClassicGroup
 from broker_lite.coordinator.classic_member import ClassicGroupState
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.effects import Effects
-from broker_lite.coordinator.group_registry import GroupEffects, GroupRegistry, is_empty
+from broker_lite.coordinator.group_registry import (
+    GroupEffects,
+    GroupRegistry,
+    in_batches,
+    is_empty,
+)
 from broker_lite.coordinator.offset_removal import OffsetRemovals
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
@@ -114,7 +119,7 @@ def delete_groups(
             effects = Effects()
             removals.delete_all(group_id, effects)
             registry.discard(group, effects)
-            deleted.append((group_id, effects))
+            deleted += in_batches(group_id, effects)
     return response, deleted
 
 

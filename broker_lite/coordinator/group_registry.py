@@ -20,8 +20,11 @@ Group = ClassicGroup | ConsumerGroup
 # the strings of the state log's keys have their length in 16 bits
 _KEY_STRING_BYTES_MAX: Final = 32_767
 
+# of the records of one batch; Kafka's own limit is about 1 MB
+_BATCH_BYTES_MAX: Final = 500_000
+
 GroupEffects = list[tuple[str, Effects]]
-"""What an event that is about several groups leads to, one entry a group."""
+"""What an event that is about several groups leads to; the effects of a group are in order."""
 
 
 class GroupRegistry:
@@ -142,6 +145,24 @@ class GroupRegistry:
         return [
             group for group_id, group in self.groups.items() if partition_of(group_id) == partition
         ]
+
+
+def in_batches(group_id: str, effects: Effects) -> GroupEffects:
+    """Divide effects that may be about any number of offsets, so that each part is one batch.
+
+    What is removed may be removed step by step: if not all of it is written, the rest is still
+    there after a restart and goes the next time.
+    """
+    batches = [(group_id, Effects())]
+    size_bytes = 0
+    for record in effects.records:
+        size_bytes += len(record.key) + len(record.value or b"")
+        if size_bytes > _BATCH_BYTES_MAX and batches[-1][1].records:
+            batches.append((group_id, Effects()))
+            size_bytes = len(record.key)
+        batches[-1][1].records.append(record)
+    batches[-1][1].replies = effects.replies
+    return batches
 
 
 def is_too_long(text: str) -> bool:

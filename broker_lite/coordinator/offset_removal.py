@@ -15,6 +15,7 @@ from broker_lite.coordinator.group_registry import (
     Group,
     GroupEffects,
     GroupRegistry,
+    in_batches,
     is_empty,
     is_subscribed,
 )
@@ -72,7 +73,7 @@ class OffsetRemovals:
 
         Rule: G-73 (OffsetMetadataManager.onTopicsDeleted).
         """
-        removed = []
+        removed: GroupEffects = []
         gone = frozenset(names)
         store = self._registry.offsets
         for group_id in store.group_ids():
@@ -84,7 +85,7 @@ class OffsetRemovals:
                 effects = Effects()
                 for topic, partition in keys:
                     self._remove(group_id, topic, partition, effects)
-                removed.append((group_id, effects))
+                removed += in_batches(group_id, effects)
         return removed
 
     def expire(self, now_ms: int) -> GroupEffects:
@@ -92,7 +93,7 @@ class OffsetRemovals:
 
         Rule: G-74 (GroupCoordinatorShard.cleanupGroupMetadata).
         """
-        expired = []
+        expired: GroupEffects = []
         registry = self._registry
         for group_id, group in list(registry.groups.items()):
             effects = Effects()
@@ -102,7 +103,7 @@ class OffsetRemovals:
             if registry.offsets.of(group_id) is None and _is_abandoned(group):
                 registry.discard(group, effects)
             if effects.records:
-                expired.append((group_id, effects))
+                expired += in_batches(group_id, effects)
         return expired
 
     def _expire_offsets(

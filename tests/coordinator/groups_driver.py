@@ -95,7 +95,6 @@ class Driver:
         return effects
 
     def take_all(self, several: GroupEffects) -> dict[str, Effects]:
-        assert len({group_id for group_id, _ in several}) == len(several)
         return {group_id: self.take(group_id, effects) for group_id, effects in several}
 
     def commit(
