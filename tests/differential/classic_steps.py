@@ -44,6 +44,7 @@ class ClassicSteps(StepMaker):
         }
         self.session_ms = SHORT_SESSION_MS if waits else LONG_MS
         self.rebalance_ms = SHORT_REBALANCE_MS if waits else LONG_MS
+        self.topics: tuple[str, ...] = ("d1", "d6")
         self._variants = dict.fromkeys(self.slots, 0)
 
     def make(self, length: int) -> list[Step]:
@@ -98,7 +99,7 @@ class ClassicSteps(StepMaker):
             "session_ms": self.session_ms,
             "rebalance_ms": self.rebalance_ms,
             "type": self.protocol_type,
-            "topics": ("d1", "d6"),
+            "topics": self.topics,
             "protocols": (("range", 1, self._variants[slot]),),
         }
         # static membership needs version 5

@@ -37,8 +37,9 @@ from tests.differential.transaction_steps import TransactionSteps
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import ReferenceKafka
 
-# what differs for no other reason than the time it took shows up once, not with more patience
-PATIENCE_S: Final = (0.04, 0.2, 0.5)
+# what differs for no other reason than the time it took, or because Kafka chose by a random id,
+# shows up once, but not each time
+PATIENCE_S: Final = (0.08, 0.3, 0.8, 0.3, 0.3, 0.3, 0.3)
 CONCURRENT: Final = 24
 SHRINK_RUNS_MAX: Final = 80
 SHOWN_MAX: Final = 12
@@ -102,7 +103,7 @@ class Comparison:
         lines = [
             f"{self.sequences} sequences of {self.steps} steps in {self.seconds:.1f} s",
             *(f"{api}: {n}" for api, n in sorted(self.codes.items())),
-            *(f"equal with more patience: {count} x {kind}" for kind, count in self.late.items()),
+            *(f"equal at a later try: {count} x {kind}" for kind, count in self.late.items()),
             *(f"listed: {count} x {reason}" for reason, count in self.listed.items()),
             f"unlisted differences: {len(self.unlisted)}",
         ]
@@ -134,9 +135,8 @@ class Comparer:
         for tries, patience_s in enumerate(PATIENCE_S):
             theirs, mine = await self._run(sequence, patience_s)
             difference, listed = self._first_difference(sequence, theirs, mine)
-            if difference is None:
-                if tries:
-                    self.found.late[sequence.kind] += 1
+            if difference is None and all(row.follow for row in listed):
+                self.found.late[sequence.kind] += tries > 0
                 break
         self.found.sequences += 1
         self.found.steps += len(sequence.steps)
@@ -235,20 +235,26 @@ async def compare_seeds(
         while waiting:
             await comparer.check(make_sequence(waiting.pop(), versions))
 
+    def show(shown: int) -> int:
+        found = comparer.found
+        for difference in found.unlisted[shown:]:
+            print(difference, flush=True)
+        rate = found.sequences / (time.monotonic() - started)
+        print(
+            f"{found.sequences}/{len(seeds)} sequences, {rate:.0f}/s,"
+            f" {len(found.unlisted)} unlisted",
+            file=sys.stderr,
+        )
+        return len(found.unlisted)
+
     async def report() -> None:
         shown = 0
-        while True:
-            await asyncio.sleep(PROGRESS_S)
-            found = comparer.found
-            for difference in found.unlisted[shown:]:
-                print(difference, file=sys.stderr)
-            shown = len(found.unlisted)
-            rate = found.sequences / (time.monotonic() - started)
-            print(
-                f"{found.sequences}/{len(seeds)} sequences, {rate:.0f}/s,"
-                f" {len(found.unlisted)} unlisted",
-                file=sys.stderr,
-            )
+        try:
+            while True:
+                await asyncio.sleep(PROGRESS_S)
+                shown = show(shown)
+        finally:
+            show(shown)
 
     reporter = asyncio.create_task(report()) if progress else None
     try:
@@ -258,6 +264,7 @@ async def compare_seeds(
     finally:
         if reporter is not None:
             reporter.cancel()
+            await asyncio.wait({reporter})
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
         for side in (kafka, ours):
             side.connections.close()
@@ -300,8 +307,6 @@ def main() -> int:
         else:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="differential-"))
             found = run(seeds, Path(folder), progress=True)
-    for difference in found.unlisted[:40]:
-        print(difference)
     print(found.summary())
     return 1 if found.unlisted else 0
 

@@ -90,8 +90,7 @@ class Side:
         if sequence.has_topic:
             await self._create_topics({own: OWN_TOPIC_PARTITIONS})
             topic_ids |= await self._ids_of([own])
-            while {row.error_code for row in await list_offsets(self.connections, own, 0)} != {0}:
-                await asyncio.sleep(POLL_S)
+            await self._wait_for(own)
         if sequence.has_group_configs:
             await self._shorten_sessions([tag + group for group in GROUPS])
         scene = _Scene(self.connections, Memory(tag, topic_ids), sequence, patience_s)
@@ -125,6 +124,14 @@ class Side:
             codes = {one.error_code for one in (*answer.topics, *partitions)}
             if codes == {0} and all(topic.partitions for topic in answer.topics):
                 return {topic.name: topic.topic_id for topic in answer.topics}
+            await asyncio.sleep(POLL_S)
+
+    async def _wait_for(self, topic: str) -> None:
+        """Wait until a sequence's own topic can be written to and read."""
+        while True:
+            rows = await list_offsets(self.connections, topic, 0)
+            if not any(row.error_code for row in rows):
+                return
             await asyncio.sleep(POLL_S)
 
     async def _shorten_sessions(self, groups: list[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.framing import walk
 from broker_lite.record.records import iterate_records
+from broker_lite.wire import DecodeError, messages
 from tests.differential.coordinator_memory import Names
 
 Plain = Any
@@ -24,6 +25,7 @@ _LEFT_OUT: Final = frozenset(
     }
 )
 _TIMES: Final = frozenset({"transaction_start_time_ms", "last_timestamp"})
+_ASSIGNMENTS: Final = frozenset({"assignment", "member_assignment"})
 _PRODUCERS: Final = frozenset({"producer_id"})
 
 
@@ -32,6 +34,8 @@ def plain(value: Any, names: Names, field: str = "") -> Plain:
     if isinstance(value, list):
         return _list([plain(item, names, field) for item in value])
     if isinstance(value, (bytes, memoryview)):
+        if field in _ASSIGNMENTS:
+            return _assigned(bytes(value))
         return names.topic(bytes(value)) if field == "topic_id" else _readable(bytes(value))
     if isinstance(value, str):
         return names.text(value)
@@ -53,6 +57,19 @@ def _number(value: int, names: Names, field: str) -> Plain:
     if field in _TIMES:
         return "a time" if value >= 0 else value
     return value
+
+
+def _assigned(data: bytes) -> Plain:
+    """What a member of a consumer group is assigned; other groups' bytes as they are."""
+    if len(data) < 2 or data[0] != 0 or data[1] > 3:
+        return _readable(data)
+    try:
+        value, end = messages.ConsumerProtocolAssignment.decode(data[2:], data[1])
+    except DecodeError:
+        return _readable(data)
+    topics = [(topic.topic, sorted(topic.partitions)) for topic in value.assigned_partitions]
+    rest = _readable(data[2 + end :])
+    return [data[1], sorted(topics), _readable(value.user_data or b""), rest]
 
 
 def _readable(data: bytes) -> str:

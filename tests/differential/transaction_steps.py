@@ -252,6 +252,9 @@ class TransactionSteps(StepMaker):
 
     def marker(self) -> list[Step]:
         """One WriteTxnMarkers, as an admin client sends it."""
+        odd = self.odd(0.3)
+        # not of the future, see one_produce
+        odd["epoch"] = min(odd["epoch"], 0)
         return [
             self.step(
                 "WriteTxnMarkers",
@@ -262,7 +265,7 @@ class TransactionSteps(StepMaker):
                 # one above Kafka's own would fence its coordinator, for good
                 coordinator_epoch=self.source.choice((0, 0, -1)),
                 flow=self.source.choice((0, 2)),
-                **self.odd(0.3),
+                **odd,
             )
         ]
 
