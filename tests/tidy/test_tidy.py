@@ -20,6 +20,30 @@ LONG_FUNCTIONS = {"broker_lite/record/scan.py read_record"}
 # Modules that are tested from another file than their mirror's.
 TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "__main__": ("test_cli",),
+    "coordinator/assignor": (
+        "coordinator/test_assignor_range",
+        "coordinator/test_assignor_uniform",
+    ),
+    "coordinator/assignors": ("coordinator/test_consumer_heartbeat",),
+    "coordinator/consumer_changes": (
+        "coordinator/test_consumer_heartbeat",
+        "coordinator/test_consumer_group",
+    ),
+    "coordinator/consumer_core": ("coordinator/test_consumer_group",),
+    "coordinator/consumer_member": (
+        "coordinator/test_consumer_group",
+        "coordinator/test_reconcile",
+    ),
+    "coordinator/consumer_replay": (
+        "coordinator/test_consumer_records",
+        "coordinator/test_consumer_machine",
+    ),
+    "coordinator/consumer_state": (
+        "coordinator/test_consumer_group",
+        "coordinator/test_consumer_machine",
+    ),
+    "coordinator/consumer_target": ("coordinator/test_consumer_heartbeat",),
+    "coordinator/subscriptions": ("coordinator/test_consumer_regexes",),
     "handler/authorized": ("handler/test_metadata", "handler/test_describe_cluster"),
     "handler/context": ("handler/test_dispatch",),
     "handler/fetch_partition": ("handler/test_fetch", "handler/test_fetch_session"),
