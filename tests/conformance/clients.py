@@ -1,9 +1,9 @@
 """The clients that are tested, and the programs of each.
 
 member: joins `group` and reads `topic`, with its `protocol` (classic or consumer), `assignor`,
-    `instance`, `isolation` and `session_ms`. Prints `assigned P,P`, all that it has, at each
-    change, `read P OFFSET VALUE` before and `committed P OFFSET` or `refused ERROR` after a commit,
-    if the client tells.
+    `instance`, `isolation`, `session_ms` and `heartbeat_ms`. Prints `assigned P,P`, all that it
+    has, at each change, `read P OFFSET VALUE` before and `committed P OFFSET` or `refused ERROR`
+    after a commit, if the client tells.
     Commands: seek P OFFSET.
 administrator: executes list, state GROUP, offsets GROUP, alter GROUP TOPIC P OFFSET, forget GROUP
     TOPIC P, delete GROUP, as far as the client can.

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from broker_lite.wire import messages
 from tests.conformance.clients import Builds, Client, Mode
 from tests.conformance.feeder import PARTITIONS, TIMEOUT_S
 from tests.conformance.program import Event, Program, Programs
+from tests.support.raw_client import RawClient
 
 SESSION_MS = 1500
 STATIC_SESSION_MS = 20_000
+HEARTBEAT_MS = 250
+GROUP_RESOURCE = 32
 SHORT_TIMES = (
     "group.min.session.timeout.ms=1000",
     "group.consumer.min.session.timeout.ms=1000",
@@ -57,6 +61,21 @@ def visible_values(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> 
     return [value for partition in values.values() for value in partition]
 
 
+def set_session(bootstrap: str, group: str, session_ms: int) -> None:
+    """Give a group a session timeout of its own; the members of this protocol have none."""
+    kind = messages.IncrementalAlterConfigsRequest
+    config = kind.AlterableConfig(
+        name="consumer.session.timeout.ms", config_operation=0, value=str(session_ms)
+    )
+    resource = kind.AlterConfigsResource(
+        resource_type=GROUP_RESOURCE, resource_name=group, configs=[config]
+    )
+    host, port = bootstrap.split(":")
+    with RawClient(host, int(port)) as client:
+        answer = client.request(kind, kind(resources=[resource]), 1)
+    assert answer.responses[0].error_code == 0, answer
+
+
 class Group:
     """One group of one client's programs."""
 
@@ -78,8 +97,11 @@ class Group:
             "protocol": mode.protocol,
             "assignor": mode.assignor,
             "session_ms": STATIC_SESSION_MS if mode.is_static else SESSION_MS,
+            "heartbeat_ms": HEARTBEAT_MS,
         }
         self._observed: list[Event] = []
+        if mode.is_static and mode.protocol == "consumer":
+            set_session(str(where["bootstrap"]), self.name, STATIC_SESSION_MS)
 
     @property
     def name(self) -> str:

@@ -41,6 +41,7 @@ class Program:
         self.events: list[Event] = []
         self._errors = errors
         self._changed = changed
+        self._was_killed = False
         with errors.open("w") as sink:
             self._process = subprocess.Popen(
                 command,
@@ -52,6 +53,11 @@ class Program:
             )
         self._reader = threading.Thread(target=self._read, name=name)
         self._reader.start()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended by itself, and badly."""
+        return not self._was_killed and self._process.poll() not in {None, 0}
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -124,6 +130,7 @@ class Program:
 
     def kill(self) -> None:
         """End it with SIGKILL."""
+        self._was_killed = self._was_killed or self.running
         self._process.kill()
         self._process.wait()
         self._close()
@@ -137,10 +144,16 @@ class Program:
 
 
 class Programs:
-    """The programs of one test; a context manager that lets none of them live on."""
+    """The programs of one test; a context manager that lets none of them live on.
 
-    def __init__(self, folder: Path) -> None:
+    Attributes:
+        all: every program that was started.
+        may_fail: whether it is no fault when one ends by itself.
+    """
+
+    def __init__(self, folder: Path, *, may_fail: bool = False) -> None:
         self.all: list[Program] = []
+        self.may_fail = may_fail
         self._folder = folder
         self._changed = threading.Condition()
 
@@ -158,13 +171,19 @@ class Programs:
         while not condition():  # without the lock: it may ask the broker
             with self._changed:
                 self._changed.wait(PAUSE_S)
+            if not self.may_fail:
+                failed = [program.name for program in self.all if program.failed]
+                assert not failed, f"{failed} failed, waiting for: {what}\n{self.report()}"
             assert time.monotonic() < deadline, f"not in time: {what}\n{self.report()}"
 
     def report(self) -> str:
         """The end of what each program printed."""
         parts = []
         for program in self.all:
-            lines = [f"  {event}" for event in program.events if event.kind != "read"][-12:]
+            lines = [
+                f"  {event}" for event in program.events if event.kind not in {"read", "committed"}
+            ]
+            lines = lines[-12:]
             lines += [f"  read {len(program.of_kind('read'))}", program.errors]
             parts.append("\n".join([f"{program.name} (running: {program.running}):", *lines]))
         return "\n".join(parts)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from tests.conformance.clients import CLIENTS, RANGE, Builds
+from tests.conformance.clients import CLIENTS, CONSUMER, RANGE, Builds
 from tests.conformance.feeder import PARTITIONS, TIMEOUT_S, Feeder, create_topic
-from tests.conformance.group import Group, committed_offsets, visible_values
+from tests.conformance.group import SHORT_TIMES, Group, committed_offsets, visible_values
 from tests.conformance.program import Programs
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import run_tool
@@ -25,10 +25,10 @@ def _java() -> None:
     require("java", "mvn")
 
 
-def rows(printed: str) -> list[dict[str, str]]:
+def rows(printed: str, first_column: str) -> list[dict[str, str]]:
     """A table that a tool printed, by its header."""
     lines = [line.split() for line in printed.splitlines() if line.strip()]
-    header = next(line for line in lines if line[0].isupper())
+    header = next(line for line in lines if line[0] == first_column)
     return [dict(zip(header, line, strict=False)) for line in lines[lines.index(header) + 1 :]]
 
 
@@ -54,9 +54,10 @@ def test_consumer_groups_of_a_group_with_members(bootstrap: str, topic: str, gro
         ends = feeder.stop()
     chosen = ("--group", group.name)
     assert group.name in groups_tool(bootstrap, "--list").split()
-    (state,) = rows(groups_tool(bootstrap, "--describe", *chosen, "--state"))
+    (state,) = rows(groups_tool(bootstrap, "--describe", *chosen, "--state"), "GROUP")
     assert (state["GROUP"], state["STATE"], state["#MEMBERS"]) == (group.name, "Stable", "1")
-    (described,) = rows(groups_tool(bootstrap, "--describe", *chosen, "--members", "--verbose"))
+    members = groups_tool(bootstrap, "--describe", *chosen, "--members", "--verbose")
+    (described,) = rows(members, "GROUP")
     assert described["#PARTITIONS"] == str(PARTITIONS)
     group.finish(ends)
 
@@ -71,7 +72,7 @@ def test_consumer_groups_of_a_group_without(bootstrap: str, topic: str, group: G
     producer.produce(topic, b"later", partition=2)
     assert producer.flush(TIMEOUT_S) == 0
     chosen = ("--group", group.name)
-    lags = rows(groups_tool(bootstrap, "--describe", *chosen))
+    lags = rows(groups_tool(bootstrap, "--describe", *chosen), "GROUP")
     assert {(int(row["PARTITION"]), int(row["CURRENT-OFFSET"])) for row in lags} == {*ends.items()}
     assert {int(row["PARTITION"]): row["LAG"] for row in lags} == {
         partition: "1" if partition == 2 else "0" for partition in ends
@@ -142,41 +143,42 @@ def test_transactions(bootstrap: str, topic: str) -> None:
     def tool(*words: str) -> str:
         return run_tool(f"{TOOLS}.TransactionsCommand", "--bootstrap-server", bootstrap, *words)
 
-    listed = {row["TransactionalId"]: row for row in rows(tool("list"))}
+    listed = {row["TransactionalId"]: row for row in rows(tool("list"), "TransactionalId")}
     assert listed[f"id-{topic}"]["TransactionState"] == "Ongoing"
-    (described,) = rows(tool("describe", "--transactional-id", f"id-{topic}"))
+    described_text = tool("describe", "--transactional-id", f"id-{topic}")
+    (described,) = rows(described_text, "CoordinatorId")
     assert described["TransactionState"] == "Ongoing"
     assert described["TopicPartitions"] == f"{topic}-0"
     assert described["ProducerId"] == listed[f"id-{topic}"]["ProducerId"]
     at = ("--topic", topic, "--partition", "0")
-    (producer,) = rows(tool("describe-producers", *at))
+    (producer,) = rows(tool("describe-producers", *at), "ProducerId")
     assert producer["ProducerId"] == described["ProducerId"]
     assert producer["CurrentTransactionStartOffset"] == "0"
     assert topic not in tool("find-hanging", "--topic", topic)
-    producer_row = Producer({"bootstrap.servers": bootstrap})
-    producer_row.produce(topic, b"after", partition=0)
-    assert producer_row.flush(TIMEOUT_S) == 0
+    plain = Producer({"bootstrap.servers": bootstrap})
+    plain.produce(topic, b"after", partition=0)
+    assert plain.flush(TIMEOUT_S) == 0
     assert visible_values(bootstrap, topic) == []
     tool("abort", *at, "--start-offset", "0")
     assert visible_values(bootstrap, topic) == ["after"]
 
 
-def _commit(broker: BrokerProcess, programs: Programs, builds: Builds) -> dict[int, int]:
-    """Let a group commit, and a transaction with positions; give what the group committed."""
-    create_topic(broker.bootstrap, "topic")
-    where = {"bootstrap": broker.bootstrap, "topic": "topic"}
-    group = Group(programs, builds, CLIENTS[0], RANGE, where)
-    with Feeder(broker.bootstrap, "topic") as feeder:
+def _fill(broker: BrokerProcess, programs: Programs, builds: Builds) -> dict[int, int]:
+    """Let groups of both protocols commit, and a transaction; give what a group committed."""
+    for mode in (RANGE, CONSUMER):
+        topic = mode.protocol
+        create_topic(broker.bootstrap, topic)
+        where = {"bootstrap": broker.bootstrap, "topic": topic}
+        group = Group(programs, builds, CLIENTS[0], mode, where)
         member = group.join("a")
-        group.reads(member)
-        ends = feeder.stop()
-    group.finish(ends)
+        with Feeder(broker.bootstrap, topic) as feeder:
+            group.reads(member)
+            ends = feeder.stop()
+        group.finish(ends)
     options = {**where, "transactional_id": "dumped-id", "timeout_ms": 60_000}
     producer = programs.start(builds.command(CLIENTS[0], "transactor"), options, "transactor")
-    for command in (("init",), ("begin",), ("send", 0, "x")):
-        producer.do(*command)
-    producer.do("offset", "dumped-group", "topic", 0, 7)
-    producer.do("commit")
+    for command in ("init", "begin", "send 0 x", "offset dumped-group consumer 0 7", "commit"):
+        producer.do(*command.split())
     producer.leave()
     return ends
 
@@ -184,8 +186,8 @@ def _commit(broker: BrokerProcess, programs: Programs, builds: Builds) -> dict[i
 def test_dump_tool_decodes_the_internal_topics(
     tmp_path: Path, programs: Programs, builds: Builds
 ) -> None:
-    with BrokerProcess(tmp_path / "data") as broker:
-        ends = _commit(broker, programs, builds)
+    with BrokerProcess(tmp_path / "data", settings=SHORT_TIMES) as broker:
+        ends = _fill(broker, programs, builds)
 
     def dump(topic: str, decoder: str) -> str:
         files = sorted((tmp_path / "data").glob(f"{topic}-*/*.log"))
@@ -194,8 +196,7 @@ def test_dump_tool_decodes_the_internal_topics(
 
     offsets = dump("__consumer_offsets", "--offsets-decoder")
     for partition, end in ends.items():
-        key = f'"group":"group-topic","topic":"topic","partition":{partition}'
-        assert key in offsets
+        assert f'"group":"group-consumer","topic":"consumer","partition":{partition}' in offsets
         assert f'"offset":{end}' in offsets
     assert '"group":"dumped-group"' in offsets
     assert '"protocolType":"consumer"' in offsets

@@ -28,12 +28,11 @@ def cases(*, is_static: bool) -> list[object]:
 
 def first_modes() -> list[object]:
     """Every client with one mode for each protocol that it has."""
-    found = []
-    for client in CLIENTS:
-        seen = {mode.protocol: mode for mode in reversed(client.modes) if not mode.is_static}
-        for mode in seen.values():
-            found.append(pytest.param(client, mode, id=f"{client.name}-{mode.protocol}"))
-    return found
+    return [
+        pytest.param(client, mode, id=f"{client.name}-{mode.protocol}")
+        for client in CLIENTS
+        for mode in {m.protocol: m for m in reversed(client.modes) if not m.is_static}.values()
+    ]
 
 
 @pytest.mark.parametrize(("client", "mode"), cases(is_static=False))

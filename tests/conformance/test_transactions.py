@@ -31,7 +31,12 @@ def start(client: Client, bootstrap: str, topic: str, programs: Programs, builds
     def started(role: str, **options: object) -> Program:
         where = {"bootstrap": bootstrap, "topic": topic}
         fixed = {"transactional_id": f"transactional-{topic}", "timeout_ms": LONG_MS}
-        group = {"protocol": "classic", "assignor": "range", "session_ms": 6000}
+        group = {
+            "protocol": "classic",
+            "assignor": "range",
+            "session_ms": 6000,
+            "heartbeat_ms": 500,
+        }
         given = {**where, **fixed, **group, **options}
         return programs.start(builds.command(client, role), given, str(options.get("name", role)))
 

@@ -119,7 +119,7 @@ def run(
     """
     source, found = random.Random(seed), Findings()
     broker = BrokerProcess(folder / "data", settings=SHORT_TIMES, port=free_port())
-    with broker, Programs(folder) as programs:
+    with broker, Programs(folder, may_fail=True) as programs:
         for topic in (INPUT, OUTPUT):
             create_topic(broker.bootstrap, topic)
         where = {"bootstrap": broker.bootstrap, "topic": INPUT, "output": OUTPUT}

@@ -93,7 +93,7 @@ class Lines {
     if (options.get("protocol").equals("classic")) {
       int session = Integer.parseInt(options.get("session_ms"));
       settings.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, session);
-      settings.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, session / 6);
+      settings.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, Integer.parseInt(options.get("heartbeat_ms")));
       String assignor = options.get("assignor").equals("cooperative") ? "CooperativeSticky" : "Range";
       settings.put(ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG, "org.apache.kafka.clients.consumer." + assignor + "Assignor");
     }

@@ -6,9 +6,8 @@ const { options, emit, nameOf, serve, run } = require('./lines');
 
 run(async () => {
   const kafka = new Kafka({ brokers: [options.bootstrap], logLevel: logLevel.NOTHING, retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 50 } });
-  const session = Number(options.session_ms);
   const consumer = kafka.consumer({
-    groupId: options.group, sessionTimeout: session, heartbeatInterval: session / 6, rebalanceTimeout: 10000,
+    groupId: options.group, sessionTimeout: Number(options.session_ms), heartbeatInterval: Number(options.heartbeat_ms), rebalanceTimeout: 10000,
     maxWaitTimeInMs: 100, readUncommitted: options.isolation !== 'read_committed',
   });
   const { topic } = options;

@@ -24,7 +24,7 @@ def configuration(given: dict[str, str]) -> dict[str, object]:
     if given["protocol"] == "classic":
         settings |= {
             "session.timeout.ms": int(given["session_ms"]),
-            "heartbeat.interval.ms": int(given["session_ms"]) // 6,
+            "heartbeat.interval.ms": int(given["heartbeat_ms"]),
             "partition.assignment.strategy": ASSIGNORS.get(given["assignor"], given["assignor"]),
         }
     return settings

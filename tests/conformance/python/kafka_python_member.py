@@ -55,7 +55,7 @@ def main() -> None:
         auto_offset_reset="earliest",
         enable_auto_commit=False,
         session_timeout_ms=session_ms,
-        heartbeat_interval_ms=session_ms // 6,
+        heartbeat_interval_ms=int(given["heartbeat_ms"]),
         partition_assignment_strategy=(ASSIGNORS[given["assignor"]],),
         reconnect_backoff_max_ms=500,
     )

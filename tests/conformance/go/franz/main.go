@@ -27,12 +27,11 @@ func main() {
 }
 
 func consumerOptions(options map[string]string) []kgo.Opt {
-	session := lines.Milliseconds(options, "session_ms")
 	owned := &lines.Owned{}
 	made := []kgo.Opt{
 		kgo.SeedBrokers(options["bootstrap"]), kgo.ConsumerGroup(options["group"]), kgo.ConsumeTopics(options["topic"]),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(),
-		kgo.SessionTimeout(session), kgo.HeartbeatInterval(session / 6),
+		kgo.SessionTimeout(lines.Milliseconds(options, "session_ms")), kgo.HeartbeatInterval(lines.Milliseconds(options, "heartbeat_ms")),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { owned.Add(added[options["topic"]]) }),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { owned.Remove(gone[options["topic"]]) }),
 	}

@@ -50,13 +50,23 @@ func (h *handler) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama
 			if !open {
 				return nil
 			}
-			h.lock.Lock()
-			lines.Emit("read", message.Partition, message.Offset, string(message.Value))
-			session.MarkMessage(message, "")
-			session.Commit() // tells no outcome, so there is no event for it
-			h.lock.Unlock()
+			h.take(session, claim, message)
 		}
 	}
+}
+
+// take prints and marks all that has come, and commits it; Commit tells no outcome, so there is no event for it.
+func (h *handler) take(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim, message *sarama.ConsumerMessage) {
+	for message != nil {
+		lines.Emit("read", message.Partition, message.Offset, string(message.Value))
+		session.MarkMessage(message, "")
+		select {
+		case message = <-claim.Messages():
+		default:
+			message = nil
+		}
+	}
+	session.Commit()
 }
 
 func member(options map[string]string) {
@@ -64,7 +74,7 @@ func member(options map[string]string) {
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
 	config.Consumer.Offsets.AutoCommit.Enable = false
 	config.Consumer.Group.Session.Timeout = lines.Milliseconds(options, "session_ms")
-	config.Consumer.Group.Heartbeat.Interval = config.Consumer.Group.Session.Timeout / 6
+	config.Consumer.Group.Heartbeat.Interval = lines.Milliseconds(options, "heartbeat_ms")
 	config.Consumer.Group.InstanceId = options["instance"]
 	config.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
 	if options["isolation"] == "read_committed" {
