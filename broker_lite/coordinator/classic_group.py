@@ -173,7 +173,9 @@ class ClassicGroup(ClassicRebalance):
     # administration
 
     def describe(self) -> Any:
-        """Return a DescribedGroup; protocols and assignments only of a stable group.
+        """Return a DescribedGroup; what members say for the protocol only of a stable group.
+
+        In other states they still have the assignments of before, unless those were taken back.
 
         Rule: G-103 (ClassicGroup.asDescribedGroup).
         """
@@ -191,7 +193,7 @@ class ClassicGroup(ClassicRebalance):
                     client_id=member.client_id,
                     client_host=member.client_host,
                     member_metadata=member.metadata(self.protocol_name) if is_stable else b"",
-                    member_assignment=member.assignment if is_stable else b"",
+                    member_assignment=member.assignment,
                 )
                 for member in self.members.values()
             ],

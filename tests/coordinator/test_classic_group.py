@@ -296,6 +296,13 @@ def test_g103_other_states_show_who_is_there() -> None:
     described = driver.group.describe()
     assert (described.group_state, described.protocol_data) == ("CompletingRebalance", "")
     assert [(m.client_id, m.member_metadata) for m in described.members] == [("c", b"")]
+    driver, (first, second) = stable(2)
+    driver.join(first)
+    described = driver.group.describe()
+    assert [(m.member_metadata, m.member_assignment) for m in described.members] == [
+        (b"", first.encode()),  # that of before, as in Kafka 4.3.1
+        (b"", second.encode()),
+    ]
 
 
 def test_dismissed_group_leaves_nothing_behind() -> None:
