@@ -28,17 +28,21 @@ class Listener(ConsumerRebalanceListener):
 
 
 async def poll(consumer: AIOKafkaConsumer) -> None:
-    """Print some records and commit them."""
+    """Print some records and commit them all at once: a rebalance may come with every await."""
+    ends = {}
     for partition, records in (await consumer.getmany(timeout_ms=100, max_records=20)).items():
         for record in records:
             value = (record.value or b"").decode()
             emit("read", partition.partition, record.offset, value)
-        end = records[-1].offset + 1
-        try:
-            await consumer.commit({partition: end})
+        ends[partition] = records[-1].offset + 1
+    if not ends:
+        return
+    try:
+        await consumer.commit(ends)
+        for partition, end in ends.items():
             emit("committed", partition.partition, end)
-        except KafkaError as error:
-            emit("refused", name_of(error))
+    except KafkaError as error:
+        emit("refused", name_of(error))
 
 
 async def main() -> None:
