@@ -8,6 +8,7 @@ import pytest
 
 from broker_lite.control.end_markers import RETRY_MS
 from broker_lite.control.state_topic import StateTopic
+from broker_lite.control.topic_rules import NewTopic
 from broker_lite.coordinator.transaction_views import Filters
 from broker_lite.errors import CoordinatorLoadInProgress, InvalidTopic
 from broker_lite.log.log import Log
@@ -158,11 +159,29 @@ def test_a_topic_that_cannot_be_made_is_15(
     assert broker.init().error == 15
 
 
-def test_a_transaction_that_is_too_large_for_its_record(broker: TransactionBroker) -> None:
+def test_a_transaction_that_is_too_large_for_its_record(tmp_path: Path) -> None:
+    size = str(1 << 20)
+    broker = TransactionBroker(tmp_path / "data", transaction_state_log_segment_bytes=size)
     producer = broker.init().producer
-    many = [("t" * 200, partition) for partition in range(300_000)]
+    many = [("t", partition) for partition in range(300_000)]
     assert broker.add(producer, *many) == -1
     assert broker.state() == "Empty"
+    broker.cluster.close(sync=False)
+
+
+def test_t50_a_start_finishes_however_many_markers_there_are(
+    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = broker.cluster.plan_topic(NewTopic("wide", partition_count=300))
+    broker.cluster.create_topics([plan])
+    producer = broker.init().producer
+    broker.add(producer, *[("wide", partition) for partition in range(300)])
+    monkeypatch.setattr(Log, "append_control", failing)
+    assert broker.end(producer).error == 0
+    monkeypatch.undo()
+    broker.restart()
+    assert broker.state() == "CompleteCommit"
+    assert broker.cluster.log("wide", 299).log_end_offset == 1
 
 
 def test_t15_no_producer_id_is_14(
