@@ -37,10 +37,19 @@ def _member(group: ConsumerGroupCore, member: ConsumerMember) -> Any:
         client_host=member.client_host,
         subscribed_topic_names=list(member.topic_names),
         subscribed_topic_regex=member.regex,
-        assignment=_assignment(group.topics, member.assigned),
+        assignment=_assignment(group.topics, _held(member)),
         target_assignment=_assignment(group.topics, group.target_of(member.member_id)),
         member_type=_CONSUMER_MEMBER if member.classic is None else _CLASSIC_MEMBER,
     )
+
+
+def _held(member: ConsumerMember) -> dict[bytes, set[int]]:
+    """What a member has; what it still has to give back belongs to that."""
+    held: dict[bytes, set[int]] = {}
+    for partitions in (member.assigned, member.pending_revocation):
+        for topic_id, epochs in partitions.items():
+            held.setdefault(topic_id, set()).update(epochs)
+    return held
 
 
 def _assignment(topics: Topics, assigned: Mapping[bytes, Iterable[int]]) -> Any:

@@ -27,6 +27,17 @@ def test_a_group() -> None:
     assert second.assignment.topic_partitions == []
 
 
+def test_what_has_to_be_given_back_is_still_held() -> None:
+    """G-101, measured: until a member has reported less, it is shown with all that it had."""
+    driver = Driver(t=2)
+    driver.join("m1")
+    driver.join("m2")
+    driver.beat("m1")
+    first, second = driver.group.describe().members
+    assert first.assignment.topic_partitions[0].partitions == [0, 1]
+    assert second.assignment.topic_partitions == []
+
+
 def test_what_is_not_there_any_more() -> None:
     """G-101: a deleted topic is left out, the default assignor stands for none."""
     driver = Driver(t=2)

@@ -202,8 +202,8 @@ class ClassicSteps(StepMaker):
             members.append((who, instance))
         return [self.step("LeaveGroup", slot, group=self.group, members=tuple(members))]
 
-    def offsets(self) -> tuple[tuple[str, int, int, int, str | None], ...]:
-        """What to commit."""
+    def offsets(self, *, sound: bool) -> tuple[tuple[str, int, int, int, str | None], ...]:
+        """What to commit; if it is sound, its metadata is not too long."""
         topics = self.sampled((*SHARED_TOPICS, "unknown"), 3)
         return tuple(
             (
@@ -211,7 +211,7 @@ class ClassicSteps(StepMaker):
                 self.source.choice((0, 0, 1)),
                 self.source.choice((0, 7, 100, -5)),
                 self.source.choice((-1, 3)),
-                self.source.choice(("", "note", None, TOO_LONG)),
+                self.source.choice(("", "note", None, "" if sound else TOO_LONG)),
             )
             for topic in topics
         )
@@ -220,15 +220,18 @@ class ClassicSteps(StepMaker):
         """One OffsetCommit, by a member or by nobody."""
         slot = self.slot()
         by_member = self.chance(0.7)
+        generation = self.generation() if by_member else None
         return [
             self.step(
                 "OffsetCommit",
                 slot,
                 group=self.source.choice((self.group,) * 6 + ("g1",)),
                 who=self.who() if by_member else "none",
-                generation=self.generation() if by_member else None,
+                generation=generation,
                 instance=self.instance(slot) if by_member else None,
-                offsets=self.offsets(),
+                # a commit of nobody that is refused altogether leaves an empty group in Kafka, but
+                # only in memory: after a restart it is gone, and here it never is there
+                offsets=self.offsets(sound=generation is None),
             )
         ]
 

@@ -42,6 +42,7 @@ from tests.support.reference_kafka import ReferenceKafka
 PATIENCE_S: Final = (0.08, 0.3, 0.8, 0.3, 0.3, 0.3, 0.3)
 CONCURRENT: Final = 24
 SHRINK_RUNS_MAX: Final = 80
+SHRUNK_MAX: Final = 12
 SHOWN_MAX: Final = 12
 PROGRESS_S: Final = 5.0
 KAFKA_SETTINGS: Final = {
@@ -117,6 +118,7 @@ class Comparer:
         self._sides = kafka, ours
         self._known = Listed.read()
         self._attempts: Counter[int] = Counter()
+        self._shrunk_count = 0
         self.found = Comparison()
 
     async def check(self, sequence: Sequence) -> None:
@@ -143,7 +145,10 @@ class Comparer:
         self.found.listed.update(row.reason for row in listed)
         self._count(sequence, theirs)
         if difference is not None:
-            short, difference = await self._shrunk(sequence, difference)
+            short = replace(sequence, steps=sequence.steps[: difference.step_index + 1])
+            self._shrunk_count += 1
+            if self._shrunk_count <= SHRUNK_MAX:
+                short, difference = await self._shrunk(short, difference)
             self.found.unlisted.append(_report(short, difference))
 
     async def _run(self, sequence: Sequence, patience_s: float) -> tuple[list[Entry], list[Entry]]:
@@ -175,10 +180,9 @@ class Comparer:
         self, sequence: Sequence, difference: Difference
     ) -> tuple[Sequence, Difference]:
         """Take out steps for as long as something unlisted still differs."""
-        steps = sequence.steps[: difference.step_index + 1]
-        short = replace(sequence, steps=steps)
+        short = sequence
         runs = 0
-        position = len(steps) - 2
+        position = len(short.steps) - 2
         while position >= 0 and runs < SHRINK_RUNS_MAX:
             fewer = short.steps[:position] + short.steps[position + 1 :]
             position -= 1
@@ -235,41 +239,37 @@ async def compare_seeds(
         while waiting:
             await comparer.check(make_sequence(waiting.pop(), versions))
 
-    def show(shown: int) -> int:
-        found = comparer.found
-        for difference in found.unlisted[shown:]:
-            print(difference, flush=True)
-        rate = found.sequences / (time.monotonic() - started)
-        print(
-            f"{found.sequences}/{len(seeds)} sequences, {rate:.0f}/s,"
-            f" {len(found.unlisted)} unlisted",
-            file=sys.stderr,
-        )
-        return len(found.unlisted)
-
-    async def report() -> None:
-        shown = 0
-        try:
-            while True:
-                await asyncio.sleep(PROGRESS_S)
-                shown = show(shown)
-        finally:
-            show(shown)
-
-    reporter = asyncio.create_task(report()) if progress else None
+    reporter = asyncio.create_task(_report_progress(comparer.found, len(seeds), progress=progress))
     try:
         async with asyncio.TaskGroup() as workers:
             for _ in range(CONCURRENT):
                 workers.create_task(work())
     finally:
-        if reporter is not None:
-            reporter.cancel()
-            await asyncio.wait({reporter})
+        reporter.cancel()
+        await asyncio.wait({reporter})
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
         for side in (kafka, ours):
             side.connections.close()
     comparer.found.seconds = time.monotonic() - started
     return comparer.found
+
+
+async def _report_progress(found: Comparison, total: int, *, progress: bool) -> None:
+    """Say how far a run is, and what was found, as long as it goes on."""
+    shown = 0
+    started = time.monotonic()
+    is_over = not progress
+    while not is_over:
+        try:
+            await asyncio.sleep(PROGRESS_S)
+        except asyncio.CancelledError:
+            is_over = True
+        for difference in found.unlisted[shown:]:
+            print(difference, flush=True)
+        shown = len(found.unlisted)
+        rate = found.sequences / (time.monotonic() - started)
+        line = f"{found.sequences}/{total} sequences, {rate:.0f}/s, {shown} unlisted"
+        print(line, file=sys.stderr)
 
 
 def run(seeds: Many[int], folder: Path, *, progress: bool = False) -> Comparison:

@@ -187,7 +187,7 @@ class ConsumerSteps(StepMaker):
                 who="own" if by_member and self.chance(0.9) else "ghost" if by_member else "none",
                 generation=self.source.choice(("+0",) * 5 + ("+1", "-1")) if by_member else None,
                 instance=None,
-                offsets=self._offsets.offsets(),
+                offsets=self._offsets.offsets(sound=not by_member),
             )
         ]
 
