@@ -107,9 +107,7 @@ class Groups:
         answer = asyncio.get_running_loop().create_future()
         try:
             effects = event(request, caller._replace(token=answer), self._clock.steady_ms())
-        except BrokerError:
-            raise
-        except Exception as error:
+        except Exception as error:  # what is half done must not stay
             logger.exception("group event failed group=%s", group_id)
             self._reload(partition)
             raise UnknownServerError from error
@@ -179,10 +177,10 @@ class Groups:
     def on_time(self) -> None:
         """Do what is due: timers of groups, and looking for offsets that nobody wants any more."""
         now_ms = self._clock.steady_ms()
-        self._write_all(self.coordinator.on_time(now_ms))
+        self._run(self.coordinator.on_time, now_ms)
         if now_ms >= self._expiry_ms:
             self._expiry_ms = self._next_expiry_ms()
-            self._write_all(self.coordinator.expire(now_ms))
+            self._run(self.coordinator.expire, now_ms)
 
     def _next_expiry_ms(self) -> int:
         interval_ms: int = self._cluster.settings.offsets_retention_check_interval_ms
@@ -204,9 +202,9 @@ class Groups:
                     self._forget(partition)
         now_ms = self._clock.steady_ms()
         if names:
-            self._write_all(self.coordinator.topics_deleted(names, now_ms))
+            self._run(self.coordinator.topics_deleted, names, now_ms)
         names.update(topic.name for topic in changed)
-        self._write_all(self.coordinator.topics_changed(names, now_ms))
+        self._run(self.coordinator.topics_changed, names, now_ms)
         self._alarm.due_at(self.coordinator.next_deadline_ms())
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
@@ -249,7 +247,15 @@ class Groups:
         if partition in self._unloaded:
             raise NotCoordinator
 
-    def _write_all(self, several: GroupEffects) -> None:
+    def _run(self, event: Callable[..., GroupEffects], *args: Any) -> None:
+        """Let an event happen that is nobody's request and may be about all groups."""
+        try:
+            several = event(*args)
+        except Exception:  # what is half done must not stay
+            logger.exception("groups' event failed")
+            for partition in self.topic.partitions_to_replay():
+                self._reload(partition)
+            return
         for group_id, effects in several:
             self._write(group_id, effects)
 
