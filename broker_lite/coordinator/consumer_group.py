@@ -64,7 +64,7 @@ class ConsumerGroup(ConsumerGroupCore):
 
         Rule: G-84 (ModernGroup.requestMetadataRefresh).
         """
-        if self.regexes or not self.subscribed_names.isdisjoint(names):
+        if self.subscribed_regexes or self.has_subscribers_by_name(names):
             self.is_metadata_stale = True
 
     def check_commit(

@@ -66,7 +66,7 @@ def heartbeat(
     updated = _updated(admission.member, request, caller)
     regex = updated.regex
     if regex and regex != admission.member.regex and not group.subscribers_of_regex(regex):
-        check_regex(regex)
+        check_regex(regex, group.topics)
     member = advance(group, admission, updated, owned, effects, now_ms)
     group.start_session(member, now_ms)
     is_full_request = request.member_epoch == 0 or (

@@ -8,7 +8,7 @@ from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.consumer_core import ConsumerGroupCore
 from broker_lite.coordinator.consumer_state import ResolvedRegex
 from broker_lite.coordinator.effects import Effects
-from broker_lite.coordinator.subscriptions import matching_names
+from broker_lite.coordinator.subscriptions import InvalidRegularExpression, matching_names
 
 
 def update_regex(
@@ -38,14 +38,18 @@ def refresh_regexes(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> 
         Whether one of them matches other topics than before.
     """
     is_changed = False
-    for regex in list(group.regexes):
+    # one that Kafka was about to match when it wrote this log is in no record yet
+    for regex in sorted(group.subscribed_regexes):
         is_changed |= _resolve(group, regex, effects, now_ms)
     return is_changed
 
 
 def _resolve(group: ConsumerGroupCore, regex: str, effects: Effects, now_ms: int) -> bool:
-    names = matching_names(regex, group.topics)
     old = group.regexes.get(regex)
+    try:
+        names = matching_names(regex, group.topics)
+    except InvalidRegularExpression:  # too large for so many topics by now
+        return False
     if old is not None and old.topics == names:
         return False
     version = old.version + 1 if old is not None else 1

@@ -123,6 +123,15 @@ class ConsumerGroupData:
             names.update(regex.topics)
         return frozenset(names)
 
+    @property
+    def subscribed_regexes(self) -> frozenset[str]:
+        """The regular expressions that members subscribe to, matched yet or not."""
+        return frozenset(self._regex_counts)
+
+    def has_subscribers_by_name(self, names: Iterable[str]) -> bool:
+        """Whether a member subscribes to one of these topics by its name."""
+        return any(name in self._name_counts for name in names)
+
     def subscribers_of_regex(self, regex: str) -> int:
         """How many members subscribe to a regular expression."""
         return self._regex_counts[regex]

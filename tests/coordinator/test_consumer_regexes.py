@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from broker_lite.coordinator.consumer_member import ConsumerMember
 from broker_lite.coordinator.subscriptions import (
     InvalidRegularExpression,
     check_regex,
@@ -47,7 +48,7 @@ def test_matches(pattern: str, expected: list[str]) -> None:
 )
 def test_refused(pattern: str) -> None:
     with pytest.raises(InvalidRegularExpression) as caught:
-        check_regex(pattern)
+        check_regex(pattern, NAMES)
     assert caught.value.code == 128
     assert "SubscribedTopicRegex" in str(caught.value.message)
 
@@ -59,12 +60,27 @@ def test_time_is_linear() -> None:
     assert time.perf_counter() - started < 0.5
 
 
+def test_a_large_pattern_and_many_names() -> None:
+    """G-100: 0.3 s a name is too much for 200 of them; one that is known keeps what it matched."""
+    hostile = "(a?b?){1,250}" * 100
+    driver = Driver(a=1)
+    assert driver.join("m1", None, subscribed_topic_regex=hostile).error_code == 0
+    for index in range(200):
+        driver.topics.make("ab" * 120 + f"{index}", 1)
+    driver.group.topics_changed(["abab"])
+    assert driver.beat("m1").error_code == 0
+    assert driver.group.regexes[hostile].topics == ("a",)
+    response = driver.join("m2", None, subscribed_topic_regex=hostile + "a")
+    assert response.error_code == 128
+    assert response.error_message.endswith("is too large to be matched with 201 topics.")
+
+
 def test_the_library_is_loaded_by_the_first_pattern_only() -> None:
     """The broker starts without it."""
     code = (
         "import sys, broker_lite.coordinator.consumer_group;"
         "assert 're2' not in sys.modules;"
-        "from broker_lite.coordinator.subscriptions import check_regex; check_regex('a');"
+        "from broker_lite.coordinator.subscriptions import check_regex; check_regex('a', []);"
         "assert 're2' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
@@ -111,6 +127,16 @@ def test_a_pattern_is_forgotten_with_its_last_subscriber() -> None:
     names = [(name, value) for name, value in driver.last_records() if name == "RegularExpression"]
     assert names == [("RegularExpression", None)]
     assert not driver.group.regexes
+
+
+def test_a_log_of_kafka_may_end_before_a_pattern_is_matched() -> None:
+    """G-100: Kafka matches in the background; the first heartbeat after the start does it here."""
+    driver = Driver(t=2)
+    driver.group.put_member(ConsumerMember(member_id="m1", regex="t", member_epoch=1))
+    driver.epochs["m1"] = 1
+    driver.beat("m1")
+    assert driver.group.regexes["t"].topics == ("t",)
+    assert driver.partitions("m1") == [0, 1]
 
 
 def test_a_bad_pattern_changes_nothing() -> None:
