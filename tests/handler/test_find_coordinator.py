@@ -1,0 +1,54 @@
+"""G-20 to G-23, as a Kafka 4.3.1 answers."""
+
+import pytest
+
+from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from tests.support.handler_broker import HandlerBroker, OpenBroker
+
+MALFORMED = "This most likely occurs because of a request being malformed by the client library"
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_g21_one_key(broker: HandlerBroker, version: int) -> None:
+    answer = broker.call("FindCoordinator", version, key="g")
+    assert (answer.error_code, answer.node_id, answer.host, answer.port) == (
+        0,
+        1,
+        "127.0.0.1",
+        9092,
+    )
+    assert answer.error_message == ("NONE" if version else "")
+    assert OFFSETS_TOPIC in broker.cluster.topics
+
+
+@pytest.mark.parametrize("version", range(4, 7))
+def test_g21_several_keys(broker: HandlerBroker, version: int) -> None:
+    answer = broker.call("FindCoordinator", version, coordinator_keys=["x", "", "x"], key_type=1)
+    told = [
+        (one.key, one.node_id, one.host, one.port, one.error_code, one.error_message)
+        for one in answer.coordinators
+    ]
+    assert told == [(key, 1, "127.0.0.1", 9092, 0, "") for key in ("x", "", "x")]
+    assert (answer.node_id, answer.host, answer.port) == (0, "", 0)
+    assert [*broker.cluster.topics] == [TRANSACTIONS_TOPIC]
+
+
+@pytest.mark.parametrize("key_type", [-1, 2, 3])
+def test_g22_a_type_that_there_is_not(broker: HandlerBroker, key_type: int) -> None:
+    one = broker.call("FindCoordinator", 3, key="g", key_type=key_type)
+    assert (one.error_code, one.node_id, one.host, one.port) == (42, -1, "", -1)
+    assert one.error_message.startswith(MALFORMED)
+    answer = broker.call("FindCoordinator", 6, coordinator_keys=["g"], key_type=key_type)
+    (one,) = answer.coordinators
+    assert (one.error_code, one.node_id, one.host, one.port) == (42, -1, "", -1)
+    assert one.error_message.startswith(MALFORMED) == (key_type != 2)
+    assert [*broker.cluster.topics] == []
+
+
+def test_g23_a_topic_that_cannot_be_made(open_broker: OpenBroker) -> None:
+    broker = open_broker(offsets_topic_replication_factor="2")
+    one = broker.call("FindCoordinator", 1, key="g")
+    assert (one.error_code, one.node_id) == (15, -1)
+    assert one.error_message == "The coordinator is not available."
+    (one,) = broker.call("FindCoordinator", 4, coordinator_keys=["g"]).coordinators
+    assert (one.error_code, one.node_id, one.error_message) == (15, -1, "")

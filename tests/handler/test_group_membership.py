@@ -1,0 +1,103 @@
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup through their handlers, in every version."""
+
+import asyncio
+
+import pytest
+
+from broker_lite.wire import messages
+from tests.handler.group_requests import break_log, join, member_of, send
+from tests.support.handler_broker import HandlerBroker, OpenBroker
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_g40_g48_every_version_joins(broker: HandlerBroker, version: int) -> None:
+    async def scene() -> None:
+        answer = await join(broker, version)
+        if version >= 4:
+            assert (answer.error_code, answer.generation_id) == (79, -1)
+            answer = await join(broker, version, member_id=answer.member_id)
+        assert (answer.error_code, answer.generation_id, answer.protocol_name) == (0, 1, "range")
+        assert answer.leader == answer.member_id
+        # the request has no client id
+        assert answer.member_id.startswith("-")
+        (member,) = answer.members
+        assert (member.member_id, member.metadata) == (answer.member_id, b"m")
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_g35_every_version_is_refused(broker: HandlerBroker, version: int) -> None:
+    answer = asyncio.run(join(broker, version, group_id="", member_id="m"))
+    assert (answer.error_code, answer.member_id, answer.generation_id) == (24, "m", -1)
+    assert answer.protocol_name == (None if version >= 7 else "")
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_g52_every_version_syncs(broker: HandlerBroker, version: int) -> None:
+    member_id = member_of(broker)
+    answer = broker.call(
+        "SyncGroup",
+        version,
+        group_id="g",
+        generation_id=1,
+        member_id=member_id,
+        protocol_type="consumer",
+        protocol_name="range",
+    )
+    assert (answer.error_code, answer.assignment) == (0, b"a")
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_g54_every_version_keeps_a_member(broker: HandlerBroker, version: int) -> None:
+    fields = {"group_id": "g", "generation_id": 1, "member_id": member_of(broker)}
+    assert broker.call("Heartbeat", version, **fields).error_code == 0
+    assert broker.call("Heartbeat", version, **{**fields, "generation_id": 2}).error_code == 22
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_g55_g56_every_version_leaves(broker: HandlerBroker, version: int) -> None:
+    member_id = member_of(broker)
+    if version < 3:
+        answer = broker.call("LeaveGroup", version, group_id="g", member_id=member_id)
+    else:
+        member = messages.LeaveGroupRequest.MemberIdentity(member_id=member_id)
+        answer = broker.call("LeaveGroup", version, group_id="g", members=[member])
+        assert [(one.member_id, one.error_code) for one in answer.members] == [(member_id, 0)]
+    assert answer.error_code == 0
+    heartbeat = broker.call("Heartbeat", 0, group_id="g", generation_id=1, member_id=member_id)
+    assert heartbeat.error_code == 25
+
+
+def test_g118_a_join_waits_and_is_answered_by_another_request(broker: HandlerBroker) -> None:
+    member_id = member_of(broker)
+
+    async def scene() -> None:
+        waiting = asyncio.ensure_future(join(broker, 3))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        heartbeat = await send(
+            broker, "Heartbeat", 3, group_id="g", generation_id=1, member_id=member_id
+        )
+        assert heartbeat.error_code == 27
+        leader = await join(broker, 3, member_id=member_id)
+        assert (leader.generation_id, len(leader.members)) == (2, 2)
+        assert (await waiting).generation_id == 2
+
+    asyncio.run(scene())
+
+
+def test_a_group_that_cannot_be_read(broker: HandlerBroker) -> None:
+    member_id = member_of(broker)
+    break_log(broker)
+    fields = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+    answer = asyncio.run(join(broker, 8, member_id=member_id))
+    assert (answer.error_code, answer.member_id, answer.protocol_name) == (16, member_id, None)
+    assert broker.call("SyncGroup", 3, **fields).error_code == 16
+    assert broker.call("Heartbeat", 3, **fields).error_code == 16
+    assert broker.call("LeaveGroup", 3, group_id="g").error_code == 16
+
+
+def test_g23_a_group_whose_topic_cannot_be_made(open_broker: OpenBroker) -> None:
+    broker = open_broker(offsets_topic_replication_factor="2")
+    assert asyncio.run(join(broker, 9)).error_code == 15

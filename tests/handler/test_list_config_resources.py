@@ -1,0 +1,42 @@
+import pytest
+
+from broker_lite.control.image import GROUP_RESOURCE
+from broker_lite.control.topic_rules import NewTopic
+from tests.support.handler_broker import HandlerBroker
+
+TOPICS, BROKERS, LOGGERS, METRICS, GROUPS = 2, 4, 8, 16, 32
+
+
+@pytest.fixture
+def broker(broker: HandlerBroker) -> HandlerBroker:
+    broker.cluster.create_topics([broker.cluster.plan_topic(NewTopic(name)) for name in "tu"])
+    configs = {"consumer.session.timeout.ms": "50000"}
+    broker.cluster.alter_configs([(GROUP_RESOURCE, "g", configs)])
+    return broker
+
+
+@pytest.mark.parametrize(
+    ("types", "names"),
+    [
+        ([], [(TOPICS, "t"), (TOPICS, "u"), (BROKERS, "1"), (GROUPS, "g")]),
+        ([GROUPS], [(GROUPS, "g")]),
+        ([GROUPS, TOPICS, GROUPS], [(TOPICS, "t"), (TOPICS, "u"), (GROUPS, "g")]),
+        ([LOGGERS, METRICS], []),
+    ],
+)
+def test_p60_74_resources_of_some_types(
+    broker: HandlerBroker, types: list[int], names: list[tuple[int, str]]
+) -> None:
+    answer = broker.call("ListConfigResources", 1, resource_types=types)
+    told = [(one.resource_type, one.resource_name) for one in answer.config_resources]
+    assert (answer.error_code, told) == (0, names)
+
+
+def test_p60_74_a_type_that_there_is_not(broker: HandlerBroker) -> None:
+    answer = broker.call("ListConfigResources", 1, resource_types=[TOPICS, 99])
+    assert (answer.error_code, answer.config_resources) == (35, [])
+
+
+def test_p60_74_version_0_is_about_client_metrics(broker: HandlerBroker) -> None:
+    answer = broker.call("ListConfigResources", 0)
+    assert (answer.error_code, answer.config_resources) == (0, [])

@@ -1,0 +1,100 @@
+"""OffsetCommit, OffsetFetch and OffsetDelete through their handlers, in every version."""
+
+from typing import Any
+
+import pytest
+
+from broker_lite.control.topic_rules import NewTopic
+from broker_lite.wire import messages
+from tests.handler.group_requests import break_log, commit, member_of
+from tests.support.handler_broker import HandlerBroker, one
+
+TYPES = messages.OffsetFetchRequest
+
+
+@pytest.fixture
+def broker(broker: HandlerBroker) -> HandlerBroker:
+    broker.cluster.create_topics([broker.cluster.plan_topic(NewTopic("t", 2))])
+    return broker
+
+
+def fetch(broker: HandlerBroker, version: int, *, everything: bool = False) -> Any:
+    """Fetch what group g committed; gives the whole response."""
+    if version < 8:
+        topic = TYPES.OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1])
+        topics = None if everything else [topic]
+        return broker.call("OffsetFetch", version, group_id="g", topics=topics)
+    named = TYPES.OffsetFetchRequestTopics(partition_indexes=[0, 1])
+    if version >= 10:
+        named.topic_id = broker.cluster.topics["t"].topic_id
+    else:
+        named.name = "t"
+    group = TYPES.OffsetFetchRequestGroup(group_id="g", topics=None if everything else [named])
+    return broker.call("OffsetFetch", version, groups=[group])
+
+
+def offsets(response: Any, version: int) -> list[tuple[int, int, int]]:
+    topics = one(response.groups).topics if version >= 8 else response.topics
+    return [
+        (partition.partition_index, partition.committed_offset, partition.error_code)
+        for topic in topics
+        for partition in topic.partitions
+    ]
+
+
+@pytest.mark.parametrize("version", range(2, 11))
+def test_g60_g66_every_version_commits(broker: HandlerBroker, version: int) -> None:
+    topic = one(commit(broker, version).topics)
+    assert [partition.error_code for partition in topic.partitions] == [0]
+    assert offsets(fetch(broker, 8), 8) == [(0, 7, 0), (1, -1, 0)]
+
+
+@pytest.mark.parametrize("version", range(1, 11))
+def test_g67_every_version_fetches(broker: HandlerBroker, version: int) -> None:
+    commit(broker)
+    assert sorted(offsets(fetch(broker, version), version)) == [(0, 7, 0), (1, -1, 0)]
+    if version >= 2:
+        assert offsets(fetch(broker, version, everything=True), version) == [(0, 7, 0)]
+
+
+@pytest.mark.parametrize("version", range(2, 11))
+def test_a_commit_to_a_group_that_cannot_be_written(broker: HandlerBroker, version: int) -> None:
+    commit(broker)
+    break_log(broker)
+    topic = one(commit(broker, version).topics)
+    assert [partition.error_code for partition in topic.partitions] == [16]
+
+
+@pytest.mark.parametrize("version", range(1, 11))
+def test_g71_a_fetch_of_a_group_that_cannot_be_read(broker: HandlerBroker, version: int) -> None:
+    commit(broker)
+    break_log(broker)
+    response = fetch(broker, version)
+    if version >= 8:
+        group = one(response.groups)
+        assert (group.group_id, group.error_code, group.topics) == ("g", 16, [])
+    elif version >= 2:
+        assert (response.error_code, response.topics) == (16, [])
+    else:
+        assert offsets(response, version) == [(0, -1, 16), (1, -1, 16)]
+
+
+def delete(broker: HandlerBroker, group_id: str = "g") -> Any:
+    types = messages.OffsetDeleteRequest
+    partition = types.OffsetDeleteRequestPartition(partition_index=0)
+    topic = types.OffsetDeleteRequestTopic(name="t", partitions=[partition])
+    return broker.call("OffsetDelete", 0, group_id=group_id, topics=[topic])
+
+
+def test_g105_offsets_are_deleted(broker: HandlerBroker) -> None:
+    commit(broker)
+    answer = delete(broker)
+    assert (answer.error_code, one(one(answer.topics).partitions).error_code) == (0, 0)
+    assert offsets(fetch(broker, 8), 8) == [(0, -1, 0), (1, -1, 0)]
+    assert delete(broker, "nobody").error_code == 69
+
+
+def test_g105_not_of_a_group_that_cannot_be_read(broker: HandlerBroker) -> None:
+    member_of(broker)
+    break_log(broker)
+    assert delete(broker).error_code == 16
