@@ -39,7 +39,7 @@ class TransactionLog:
             topic: the log's.
             coordinator: changed by load() and write().
             clock: for the records' timestamps.
-            restored: told what is prepared in a partition that was forgotten and read again.
+            restored: told what is prepared in a partition that was read.
         """
         self.topic = topic
         self.unloaded: set[int] = set()
@@ -60,6 +60,7 @@ class TransactionLog:
         except BrokerError as error:
             reason = error.__cause__ or error
             logger.error("transactions not written partition=%d reason=%r", partition, reason)
+            self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
             self.load(partition)
             return _answer_to(error)
         return None
@@ -73,8 +74,7 @@ class TransactionLog:
         return partition not in self.unloaded or self.load(partition)
 
     def load(self, partition: int) -> bool:
-        """Forget a partition and read it; tell whether it could be read."""
-        self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
+        """Read a partition of which nothing is in memory; tell whether it could be read."""
         self.unloaded.add(partition)
         endings: list[Ending] = []
         try:

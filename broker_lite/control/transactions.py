@@ -302,7 +302,7 @@ class Transactions:
         return error_code
 
     def _restored(self, partition: int, endings: list[Ending]) -> None:
-        """Take over what is prepared in a partition that was read again."""
+        """Take over what is prepared in a partition that was read."""
         for transactional_id in [*self._unfinished]:
             if self.topic.partition_of(transactional_id) == partition:
                 del self._unfinished[transactional_id]

@@ -79,7 +79,7 @@ def test_t21_an_open_transaction_is_aborted_first(version: int) -> None:
     assert outcome.error == 51
     assert outcome.ending is not None
     assert outcome.ending.producer == (7, 5)
-    assert (outcome.ending.is_commit, outcome.ending.partitions) == (False, {A})
+    assert (outcome.ending.is_commit, set(outcome.ending.partitions)) == (False, {A})
     driver.complete()
     assert driver.of().state is S.COMPLETE_ABORT
     assert driver.of().producer_epoch == 5
@@ -141,7 +141,7 @@ def test_t29_t63_the_first_partition_begins_it(driver: Driver, state: Transactio
     driver.now_ms = 2050
     assert driver.add(producer, B) == 0
     now = driver.of()
-    assert (now.state, now.partitions, now.started_ms) == (S.ONGOING, {A, B}, 2000)
+    assert (now.state, set(now.partitions), now.started_ms) == (S.ONGOING, {A, B}, 2000)
     assert now.updated_ms == 2050
 
 

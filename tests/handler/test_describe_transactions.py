@@ -48,7 +48,7 @@ def test_t01_t02_list(broker: Handlers, version: int) -> None:
 
 def test_t02_list_by_duration_and_pattern(broker: Handlers) -> None:
     broker.clock.step(500)
-    filters = {"state_filters": ["Ongoing"]}
+    filters: dict[str, Any] = {"state_filters": ["Ongoing"]}
     assert listed(broker, duration_filter=499, **filters) == (["open"], [])
     assert listed(broker, duration_filter=500, **filters) == ([], [])
     assert listed(broker, transactional_id_pattern=".*e") == (["idle"], [])
