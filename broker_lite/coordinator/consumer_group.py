@@ -5,7 +5,12 @@ from typing import Any
 
 from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator import consumer_records as records
-from broker_lite.coordinator.consumer_core import REBALANCE_TIMER, ConsumerGroupCore
+from broker_lite.coordinator.consumer_core import (
+    JOIN_TIMER,
+    REBALANCE_TIMER,
+    SYNC_TIMER,
+    ConsumerGroupCore,
+)
 from broker_lite.coordinator.consumer_describe import describe
 from broker_lite.coordinator.consumer_heartbeat import heartbeat, leave
 from broker_lite.coordinator.consumer_member import ConsumerMember, MemberState
@@ -57,6 +62,8 @@ class ConsumerGroup(ConsumerGroupCore):
             return
         if kind == REBALANCE_TIMER and member.state is not MemberState.UNREVOKED_PARTITIONS:
             return
+        if kind in (JOIN_TIMER, SYNC_TIMER) and member.classic is None:
+            return  # it has changed to the newer protocol since
         self.put_out([member_id], effects, now_ms)
 
     def topics_changed(self, names: Collection[str]) -> None:

@@ -78,6 +78,8 @@ def test_late_timers_do_nothing() -> None:
     effects = Effects()
     driver.group.on_timer("session", "nobody", effects, driver.now_ms)
     driver.group.on_timer("rebalance", "m1", effects, driver.now_ms)
+    driver.group.on_timer("join", "m1", effects, driver.now_ms)
+    driver.group.on_timer("sync", "m1", effects, driver.now_ms)
     driver.group.put_out([], effects, driver.now_ms)
     assert not effects.records
     assert list(driver.group.members) == ["m1"]
