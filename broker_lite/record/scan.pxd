@@ -52,6 +52,15 @@ cpdef tuple scan_records(
 )
 
 
+@cython.locals(
+    cursor=RecordCursor, status=int64_t, read=int64_t, key_start=int64_t, key_end=int64_t,
+    value_start=int64_t, value_end=int64_t,
+)
+cpdef tuple locate_keys_and_values(
+    const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
+)
+
+
 @cython.locals(cursor=RecordCursor, record=int64_t)
 cpdef bint are_canonical(
     const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,

@@ -7,7 +7,12 @@ import pytest
 from broker_lite.errors import BrokerError, ErrorCode, InvalidRecord, UnknownServerError
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.decompressed import Decompressed
-from broker_lite.record.records import check_records, iterate_records, read_content
+from broker_lite.record.records import (
+    check_records,
+    iterate_records,
+    keys_and_values,
+    read_content,
+)
 from tests.record.support import BATCHES, PRODUCE, batch_of
 
 
@@ -180,3 +185,34 @@ def test_content_is_bounded() -> None:
     builder.append(0, None, bytes(1_000_000))
     content = read_content(batch_of(builder.build()), output_bytes_max=1000)
     assert (len(content.data), content.limit_exceeded) == (1000, True)
+
+
+@pytest.mark.parametrize("vector", BATCHES.values(), ids=lambda vector: vector["id"])
+def test_r_34_keys_and_values_are_those_of_the_records(vector: dict[str, Any]) -> None:
+    batch = batch_of(vector["hex"])
+    expected = [(record.key, record.value) for record in iterate_records(batch)]
+    assert keys_and_values(batch) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "error"), [(-1, InvalidRecord), (2, InvalidRecord)], ids=["R-37", "R-35"]
+)
+def test_keys_and_values_of_a_wrong_count(count: int, error: type[BrokerError]) -> None:
+    builder = BatchBuilder()
+    builder.append(0, b"k", b"v")
+    batch = batch_of(builder.build())
+    batch.record_count = count
+    with pytest.raises(error):
+        keys_and_values(batch)
+
+
+def test_r_37_keys_and_values_behind_a_codec_error() -> None:
+    builder = BatchBuilder(codec=1)
+    builder.append(0, b"k", b"v" * 100)
+    data = bytearray(builder.build())
+    data[-5] ^= 0xFF  # the checksum at the end of the gzip stream
+    batch = batch_of(data)
+    with pytest.raises(UnknownServerError):
+        keys_and_values(batch)
+    batch.record_count = 0
+    assert keys_and_values(batch) == []
