@@ -19,7 +19,7 @@ from broker_lite.log.recovery import read_batches
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, read_end_transaction_marker
-from broker_lite.record.records import iterate_keys_and_values
+from broker_lite.record.records import keys_and_values
 
 NO_PRODUCER: Final = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
@@ -170,5 +170,5 @@ def _replayed(batch: RecordBatch) -> ReplayedBatch:
     if batch.is_control:
         marker = read_end_transaction_marker(batch)
         return ReplayedBatch(batch.producer_id, True, marker, [])
-    records = [(key or b"", value) for key, value in iterate_keys_and_values(batch)]
+    records = [(key or b"", value) for key, value in keys_and_values(batch)]
     return ReplayedBatch(batch.producer_id, batch.is_transactional, None, records)
