@@ -43,7 +43,7 @@ class TransactionMachine(RuleBasedStateMachine):
         super().__init__()
         self.driver = Driver()
         self.before: Memory = {}
-self.reader = Driver()
+        self.reader = Driver()
         self.replayed = 0
 
     def producer(self, name: str, epochs_back: int) -> tuple[int, int]:
