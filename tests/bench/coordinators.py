@@ -36,7 +36,7 @@ SMALL_INTERVAL: Final = (
     "group.consumer.min.heartbeat.interval.ms=1",
     "group.consumer.heartbeat.interval.ms=300",
 )
-FRAMES: Final = 100
+PARTITIONS: Final = 100
 OFFSET: Final = 7
 
 
@@ -125,24 +125,19 @@ def commits(folder: Path, scale: float) -> None:
     """OffsetCommit requests, one connection, by who commits and for how much."""
     requests = max(int(20_000 * scale), 100)
     with BrokerProcess(folder / "data") as broker:
-        create_topic("127.0.0.1", broker.port, TOPIC, 100)
+        create_topic("127.0.0.1", broker.port, TOPIC, PARTITIONS)
         client = LoadClient("127.0.0.1", broker.port)
         for who, member in _committers(broker.port):
             for partitions, in_flight in ((1, 1), (1, 5), (10, 5), (100, 5)):
-                made = [
-                    frames.commit(
-                        who, TOPIC, [(i + k) % 100 for k in range(partitions)], OFFSET, member
-                    )
-                    for i in range(FRAMES)
-                ]
-                client.run(lambda i, made=made: made[i % FRAMES], requests // 4, in_flight)  # type: ignore[misc]
+                made = _commits(who, partitions, member)
+                client.run(lambda i, made=made: made[i % PARTITIONS], requests // 4, in_flight)  # type: ignore[misc]
                 found = max(
                     (
                         measure(
                             client,
                             broker.pid,
-                            lambda i, made=made: made[i % FRAMES],  # type: ignore[misc]
-                            requests=requests // partitions + FRAMES,
+                            lambda i, made=made: made[i % PARTITIONS],  # type: ignore[misc]
+                            requests=requests // partitions + PARTITIONS,
                             in_flight=in_flight,
                             payload_bytes=1,
                         )
@@ -161,18 +156,32 @@ def commits(folder: Path, scale: float) -> None:
         client.close()
 
 
+def _commits(group_id: str, partitions: int, member: tuple[str, int]) -> list[bytes]:
+    """Requests that together commit for each partition."""
+    return [
+        frames.commit(
+            group_id,
+            TOPIC,
+            [(first + index) % PARTITIONS for index in range(partitions)],
+            OFFSET,
+            member,
+        )
+        for first in range(PARTITIONS)
+    ]
+
+
 def _committers(port: int) -> Iterator[tuple[str, tuple[str, int]]]:
     yield "simple", ("", -1)
     for name, kind in (("classic", ClassicMember), ("consumer", ConsumerMember)):
         member: Member
         if kind is ClassicMember:
-            member = ClassicMember(name, TOPIC, 100)
+            member = ClassicMember(name, TOPIC, PARTITIONS)
         else:
             member = ConsumerMember(name, "member", TOPIC)
         crowd = Crowd(port)
         crowd.connect([member])
         crowd.join()
-        crowd.run(settled(100))
+        crowd.run(settled(PARTITIONS))
         yield name, (member.member_id, member.epoch)
         crowd.close()
 
@@ -182,7 +191,7 @@ def _check_committed(port: int, group_id: str) -> None:
     with RawClient("127.0.0.1", port) as client:
         value = client.call("OffsetFetch", 5, group_id=group_id, topics=None)
     found = [one.committed_offset for topic in value.topics for one in topic.partitions]
-    assert found == [OFFSET] * 100, value
+    assert found == [OFFSET] * PARTITIONS, value
 
 
 # -- replay
@@ -191,10 +200,10 @@ def _check_committed(port: int, group_id: str) -> None:
 def replay(folder: Path, scale: float) -> None:
     """How much longer a start takes with 100,000 committed offsets, few or many of them a batch."""
     count = max(int(100_000 * scale), 1_000)
-    for each in (1, 1_000):
+    for each in (1, PARTITIONS):
         data = folder / f"{each}"
         broker, _ = started(data)
-        create_topic("127.0.0.1", broker.port, TOPIC, 1_000)
+        create_topic("127.0.0.1", broker.port, TOPIC, PARTITIONS)
         client = LoadClient("127.0.0.1", broker.port)
         client.run(lambda _: frames.commit("group-0", TOPIC, [0], 0), 1, 1)
         stop_s(broker)
@@ -206,7 +215,7 @@ def replay(folder: Path, scale: float) -> None:
         grown = (resident_bytes(broker.pid) - before) / count
         stop_s(broker)
         full_ms, replayed = _ready(data)
-        _check_replayed(data, count // 1_000)
+        _check_replayed(data, count // PARTITIONS)
         what = f"start with {count} offsets, {each} a batch: longer by"
         note = f"{empty_ms:.0f} -> {full_ms:.0f} ms"
         report(what, full_ms - empty_ms, "ms", at_most=REPLAY_MS_MAX, note=note)
@@ -216,10 +225,10 @@ def replay(folder: Path, scale: float) -> None:
 
 
 def _nth_commit(index: int, each: int) -> bytes:
-    """One of the requests that commit an offset for all of 1,000 partitions in one group each."""
+    """One of the requests that commit an offset for all partitions in one group after the other."""
     first = index * each
-    partitions = range(first % 1_000, first % 1_000 + each)
-    return frames.commit(f"group-{first // 1_000}", TOPIC, partitions, OFFSET)
+    partitions = range(first % PARTITIONS, first % PARTITIONS + each)
+    return frames.commit(f"group-{first // PARTITIONS}", TOPIC, partitions, OFFSET)
 
 
 def _ready(data: Path) -> tuple[float, int]:
@@ -238,7 +247,7 @@ def _check_replayed(data: Path, groups: int) -> None:
         for index in range(groups):
             value = client.call("OffsetFetch", 5, group_id=f"group-{index}", topics=None)
             found = [one.committed_offset for topic in value.topics for one in topic.partitions]
-            assert found == [OFFSET] * 1_000, (index, len(found))
+            assert found == [OFFSET] * PARTITIONS, (index, len(found))
 
 
 # -- memory

@@ -13,7 +13,8 @@ from broker_lite.wire.schema import Field
 from tests.wire.samples import Sampler
 
 TOPIC: Final = "fuzz"
-_FETCH: Final = 1
+# a fetch waits for records, a join for other members, a sync for their leader
+_PARKED: Final = frozenset((1, 11, 14))
 _TEXTS: Final = (
     TOPIC,
     TOPIC,
@@ -42,9 +43,9 @@ class Frame(NamedTuple):
 
     @property
     def may_park(self) -> bool:
-        """Whether silence is right: the rest of the frame is waited for, or a fetch for records."""
+        """Whether silence is right: the rest of the frame is waited for, or something to tell."""
         announced, key = struct.unpack(">ih", self.data[:6].ljust(6, b"\0"))
-        return key == _FETCH or bool(announced != len(self.data) - 4)
+        return key in _PARKED or bool(announced != len(self.data) - 4)
 
 
 class FrameGenerator:
@@ -54,25 +55,32 @@ class FrameGenerator:
         seed: the same seed gives the same frames.
         versions: by API key, both inclusive.
         topic_id: of TOPIC.
+
+    Attributes:
+        keys: of the APIs to ask, the more often the more often a key is in it.
     """
 
     def __init__(
         self, seed: int, versions: Mapping[int, tuple[int, int]], topic_id: bytes = bytes(16)
     ) -> None:
-        self._random = random.Random(seed)
-        self._versions = versions
-        self._topic_id = topic_id
+        self.random = random.Random(seed)
+        self.versions = versions
+        self.keys = list(versions)
+        self.topic_id = topic_id
+
+    def answered(self, correlation_id: int, data: bytes) -> None:
+        """Take notice of an answer, without its size; who learns from answers overrides this."""
 
     def frame(self) -> Frame:
         """Make one frame: a third is valid, a tenth is noise, the rest is damaged."""
-        source = self._random
+        source = self.random
         chance = source.random()
         if chance < 0.1:
             noise = source.randbytes(source.choice((0, 1, 9, 10, 50, 200)))
             return Frame("noise", struct.pack(">i", len(noise)) + noise)
         if chance < 0.4:
             return self.valid_frame()
-        body = self._request(source.choice(list(self._versions)))
+        body = self._request()
         if chance < 0.45:
             size = len(body)
             size = source.choice((*_SIZES, size - 5, size + 5))
@@ -82,29 +90,35 @@ class FrameGenerator:
 
     def valid_frame(self) -> Frame:
         """Make a request that can be decoded."""
-        body = self._request(self._random.choice(list(self._versions)))
+        body = self._request()
         return Frame("valid", struct.pack(">i", len(body)) + body)
 
     def half_frame(self) -> bytes:
         """Make what begins a frame and does not end it."""
-        source = self._random
-        body = self._request(source.choice(list(self._versions)))
+        source = self.random
+        body = self._request()
         size = source.choice((len(body), len(body), 2_000_000, 104_857_600))
         data = struct.pack(">i", size) + body
         return data[: source.choice((1, 3, 4, 5, 6, 13, 14, len(data) - 1))]
 
-    def _request(self, key: int) -> bytes:
+    def body(self, key: int, version: int, correlation_id: int) -> bytes:
+        """Make the body of a request."""
+        name, seed = messages.by_api(key)[0].name, self.random.randrange(2**40)
+        return RequestSampler(name, version, seed, self.topic_id).encoded()
+
+    def _request(self) -> bytes:
+        key = self.random.choice(self.keys)
         request, _ = messages.by_api(key)
-        low, high = self._versions[key]
-        version = self._random.randint(max(low, request.min_version), high)
-        seed = self._random.randrange(2**40)
-        sampler = _RequestSampler(request.name, version, seed, self._topic_id)
+        low, high = self.versions[key]
+        version = self.random.randint(max(low, request.min_version), high)
+        correlation_id = self.random.randrange(2**31)
         flexible = request.flexible_from is not None and version >= request.flexible_from
-        head = struct.pack(">hhih", key, version, self._random.randrange(2**31), 4) + b"fuzz"
-        return head + (b"\x00" if flexible else b"") + sampler.encoded()
+        head = struct.pack(">hhih", key, version, correlation_id, 4) + b"fuzz"
+        body = self.body(key, version, correlation_id)
+        return head + (b"\x00" if flexible else b"") + body
 
     def _damaged(self, body: bytes) -> bytes:
-        source, changed = self._random, bytearray(body)
+        source, changed = self.random, bytearray(body)
         start = 0 if source.random() < 0.1 else min(_HEADER_BYTES, len(changed))
         for _ in range(source.choice((1, 1, 1, 2, 5, 20))):
             at = source.randrange(min(start, len(changed)), len(changed) + 1)
@@ -128,7 +142,7 @@ def _damage(source: random.Random, changed: bytearray, at: int) -> None:
             changed[at : at + 4] = struct.pack(">i", source.choice(_INTEGERS))
 
 
-class _RequestSampler(Sampler):
+class RequestSampler(Sampler):
     """Requests that reach the handlers: names that exist, small numbers, real batches."""
 
     def __init__(self, name: str, version: int, seed: int, topic_id: bytes) -> None:
@@ -153,14 +167,14 @@ class _RequestSampler(Sampler):
     def field(self, field: Field) -> Any:
         if field.attribute == "max_wait_ms":  # a long poll is not a stuck connection
             return self.random.choice((0, 1, 3))
-        if field.attribute == "transactional_id" and self.random.random() < 0.8:
-            return None
+        if field.attribute == "transactional_id" and self.layout.is_nullable(field):
+            return None if self.random.random() < 0.8 else self.element(field)
         return super().field(field)
 
     def _records(self) -> bytes:
         """A batch, often sound, or damaged below a right checksum; rarely two, or a cut one."""
         chance = self.random.random()
-        batch = self._batch()
+        batch = self.batch()
         if chance < 0.5:
             return batch
         if chance < 0.9:
@@ -170,10 +184,11 @@ class _RequestSampler(Sampler):
                 _damage(self.random, changed, self.random.randrange(start, len(changed) + 1))
             return _with_checksum(changed)
         if chance < 0.95:
-            return batch + self._batch()
+            return batch + self.batch()
         return batch[: self.random.randrange(len(batch))]
 
-    def _batch(self) -> bytes:
+    def batch(self) -> bytes:
+        """A sound batch."""
         producer: dict[str, Any] = {}
         if self.random.random() < 0.4:
             producer = {

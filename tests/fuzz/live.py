@@ -19,9 +19,10 @@ import struct
 import sys
 import time
 from collections import Counter
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol, TypeVar
 
 from tests.bench.growth import resident_bytes
 from tests.fuzz.frames import TOPIC, Frame, FrameGenerator
@@ -37,6 +38,7 @@ CALM_S: Final = 5.0
 STOP_S: Final = 1.0
 GROWTH_BYTES_MAX: Final = 100_000_000
 SETTINGS: Final = ("auto.create.topics.enable=false", "connections.max.idle.ms=12000")
+T = TypeVar("T")
 _SENTINEL_ID: Final = 0x7EEDBEEF
 _SENTINEL: Final = struct.pack(">ihhih", 10, 18, 0, _SENTINEL_ID, -1)
 
@@ -65,17 +67,31 @@ class Findings:
         )
 
 
-class _Run:
+class Calm(Protocol):
+    """A well-behaved client, or several; what they return is what was wrong."""
+
+    def check(self) -> str | None:
+        """Do what clients do."""
+
+    def check_all(self) -> str | None:
+        """Look whether everything is still there."""
+
+
+class Attack:
     """The hostile clients; CONNECTIONS of them at a time, until all frames are sent."""
 
     def __init__(self, port: int, seed: int, frames: int, generator: FrameGenerator) -> None:
         self.found = Findings()
-        self.left = frames
-        self.half_sent = asyncio.Event()
-        self._half = frames // 2
+        self.reload(frames)
         self._port = port
         self._random = random.Random(seed)
         self._generator = generator
+
+    def reload(self, frames: int) -> None:
+        """Have this many frames to send."""
+        self.left = frames
+        self.half_sent = asyncio.Event()
+        self._half = frames // 2
 
     async def client(self) -> None:
         """Use one connection after the other."""
@@ -103,7 +119,7 @@ class _Run:
                 if self._random.random() < 0.05:
                     return "left"
                 await self._send(writer, _SENTINEL)
-            return await _outcome(reader, writer, any(frame.may_park for frame in frames))
+            return await self._outcome(reader, writer, any(frame.may_park for frame in frames))
         except TimeoutError:
             return "stuck"
         except OSError:
@@ -119,6 +135,34 @@ class _Run:
             await writer.drain()
             await asyncio.sleep(0)
 
+    async def _outcome(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, may_park: bool
+    ) -> str:
+        try:
+            async with asyncio.timeout(PARKED_S if may_park else STUCK_S):
+                return await self._answers(reader)
+        except TimeoutError:
+            if not may_park:
+                return "stuck"
+        writer.write_eof()
+        async with asyncio.timeout(STUCK_S):
+            while await reader.read(1 << 16):
+                pass
+        return "let go"
+
+    async def _answers(self, reader: asyncio.StreamReader) -> str:
+        """Read answers until that of the sentinel, or the end."""
+        correlation_id = 0
+        while correlation_id != _SENTINEL_ID:
+            try:
+                (size,) = struct.unpack(">i", await reader.readexactly(4))
+                data = await reader.readexactly(size)
+            except asyncio.IncompleteReadError:
+                return "closed"
+            (correlation_id,) = struct.unpack_from(">i", data)
+            self._generator.answered(correlation_id, data)
+        return "answered"
+
 
 async def _close(writer: asyncio.StreamWriter, *, abort: bool) -> None:
     if abort:
@@ -128,35 +172,7 @@ async def _close(writer: asyncio.StreamWriter, *, abort: bool) -> None:
         await writer.wait_closed()
 
 
-async def _outcome(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, may_park: bool
-) -> str:
-    try:
-        async with asyncio.timeout(PARKED_S if may_park else STUCK_S):
-            return await _answers(reader)
-    except TimeoutError:
-        if not may_park:
-            return "stuck"
-    writer.write_eof()
-    async with asyncio.timeout(STUCK_S):
-        while await reader.read(1 << 16):
-            pass
-    return "let go"
-
-
-async def _answers(reader: asyncio.StreamReader) -> str:
-    """Read answers until that of the sentinel, or the end."""
-    correlation_id = 0
-    while correlation_id != _SENTINEL_ID:
-        try:
-            size, correlation_id = struct.unpack(">ii", await reader.readexactly(8))
-            await reader.readexactly(size - 4)
-        except asyncio.IncompleteReadError:
-            return "closed"
-    return "answered"
-
-
-async def _stay_calm(calm: WellBehaved, found: Findings, ended: asyncio.Event) -> None:
+async def _stay_calm(calm: Calm, found: Findings, ended: asyncio.Event) -> None:
     while not ended.is_set():
         began = time.monotonic()
         fault = await asyncio.to_thread(calm.check)
@@ -172,19 +188,30 @@ async def _stay_calm(calm: WellBehaved, found: Findings, ended: asyncio.Event) -
             await asyncio.wait_for(ended.wait(), 0.1)
 
 
-async def _send_all(hostile: _Run, calm: WellBehaved, pid: int) -> None:
+async def calmly(found: Findings, calm: Calm, work: Coroutine[Any, Any, T]) -> T:
+    """Do something beside well-behaved clients."""
     ended = asyncio.Event()
-    found, began = hostile.found, time.monotonic()
     async with asyncio.TaskGroup() as group:
         group.create_task(_stay_calm(calm, found, ended))
+        result = await work
+        ended.set()
+    return result
+
+
+async def send_all(hostile: Attack, calm: Calm, pid: int) -> None:
+    """Attack, beside well-behaved clients."""
+    found, began = hostile.found, time.monotonic()
+
+    async def attack() -> None:
         async with asyncio.TaskGroup() as clients:
             for _ in range(CONNECTIONS):
                 clients.create_task(hostile.client())
             await hostile.half_sent.wait()
             found.grown_bytes = -resident_bytes(pid)
         found.grown_bytes += resident_bytes(pid)
-        ended.set()
-    found.seconds = time.monotonic() - began
+
+    await calmly(found, calm, attack())
+    found.seconds += time.monotonic() - began
 
 
 def run(seed: int, frames: int, folder: Path) -> Findings:
@@ -192,16 +219,16 @@ def run(seed: int, frames: int, folder: Path) -> Findings:
     with BrokerProcess(folder / "data", settings=SETTINGS) as broker:
         calm = WellBehaved(broker.port, (TOPIC,))
         generator = FrameGenerator(seed, calm.versions(), calm.topic_id(TOPIC))
-        sockets = _sockets(broker.pid)
-        hostile = _Run(broker.port, seed, frames, generator)
-        asyncio.run(_send_all(hostile, calm, broker.pid))
-        _check_afterwards(hostile.found, broker, calm, sockets)
+        sockets = open_sockets(broker.pid)
+        hostile = Attack(broker.port, seed, frames, generator)
+        asyncio.run(send_all(hostile, calm, broker.pid))
+        check_afterwards(hostile.found, broker, calm, sockets)
         calm.close()
-        asyncio.run(_stop(hostile.found, broker, generator))
+        asyncio.run(stop(hostile.found, broker, generator))
     return hostile.found
 
 
-def _sockets(pid: int) -> int:
+def open_sockets(pid: int) -> int:
     """How many sockets a process has open."""
     count = 0
     for link in Path(f"/proc/{pid}/fd").iterdir():
@@ -210,13 +237,12 @@ def _sockets(pid: int) -> int:
     return count
 
 
-def _check_afterwards(
-    found: Findings, broker: BrokerProcess, calm: WellBehaved, sockets: int
-) -> None:
+def check_afterwards(found: Findings, broker: BrokerProcess, calm: Calm, sockets: int) -> None:
+    """Look whether an attack has left something behind."""
     deadline = time.monotonic() + STUCK_S
-    while _sockets(broker.pid) > sockets and time.monotonic() < deadline:
+    while open_sockets(broker.pid) > sockets and time.monotonic() < deadline:
         time.sleep(0.05)
-    if (held := _sockets(broker.pid)) > sockets:
+    if (held := open_sockets(broker.pid)) > sockets:
         found.faults.append(f"{held} sockets are open, {sockets} before")
     if fault := calm.check_all():
         found.faults.append(fault)
@@ -224,7 +250,7 @@ def _check_afterwards(
         found.faults.append(f"memory grew by {found.grown_bytes} bytes")
 
 
-async def _stop(found: Findings, broker: BrokerProcess, generator: FrameGenerator) -> None:
+async def stop(found: Findings, broker: BrokerProcess, generator: FrameGenerator) -> None:
     """Stop the broker while clients with half frames are connected."""
     writers = []
     for _ in range(HALF_OPEN):
