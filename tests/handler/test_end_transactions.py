@@ -219,3 +219,16 @@ def test_t54_an_older_epoch_or_coordinator(producer: Transactor) -> None:
     assert write_markers(broker, epoch=1) == [0, 0, 3]
     producer.produce()
     assert write_markers(broker, epoch=1, version=2, transaction_version=2)[0] == 47
+
+
+@pytest.mark.anyio
+async def test_t59_many_markers_let_others_have_their_turn(broker: Handlers) -> None:
+    broker.create("wide", 300)
+    request = messages.WriteTxnMarkersRequest
+    wide = request.WritableTxnMarkerTopic(name="wide", partition_indexes=[*range(300)])
+    one = request.WritableTxnMarker(
+        producer_id=0, producer_epoch=0, transaction_result=True, topics=[wide], coordinator_epoch=0
+    )
+    (answer,) = (await broker.answer(MARKERS, 1, request(markers=[one]))).markers
+    assert {each.error_code for each in answer.topics[0].partitions} == {0}
+    assert broker.log(299, "wide").log_end_offset == 1

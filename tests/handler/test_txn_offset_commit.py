@@ -128,3 +128,15 @@ async def test_t44_what_cannot_be_asked_now(
 
     monkeypatch.setattr(producer.broker.cluster, "log", fail)
     assert await send(producer, 5, partitions=[0]) == [15]
+
+
+async def test_t44_what_cannot_be_written_is_told_of_every_partition(
+    producer: Transactor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KafkaStorageError
+
+    monkeypatch.setattr(producer.broker.context.groups.topic, "append", fail)
+    assert await send(producer, 5) == [16, 3]
+    monkeypatch.setattr(producer.broker.context.transactions.topic, "append", fail)
+    assert await send(producer, 5, group_id="another") == [16, 3]
