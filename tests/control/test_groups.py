@@ -272,6 +272,46 @@ def test_t53_pending_offsets_and_markers_are_read_back(node: Node) -> None:
     assert node.offsets() == {("t", 0): 10, ("t", 1): 20}
 
 
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([5, "transaction", False], 5),
+        ([5, "transaction", True], 10),
+        ([5, "transaction", 6, True], 6),
+        ([5, 6, "transaction", 7, False], 7),
+        ([5, "transaction", True, 8], 8),
+    ],
+)
+def test_g72_commits_around_a_transaction_are_read_back(
+    node: Node, steps: list[Any], expected: int
+) -> None:
+    """An offset is a plain commit, a truth value the transaction's end; its own offset is 10."""
+    types = messages.TxnOffsetCommitRequest
+    partition = types.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=10)
+    request = types(
+        transactional_id="x",
+        group_id="g",
+        producer_id=1,
+        producer_epoch=0,
+        topics=[types.TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
+    )
+    caller = Caller(3, "c", "/127.0.0.1", None)
+    number = node.groups.partition_of("g")
+    for step in steps:
+        if step == "transaction":
+            asyncio.run(node.groups.commit_transactional_offsets(request, caller))
+        elif isinstance(step, bool):
+            marker = EndTransactionMarker(step, 0)
+            log = node.cluster.log(OFFSETS_TOPIC, number)
+            log.append_control(1, 0, marker, now_ms=node.clock.now_ms())
+            node.groups.complete_transaction(number, 1, step)
+        else:
+            asyncio.run(node.commit(offset=step))
+    assert node.offsets() == {("t", 0): expected}
+    node.restart()
+    assert node.offsets() == {("t", 0): expected}
+
+
 def test_g91_configs_of_groups_are_read_back(node: Node) -> None:
     node.cluster.alter_configs([(GROUP_RESOURCE, "k", {"consumer.session.timeout.ms": "50000"})])
     node.restart()
