@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.image import TOPIC_RESOURCE
+from broker_lite.control.image import GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, one
@@ -69,3 +69,47 @@ def test_p126_what_cannot_be_written_is_not_in_force(broker: HandlerBroker) -> N
         result = one(send(broker, 1, "7").responses)
         assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert broker.cluster.configs(TOPIC_RESOURCE, "t") == {}
+
+
+def alter_group(broker: HandlerBroker, name: str, key: str, operation: int, value: str) -> Any:
+    types = messages.IncrementalAlterConfigsRequest
+    config = types.AlterableConfig(name=key, config_operation=operation, value=value)
+    resource = types.AlterConfigsResource(
+        resource_type=GROUP_RESOURCE, resource_name=name, configs=[config]
+    )
+    return one(broker.call("IncrementalAlterConfigs", 1, resources=[resource]).responses)
+
+
+SESSION = "consumer.session.timeout.ms"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "operation", "value", "error", "message"),
+    [
+        ("g", SESSION, 0, "50000", 0, None),
+        ("", SESSION, 0, "50000", 42, "Default group resources are not allowed."),
+        ("g", "nope", 0, "1", 40, "Unknown group config name: nope"),
+        ("g", SESSION, 2, "1", 40, f"Can't APPEND to key {SESSION} because its type is not LIST."),
+    ],
+)
+def test_g91_configs_of_a_group(
+    broker: HandlerBroker,
+    name: str,
+    key: str,
+    operation: int,
+    value: str,
+    error: int,
+    message: str | None,
+) -> None:
+    result = alter_group(broker, name, key, operation, value)
+    assert (result.error_code, result.error_message) == (error, message)
+    assert broker.cluster.configs(GROUP_RESOURCE, "g") == ({key: value} if error == 0 else {})
+
+
+def test_g91_configs_of_a_group_are_replaced(broker: HandlerBroker) -> None:
+    alter_group(broker, "g", SESSION, 0, "50000")
+    resource = messages.AlterConfigsRequest.AlterConfigsResource(
+        resource_type=GROUP_RESOURCE, resource_name="g"
+    )
+    assert one(broker.call("AlterConfigs", 2, resources=[resource]).responses).error_code == 0
+    assert broker.cluster.configs(GROUP_RESOURCE, "g") == {}

@@ -62,3 +62,20 @@ def test_p120_an_answer_that_is_too_large_closes_the_connection(
     assert len(results) == 250
     with pytest.raises(CloseConnection):
         broker.call("DescribeConfigs", 4, resources=[asked] * 251)
+
+
+def test_p123_g91_a_group_is_described_whether_there_is_one_or_not(broker: HandlerBroker) -> None:
+    types = messages.DescribeConfigsRequest
+    resources = [
+        types.DescribeConfigsResource(resource_type=32, resource_name=name, configuration_keys=keys)
+        for name, keys in (("g", None), ("g", ["consumer.session.timeout.ms"]), ("", None))
+    ]
+    every, some, nobody = broker.call("DescribeConfigs", 4, resources=resources).results
+    assert [config.name for config in every.configs] == [
+        "consumer.heartbeat.interval.ms",
+        "consumer.session.timeout.ms",
+        "consumer.assignment.interval.ms",
+    ]
+    (config,) = some.configs
+    assert (config.value, config.config_source, config.read_only) == ("45000", 5, False)
+    assert (nobody.error_code, nobody.error_message) == (42, "Group name must not be empty")
