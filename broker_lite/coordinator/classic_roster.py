@@ -66,11 +66,16 @@ class ClassicRoster:
     def replace_static(self, member: ClassicMember, member_id: str) -> None:
         """Give a static member another id; it keeps everything else.
 
+        If the old one has yet to fetch its assignment, so has the new one. Kafka goes on waiting for
+        the old id, and rebalances when it does not come.
+
         Rule: G-49 (ClassicGroup.replaceStaticMember).
         """
         assert member.instance_id is not None
         del self.members[member.member_id]
-        self.pending_syncs.discard(member.member_id)
+        if member.member_id in self.pending_syncs:
+            self.pending_syncs.remove(member.member_id)
+            self.pending_syncs.add(member_id)
         if self.leader == member.member_id:
             self.leader = member_id
         member.member_id = member_id

@@ -299,6 +299,19 @@ def test_g49_static_follower_comes_back_without_a_rebalance() -> None:
     assert driver.heartbeat(old, instance_id="i1") == ErrorCode.FENCED_INSTANCE_ID
 
 
+def test_g49_static_member_comes_back_before_it_fetched_its_assignment() -> None:
+    driver, (leader, follower) = static_group()
+    driver.join(leader, instance_id="i0")
+    driver.join(follower, instance_id="i1")
+    driver.sync(leader, {follower: b"f"}, instance_id="i0")
+    assert driver.group.pending_syncs == {follower}
+    again = driver.join(instance_id="i1").member_id
+    assert driver.group.pending_syncs == {again}
+    assert driver.sync(again, instance_id="i1").assignment == b"f"
+    assert driver.deadline_in_ms("sync") is None
+    assert driver.group.state is STABLE
+
+
 def test_g49_static_leader_is_told_not_to_assign_since_v9() -> None:
     driver, (_, follower) = static_group()
     answer = driver.join(instance_id="i0", version=9)

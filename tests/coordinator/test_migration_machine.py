@@ -148,10 +148,10 @@ class MigrationMachine(RuleBasedStateMachine):
         if not getattr(self, "clients", None):
             return
         # those who crashed are put out, the others may be, too
-        for _ in range(20):
+        for _ in range(80):
             for client in self.clients:
                 client.step()
-            self.broker.advance(5_000)
+            self.broker.advance(2_000)
         settle(*self.clients)
 
 
