@@ -198,11 +198,33 @@ class OffsetCommits:
         if isinstance(group, ConsumerGroup):
             error_code = _check_consumer(group, request, version, is_transactional=False)
             is_old = error_code in _OLD_EPOCH
-            return None if is_old and _owns_since(group, request, known) else error_code
+            return None if is_old and self._owns_since(group, request, known) else error_code
         error_code = _check_classic(group, request, version, is_transactional=False)
         if error_code is None:
             group.restart_session(request.member_id, now_ms)
         return error_code
+
+    def _owns_since(self, group: ConsumerGroup, request: Any, known: Known) -> bool:
+        """Whether a member has had all partitions of a commit ever since the epoch that it names.
+
+        Partitions whose metadata is refused do not count.
+
+        Rule: G-63 (KIP-1251, ConsumerGroup.createAssignmentEpochValidator).
+        """
+        epoch = request.generation_id_or_member_epoch
+        member = group.members.get(request.member_id)
+        if member is None or epoch > member.member_epoch:
+            return False
+        for _, topic, partitions in known:
+            assigned = member.assigned.get(topic.topic_id, _NO_EPOCHS)
+            revoked = member.pending_revocation.get(topic.topic_id, _NO_EPOCHS)
+            for one in partitions:
+                index = one.partition_index
+                since = assigned.get(index, revoked.get(index))
+                is_owned = since is not None and since <= epoch
+                if not is_owned and not self._is_refused(one.committed_metadata or ""):
+                    return False
+        return True
 
     def _check_transactional(self, request: Any, version: int) -> ErrorCode | None:
         """What the group has against a commit within a transaction.
@@ -304,23 +326,3 @@ def _check_consumer(
         version=version,
         is_transactional=is_transactional,
     )
-
-
-def _owns_since(group: ConsumerGroup, request: Any, known: Known) -> bool:
-    """Whether a member has had all partitions of a commit ever since the epoch that it names.
-
-    Rule: G-63 (KIP-1251, ConsumerGroup.createAssignmentEpochValidator).
-    """
-    epoch = request.generation_id_or_member_epoch
-    member = group.members.get(request.member_id)
-    if member is None or epoch > member.member_epoch:
-        return False
-    for _, topic, partitions in known:
-        assigned = member.assigned.get(topic.topic_id, _NO_EPOCHS)
-        revoked = member.pending_revocation.get(topic.topic_id, _NO_EPOCHS)
-        for one in partitions:
-            index = one.partition_index
-            since = assigned.get(index, revoked.get(index))
-            if since is None or epoch < since:
-                return False
-    return True

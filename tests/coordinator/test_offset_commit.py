@@ -110,6 +110,14 @@ def test_g63_an_older_epoch_is_good_for_what_was_kept(driver: Driver) -> None:
             member_id="m", generation=old.member_epoch, topics=[("t", sorted(indexes))]
         )
         assert {result[2] for result in found} == {expected}
+    # measured: what is refused for its metadata does not count
+    found = driver.commit(
+        member_id="m",
+        generation=old.member_epoch,
+        topics=[("t", sorted(gone))],
+        metadata="x" * 4097,
+    )
+    assert {result[2] for result in found} == {12}
     # before the member had anything
     assert code(driver.commit(member_id="m", generation=0, topics=[("t", [min(kept)])])) == 113
 

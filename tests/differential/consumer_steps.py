@@ -24,7 +24,9 @@ SUBSCRIPTIONS: Final[tuple[tuple[str, ...], ...]] = (
     ("absent",),
     (),
 )
-SINGLE_SUBSCRIPTIONS: Final = (("d6",), ("d6",), ("d12",), ("d12",), ("d3",), ("absent",), ())
+# one topic that can be divided by every number of members, because it is not prescribed which of
+# them get one more
+SINGLE_SUBSCRIPTIONS: Final = (*(("d12",),) * 5, ("absent",), ())
 
 
 class ConsumerSteps(StepMaker):
@@ -160,11 +162,11 @@ class ConsumerSteps(StepMaker):
 
     def regex(self) -> list[Step]:
         """A member subscribes by a regular expression."""
-        several = ("d[36]", "d1.*") if self.assignor == "range" else ("d[6]", "d12.*")
+        several = ("d[36]", "d1.*") if self.assignor == "range" else ("d12", "d12.*")
         pattern = self.source.choice((*several, "", "(", "absent.*"))
-        slot = self.slot()
-        beat = self.heartbeat(slot, regex=pattern)
-        return [beat, self.heartbeat(slot), self.heartbeat(slot)]
+        beat = self.heartbeat(self.slot(), regex=pattern, settling=True)
+        slots = [*self.slots, *self.slots, *self.slots]
+        return [beat, *(self.heartbeat(slot, settling=True) for slot in slots)]
 
     def leave(self) -> list[Step]:
         """A member leaves, for good or for a while."""

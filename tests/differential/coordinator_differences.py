@@ -2,13 +2,27 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Many
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
-from tests.differential.coordinator_sequence import Step
+from tests.differential.coordinator_sequence import Sequence, Step
 
 DIFFERENCES = Path(__file__).with_name("coordinator_differences.toml")
+
+
+def assigns_by_uniform(sequence: Sequence) -> bool:
+    """Consumer groups of the sequence have the default assignor."""
+    assignors = {
+        step.args["assignor"] for step in sequence.steps if step.api == "ConsumerGroupHeartbeat"
+    }
+    return "range" not in assignors or "uniform" in assignors
+
+
+CONDITIONS: Final[Mapping[str, Callable[[Sequence], bool]]] = {
+    "the assignor is uniform": assigns_by_uniform,
+}
 
 
 class Listed(NamedTuple):
@@ -22,6 +36,7 @@ class Listed(NamedTuple):
         ours: the same.
         reason: why it is so.
         follow: whether the rest of the sequence can be compared after it.
+        when: the name of a condition on the sequence.
     """
 
     api: str
@@ -30,6 +45,7 @@ class Listed(NamedTuple):
     ours: str
     reason: str
     follow: bool
+    when: str = ""
 
     @classmethod
     def read(cls) -> list[Self]:
@@ -37,8 +53,10 @@ class Listed(NamedTuple):
         rows = tomllib.loads(DIFFERENCES.read_text()).get("difference", [])
         return [cls(**row) for row in rows]
 
-    def covers(self, step: Step, line: str) -> bool:
+    def covers(self, sequence: Sequence, step: Step, line: str) -> bool:
         """Whether a differing value of a step's answer is this difference."""
+        if self.when and not CONDITIONS[self.when](sequence):
+            return False
         path, _, values = line.partition(": ")
         kafka, _, ours = values.partition(" | ")
         return all(
@@ -52,11 +70,13 @@ class Listed(NamedTuple):
         )
 
 
-def rows_for(rows: Sequence[Listed], step: Step, lines: Sequence[str]) -> list[Listed] | None:
+def rows_for(
+    rows: Many[Listed], sequence: Sequence, step: Step, lines: Many[str]
+) -> list[Listed] | None:
     """The rows that explain every line, None when one of them is not listed."""
     found = []
     for line in lines:
-        row = next((row for row in rows if row.covers(step, line)), None)
+        row = next((row for row in rows if row.covers(sequence, step, line)), None)
         if row is None:
             return None
         found.append(row)

@@ -55,6 +55,9 @@ def _join(step: Step, memory: Memory) -> Any:
 def _metadata(args: Mapping[str, Any], version: int, variant: int) -> bytes:
     if args["type"] == CONSUMER and version >= 0:
         return subscription(args["topics"], version, variant)
+    if args["type"] == CONSUMER:
+        # ends too early; with a length beyond the end Kafka answers -1 to all joins from then on
+        return b"\x00"
     return b"metadata %d" % variant
 
 
