@@ -66,8 +66,8 @@ class ClassicRoster:
     def replace_static(self, member: ClassicMember, member_id: str) -> None:
         """Give a static member another id; it keeps everything else.
 
-        If the old one has yet to fetch its assignment, so has the new one. Kafka goes on waiting for
-        the old id, and rebalances when it does not come.
+        If the old one has yet to fetch its assignment, so has the new one. Kafka goes on waiting
+        for the old id, and rebalances when it does not come.
 
         Rule: G-49 (ClassicGroup.replaceStaticMember).
         """
