@@ -9,7 +9,8 @@ from typing import Final, NamedTuple, Self
 
 from tests.differential.coordinator_sequence import Sequence, Step
 
-DIFFERENCES = Path(__file__).with_name("coordinator_differences.toml")
+REQUIRED_ID_VERSION: Final = 4
+DIFFERENCES: Final = Path(__file__).with_name("coordinator_differences.toml")
 
 
 def assigns_by_uniform(sequence: Sequence) -> bool:
@@ -20,8 +21,20 @@ def assigns_by_uniform(sequence: Sequence) -> bool:
     return "range" not in assignors or "uniform" in assignors
 
 
+def has_made_up_ids(sequence: Sequence) -> bool:
+    """Several members of a consumer group may have ids that the broker made up."""
+    joins = [
+        step
+        for step in sequence.steps
+        if step.api == "JoinGroup" and not step.args["instance"]
+        if step.args["who"] == "none" or step.version < REQUIRED_ID_VERSION
+    ]
+    return sequence.kind == "mixed" and len(joins) > 1
+
+
 CONDITIONS: Final[Mapping[str, Callable[[Sequence], bool]]] = {
     "the assignor is uniform": assigns_by_uniform,
+    "ids are made up": has_made_up_ids,
 }
 
 
