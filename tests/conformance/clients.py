@@ -133,7 +133,8 @@ class Builds:
         sources = [str(path) for path in sorted((HERE / "java").glob("*.java"))]
         run("javac", "-cp", f"{jars()}/*", "-d", str(classes), *sources, folder=HERE)
         small = ("-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-        return ["java", *small, "-cp", f"{classes}{os.pathsep}{jars()}/*"]
+        logging = f"-Dlog4j2.configurationFile={HERE / 'java' / 'log4j2.yaml'}"
+        return ["java", *small, logging, "-cp", f"{classes}{os.pathsep}{jars()}/*"]
 
     def _build_go(self) -> Path:
         programs = self._folder / "go"
