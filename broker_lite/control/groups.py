@@ -10,10 +10,11 @@ partition is forgotten and read again, and clients are told to try again.
 """
 
 import asyncio
+import importlib
 import logging
 import uuid
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
@@ -24,9 +25,6 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.control.topic import Topic
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.group_registry import GroupEffects
-from broker_lite.coordinator.group_settings import GroupSettings
-from broker_lite.coordinator.groups import GroupCoordinator
 from broker_lite.errors import (
     BrokerError,
     CoordinatorNotAvailable,
@@ -36,6 +34,10 @@ from broker_lite.errors import (
 )
 from broker_lite.record.batch import NO_PRODUCER_ID
 from broker_lite.wire import DecodeError
+
+if TYPE_CHECKING:
+    from broker_lite.coordinator.group_registry import GroupEffects
+    from broker_lite.coordinator.groups import GroupCoordinator
 
 logger = logging.getLogger("broker_lite.control")
 
@@ -47,7 +49,6 @@ class Groups:
 
     Attributes:
         topic: where the state is kept.
-        coordinator: for questions that change nothing; events go through the methods here.
     """
 
     def __init__(
@@ -66,12 +67,10 @@ class Groups:
             alarm: is told when something is due.
             make_uuid: the random part of a member's id.
         """
-        settings = cluster.settings
-        codec = settings.offsets_topic_compression_codec
+        codec = cluster.settings.offsets_topic_compression_codec
         self.topic = StateTopic(cluster, OFFSETS_TOPIC, codec=codec)
-        self.coordinator = GroupCoordinator(
-            GroupSettings.of(settings), ClusterTopics(cluster), make_uuid, self.topic.partition_of
-        )
+        self._coordinator: GroupCoordinator | None = None
+        self._make_uuid = make_uuid
         self._cluster = cluster
         self._clock = clock
         self._alarm = alarm
@@ -80,12 +79,40 @@ class Groups:
 
     def start(self) -> None:
         """Read the state log; a partition that cannot be read is tried again when it is needed."""
-        for group_id in self._cluster.configured(GROUP_RESOURCE):
-            self._configure(group_id)
         for partition in self.topic.partitions_to_replay():
             self._load(partition)
         self._expiry_ms = self._next_expiry_ms()
         self._cluster.watchers.add(self)
+
+    @staticmethod
+    def preload() -> None:
+        """Load the coordinator's modules, in any thread, which the start does not wait for.
+
+        They are an eighth of all, and of no use before there is a group.
+        """
+        importlib.import_module("broker_lite.coordinator.groups")
+
+    @property
+    def coordinator(self) -> "GroupCoordinator":
+        """For questions that change nothing; events go through the methods here."""
+        if self._coordinator is None:
+            self._coordinator = self._make_coordinator()
+        return self._coordinator
+
+    def _make_coordinator(self) -> "GroupCoordinator":
+        from broker_lite.coordinator.group_settings import GroupSettings
+        from broker_lite.coordinator.groups import GroupCoordinator
+
+        cluster = self._cluster
+        made = GroupCoordinator(
+            GroupSettings.of(cluster.settings),
+            ClusterTopics(cluster),
+            self._make_uuid,
+            self.topic.partition_of,
+        )
+        for group_id in cluster.configured(GROUP_RESOURCE):
+            made.configure_group(group_id, cluster.configs(GROUP_RESOURCE, group_id))
+        return made
 
     # -- requests
 
@@ -172,16 +199,19 @@ class Groups:
 
     def next_deadline_ms(self) -> int:
         """When on_time() has to be called next, in the clock's steady milliseconds."""
-        deadline_ms = self.coordinator.next_deadline_ms()
+        deadline_ms = None if self._coordinator is None else self._coordinator.next_deadline_ms()
         return self._expiry_ms if deadline_ms is None else min(deadline_ms, self._expiry_ms)
 
     def on_time(self) -> None:
         """Do what is due: timers of groups, and looking for offsets that nobody wants any more."""
         now_ms = self._clock.steady_ms()
-        self._run(self.coordinator.on_time, now_ms)
-        if now_ms >= self._expiry_ms:
+        is_expiry = now_ms >= self._expiry_ms
+        if is_expiry:
             self._expiry_ms = self._next_expiry_ms()
-            self._run(self.coordinator.expire, now_ms)
+        if self._coordinator is not None:
+            self._run(self._coordinator.on_time, now_ms)
+            if is_expiry:
+                self._run(self._coordinator.expire, now_ms)
 
     def _next_expiry_ms(self) -> int:
         interval_ms: int = self._cluster.settings.offsets_retention_check_interval_ms
@@ -194,6 +224,9 @@ class Groups:
 
         Rule: G-73, G-84.
         """
+        coordinator = self._coordinator
+        if coordinator is None:
+            return
         names = set()
         for topic in deleted:
             names.add(topic.name)
@@ -203,25 +236,26 @@ class Groups:
                     self._forget(partition)
         now_ms = self._clock.steady_ms()
         if names:
-            self._run(self.coordinator.topics_deleted, names, now_ms)
+            self._run(coordinator.topics_deleted, names, now_ms)
         names.update(topic.name for topic in changed)
-        self._run(self.coordinator.topics_changed, names, now_ms)
-        self._alarm.due_at(self.coordinator.next_deadline_ms())
+        self._run(coordinator.topics_changed, names, now_ms)
+        self._alarm.due_at(coordinator.next_deadline_ms())
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Let groups have their new configs.
 
         Rule: G-91.
         """
+        if self._coordinator is None:
+            return
+        from broker_lite.coordinator.group_settings import GroupSettings
+
         for resource_type, name in resources:
             if resource_type == GROUP_RESOURCE:
-                self._configure(name)
+                configs = self._cluster.configs(GROUP_RESOURCE, name)
+                self._coordinator.configure_group(name, configs)
             elif resource_type == BROKER_RESOURCE:
-                self.coordinator.update_settings(GroupSettings.of(self._cluster.settings))
-
-    def _configure(self, group_id: str) -> None:
-        configs = self._cluster.configs(GROUP_RESOURCE, group_id)
-        self.coordinator.configure_group(group_id, configs)
+                self._coordinator.update_settings(GroupSettings.of(self._cluster.settings))
 
     # -- the state log
 
@@ -248,7 +282,7 @@ class Groups:
         if partition in self._unloaded:
             raise NotCoordinator
 
-    def _run(self, event: Callable[..., GroupEffects], *args: Any) -> None:
+    def _run(self, event: "Callable[..., GroupEffects]", *args: Any) -> None:
         """Let an event happen that is nobody's request and may be about all groups."""
         try:
             several = event(*args)

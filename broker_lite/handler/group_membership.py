@@ -15,7 +15,6 @@ Not done: the reasons of v8 and v5, which Kafka only logs.
 
 from typing import Any, Final
 
-from broker_lite.coordinator.classic_answers import join_refusal
 from broker_lite.errors import BrokerError
 from broker_lite.handler.ask_group import ask_group
 from broker_lite.handler.codec import decode, encode
@@ -31,6 +30,8 @@ HEARTBEAT_MAX_VERSION: Final = 4
 LEAVE_MIN_VERSION: Final = 0
 LEAVE_MAX_VERSION: Final = 5
 
+_NULLABLE_PROTOCOL_SINCE: Final = 7
+
 
 async def handle_join(context: HandlerContext, request: Request) -> Parts:
     """Let a member join a group.
@@ -40,7 +41,11 @@ async def handle_join(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.JoinGroupRequest, request)
 
     def refusal(error: BrokerError) -> Any:
-        return join_refusal(request.api_version, error.code, body.member_id)
+        return messages.JoinGroupResponse(
+            error_code=error.code,
+            protocol_name=None if request.api_version >= _NULLABLE_PROTOCOL_SINCE else "",
+            member_id=body.member_id,
+        )
 
     event = context.groups.coordinator.join_group
     response = await ask_group(context, request, event, body, refusal)

@@ -82,6 +82,7 @@ async def _serve(
                 group.start_soon(maintain, cluster.logs, settings, clock)
                 group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)
                 ready(join_address(addresses[0].host or bound[0][0], bound[0][1]))
+                group.start_soon(anyio.to_thread.run_sync, coordinators.groups.preload)
                 await stop.wait()
                 node.stop()
                 await node.ended.wait()
