@@ -20,20 +20,16 @@ from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.cluster_topics import ClusterTopics
+from broker_lite.control.group_state import GroupState
 from broker_lite.control.image import BROKER_RESOURCE, GROUP_RESOURCE
 from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.control.topic import Topic
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.errors import (
-    BrokerError,
-    CoordinatorNotAvailable,
-    KafkaStorageError,
     NotCoordinator,
     UnknownServerError,
 )
-from broker_lite.record.batch import NO_PRODUCER_ID
-from broker_lite.wire import DecodeError
 
 if TYPE_CHECKING:
     from broker_lite.coordinator.group_registry import GroupEffects
@@ -74,13 +70,13 @@ class Groups:
         self._cluster = cluster
         self._clock = clock
         self._alarm = alarm
-        self._unloaded: set[int] = set()
+        self._state = GroupState(self.topic, clock, alarm, lambda: self.coordinator)
         self._expiry_ms = 0
 
     def start(self) -> None:
         """Read the state log; a partition that cannot be read is tried again when it is needed."""
         for partition in self.topic.partitions_to_replay():
-            self._load(partition)
+            self._state.load(partition)
         self._expiry_ms = self._next_expiry_ms()
         self._cluster.watchers.add(self)
 
@@ -131,15 +127,15 @@ class Groups:
         Raises:
             CoordinatorNotAvailable, NotCoordinator, UnknownServerError: nothing was done.
         """
-        partition = self._open_partition(group_id)
+        partition = self._state.open_partition(group_id)
         answer = asyncio.get_running_loop().create_future()
         try:
             effects = event(request, caller._replace(token=answer), self._clock.steady_ms())
         except Exception as error:  # what is half done must not stay
             logger.exception("group event failed group=%s", group_id)
-            self._reload(partition)
+            self._state.reload(partition)
             raise UnknownServerError from error
-        self._settle(partition, effects)
+        self._state.settle(partition, effects)
         self._alarm.due_at(self.coordinator.next_deadline_ms())
         return await answer
 
@@ -172,9 +168,9 @@ class Groups:
         Raises:
             NotCoordinator: the state of one cannot be read.
         """
-        if self._unloaded:
+        if self._state.unloaded:
             for group_id in group_ids:
-                self._check_partition(self.partition_of(group_id))
+                self._state.check_partition(self.partition_of(group_id))
 
     def check_all_loaded(self) -> None:
         """Check that no group is left out of memory.
@@ -182,8 +178,8 @@ class Groups:
         Raises:
             NotCoordinator: the state of some cannot be read.
         """
-        for partition in list(self._unloaded):
-            self._check_partition(partition)
+        for partition in list(self._state.unloaded):
+            self._state.check_partition(partition)
 
     def partition_of(self, group_id: str) -> int:
         """The partition of the state log that holds a group."""
@@ -231,9 +227,7 @@ class Groups:
         for topic in deleted:
             names.add(topic.name)
             if topic.name == OFFSETS_TOPIC:  # all groups are gone with it, as in Kafka
-                self._unloaded.clear()
-                for partition in range(topic.partition_count):
-                    self._forget(partition)
+                self._state.forget_all(topic.partition_count)
         now_ms = self._clock.steady_ms()
         if names:
             self._run(coordinator.topics_deleted, names, now_ms)
@@ -257,31 +251,6 @@ class Groups:
             elif resource_type == BROKER_RESOURCE:
                 self._coordinator.update_settings(GroupSettings.of(self._cluster.settings))
 
-    # -- the state log
-
-    def _open_partition(self, group_id: str) -> int:
-        """The partition of a group that may have to be written.
-
-        Raises:
-            CoordinatorNotAvailable: the topic cannot be made.
-            NotCoordinator: the partition cannot be read.
-        """
-        if not self.topic.exists:
-            try:
-                self.topic.ensure()
-            except BrokerError as error:
-                raise CoordinatorNotAvailable from error
-        partition = self.topic.partition_of(group_id)
-        if partition in self._unloaded:
-            self._check_partition(partition)
-        return partition
-
-    def _check_partition(self, partition: int) -> None:
-        if partition in self._unloaded:
-            self._load(partition)
-        if partition in self._unloaded:
-            raise NotCoordinator
-
     def _run(self, event: "Callable[..., GroupEffects]", *args: Any) -> None:
         """Let an event happen that is nobody's request and may be about all groups."""
         try:
@@ -289,94 +258,10 @@ class Groups:
         except Exception:  # what is half done must not stay
             logger.exception("groups' event failed")
             for partition in self.topic.partitions_to_replay():
-                self._reload(partition)
+                self._state.reload(partition)
             return
         for group_id, effects in several:
             self._write(group_id, effects)
 
     def _write(self, group_id: str, effects: Effects) -> bool:
-        return self._settle(self.topic.partition_of(group_id), effects)
-
-    def _settle(self, partition: int, effects: Effects) -> bool:
-        """Write an event's records, then answer; false when they could not be written."""
-        try:
-            self._append(partition, effects)
-        except BrokerError as error:
-            self._on_failed_append(partition, effects, error)
-            return False
-        for token, response in effects.replies:
-            _answer(token, response)
-        return True
-
-    def _append(self, partition: int, effects: Effects) -> None:
-        if effects.records:
-            now_ms = self._clock.steady_ms()
-            self.topic.append(partition, effects.records, now_ms=now_ms, producer=effects.producer)
-
-    def _on_failed_append(self, partition: int, effects: Effects, error: BrokerError) -> None:
-        reason = error.__cause__ or error.message or error.code.name
-        logger.error("group state not written partition=%d reason=%s", partition, reason)
-        is_lost = isinstance(error, KafkaStorageError)
-        refusal = NotCoordinator if is_lost else UnknownServerError
-        for token, _ in effects.replies:
-            _refuse(token, refusal())
-        self._reload(partition)
-
-    def _reload(self, partition: int) -> None:
-        self._forget(partition)
-        self._load(partition)
-
-    def _forget(self, partition: int) -> None:
-        for token, response in self.coordinator.unload(partition):
-            _answer(token, response)
-
-    def _load(self, partition: int) -> None:
-        self._unloaded.discard(partition)
-        coordinator = self.coordinator
-        try:
-            self._replay(partition)
-            for _, effects in coordinator.loaded(partition, self._clock.steady_ms()):
-                self._append(partition, effects)
-        except (BrokerError, DecodeError) as error:
-            logger.error("groups not loaded partition=%d reason=%s", partition, error)
-            self._forget(partition)
-            self._unloaded.add(partition)
-        self._alarm.due_at(coordinator.next_deadline_ms())
-
-    def _replay(self, partition: int) -> None:
-        """Give the coordinator what compaction would leave of a partition, in that order.
-
-        A record that a later one replaces is not decoded: a log of many commits for few partitions
-        is read in a fraction of the time. What belongs to a transaction is given as it is.
-        """
-        newest: dict[bytes, bytes | None] = {}
-        for batch in self.topic.replay_partition(partition):
-            if not batch.is_transactional:
-                for key, value in batch.records:
-                    newest.pop(key, None)
-                    newest[key] = value
-                continue
-            self._replay_newest(partition, newest)
-            if batch.marker is not None:
-                self.coordinator.replay_marker(
-                    partition, batch.producer_id, committed=batch.marker.is_commit
-                )
-            else:
-                self.coordinator.replay_batch(partition, batch.producer_id, batch.records)
-        self._replay_newest(partition, newest)
-
-    def _replay_newest(self, partition: int, newest: dict[bytes, bytes | None]) -> None:
-        self.coordinator.replay_batch(partition, NO_PRODUCER_ID, newest.items())
-        newest.clear()
-
-
-def _answer(token: object, response: Any) -> None:
-    assert isinstance(token, asyncio.Future)
-    if not token.done():  # else its client has gone
-        token.set_result(response)
-
-
-def _refuse(token: object, error: BrokerError) -> None:
-    assert isinstance(token, asyncio.Future)
-    if not token.done():
-        token.set_exception(error)
+        return self._state.settle(self.topic.partition_of(group_id), effects)

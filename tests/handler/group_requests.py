@@ -81,4 +81,4 @@ def break_log(broker: HandlerBroker) -> None:
         byte = file.read(1)
         file.seek(segment.size_bytes - 1)
         file.write(bytes([byte[0] ^ 1]))
-    groups._reload(groups.partition_of("g"))
+    groups._state.reload(groups.partition_of("g"))

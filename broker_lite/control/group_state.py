@@ -1,0 +1,172 @@
+"""The state of groups in memory and in its log, which are kept the same.
+
+The log counts. When it cannot be written, what is in memory of that partition is forgotten and read
+again; when it cannot be read, its groups are not there until it can.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from broker_lite.control.alarm import Alarm
+from broker_lite.control.clock import Clock
+from broker_lite.control.state_topic import StateTopic
+from broker_lite.coordinator.effects import Effects
+from broker_lite.errors import (
+    BrokerError,
+    CoordinatorNotAvailable,
+    KafkaStorageError,
+    NotCoordinator,
+    UnknownServerError,
+)
+from broker_lite.record.batch import NO_PRODUCER_ID
+from broker_lite.wire import DecodeError
+
+if TYPE_CHECKING:
+    from broker_lite.coordinator.groups import GroupCoordinator
+
+logger = logging.getLogger("broker_lite.control")
+
+
+class GroupState:
+    """Writes what events lead to, answers, and reads back what was written.
+
+    Attributes:
+        topic: the log.
+        unloaded: partitions of it that could not be read.
+    """
+
+    def __init__(
+        self,
+        topic: StateTopic,
+        clock: Clock,
+        alarm: Alarm,
+        get_coordinator: "Callable[[], GroupCoordinator]",
+    ) -> None:
+        self.topic = topic
+        self.unloaded: set[int] = set()
+        self._clock = clock
+        self._alarm = alarm
+        self._get_coordinator = get_coordinator
+
+    def open_partition(self, group_id: str) -> int:
+        """The partition of a group that may have to be written.
+
+        Raises:
+            CoordinatorNotAvailable: the topic cannot be made.
+            NotCoordinator: the partition cannot be read.
+        """
+        if not self.topic.exists:
+            try:
+                self.topic.ensure()
+            except BrokerError as error:
+                raise CoordinatorNotAvailable from error
+        partition = self.topic.partition_of(group_id)
+        if partition in self.unloaded:
+            self.check_partition(partition)
+        return partition
+
+    def check_partition(self, partition: int) -> None:
+        """Read a partition that could not be read before.
+
+        Raises:
+            NotCoordinator: it still cannot be read.
+        """
+        if partition in self.unloaded:
+            self.load(partition)
+        if partition in self.unloaded:
+            raise NotCoordinator
+
+    def settle(self, partition: int, effects: Effects) -> bool:
+        """Write an event's records, then answer; false when they could not be written."""
+        try:
+            self._append(partition, effects)
+        except BrokerError as error:
+            self._on_failed_append(partition, effects, error)
+            return False
+        for token, response in effects.replies:
+            _answer(token, response)
+        return True
+
+    def _append(self, partition: int, effects: Effects) -> None:
+        if effects.records:
+            now_ms = self._clock.steady_ms()
+            self.topic.append(partition, effects.records, now_ms=now_ms, producer=effects.producer)
+
+    def _on_failed_append(self, partition: int, effects: Effects, error: BrokerError) -> None:
+        reason = error.__cause__ or error.message or error.code.name
+        logger.error("group state not written partition=%d reason=%s", partition, reason)
+        is_lost = isinstance(error, KafkaStorageError)
+        refusal = NotCoordinator if is_lost else UnknownServerError
+        for token, _ in effects.replies:
+            _refuse(token, refusal())
+        self.reload(partition)
+
+    def reload(self, partition: int) -> None:
+        """Let what is in memory of a partition be what its log says."""
+        self.forget(partition)
+        self.load(partition)
+
+    def forget_all(self, partition_count: int) -> None:
+        """The log is gone, and with it all groups."""
+        self.unloaded.clear()
+        for partition in range(partition_count):
+            self.forget(partition)
+
+    def forget(self, partition: int) -> None:
+        """Take a partition's groups out of memory; who waits in one is told to come again."""
+        for token, response in self._get_coordinator().unload(partition):
+            _answer(token, response)
+
+    def load(self, partition: int) -> None:
+        """Read a partition of which nothing is in memory; it is among `unloaded` if that fails."""
+        self.unloaded.discard(partition)
+        coordinator = self._get_coordinator()
+        try:
+            self._replay(partition)
+            for _, effects in coordinator.loaded(partition, self._clock.steady_ms()):
+                self._append(partition, effects)
+        except (BrokerError, DecodeError) as error:
+            logger.error("groups not loaded partition=%d reason=%s", partition, error)
+            self.forget(partition)
+            self.unloaded.add(partition)
+        self._alarm.due_at(coordinator.next_deadline_ms())
+
+    def _replay(self, partition: int) -> None:
+        """Give the coordinator what compaction would leave of a partition, in that order.
+
+        A record that a later one replaces is not decoded: a log of many commits for few partitions
+        is read in a fraction of the time. What belongs to a transaction is given as it is.
+        """
+        newest: dict[bytes, bytes | None] = {}
+        for batch in self.topic.replay_partition(partition):
+            if not batch.is_transactional:
+                for key, value in batch.records:
+                    newest.pop(key, None)
+                    newest[key] = value
+                continue
+            self._replay_newest(partition, newest)
+            if batch.marker is not None:
+                self._get_coordinator().replay_marker(
+                    partition, batch.producer_id, committed=batch.marker.is_commit
+                )
+            else:
+                self._get_coordinator().replay_batch(partition, batch.producer_id, batch.records)
+        self._replay_newest(partition, newest)
+
+    def _replay_newest(self, partition: int, newest: dict[bytes, bytes | None]) -> None:
+        self._get_coordinator().replay_batch(partition, NO_PRODUCER_ID, newest.items())
+        newest.clear()
+
+
+def _answer(token: object, response: Any) -> None:
+    assert isinstance(token, asyncio.Future)
+    if not token.done():  # else its client has gone
+        token.set_result(response)
+
+
+def _refuse(token: object, error: BrokerError) -> None:
+    assert isinstance(token, asyncio.Future)
+    if not token.done():
+        token.set_exception(error)
