@@ -5,7 +5,9 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
+from broker_lite.control.topic_rules import NewTopic
 from broker_lite.settings import Given, Settings
+from tests.control.group_node import Node
 
 OpenCluster = Callable[..., Cluster]
 
@@ -24,3 +26,24 @@ def open_cluster(tmp_path: Path) -> Iterator[OpenCluster]:
     yield open_one
     for cluster in opened:
         cluster.close(sync=False)
+
+
+@pytest.fixture
+def open_node(tmp_path: Path) -> Iterator[Callable[..., Node]]:
+    opened: list[Node] = []
+
+    def open_one(**texts: str) -> Node:
+        node = Node(tmp_path / "data", **texts)
+        opened.append(node)
+        if "t" not in node.cluster.topics:
+            node.cluster.create_topics([node.cluster.plan_topic(NewTopic("t", 2))])
+        return node
+
+    yield open_one
+    for node in opened:
+        node.cluster.close(sync=False)
+
+
+@pytest.fixture
+def node(open_node: Callable[..., Node]) -> Node:
+    return open_node()

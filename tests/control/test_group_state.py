@@ -1,0 +1,225 @@
+"""What is in memory of groups and what their log says: restarts, and logs that fail."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from broker_lite.control.image import GROUP_RESOURCE
+from broker_lite.control.internal_topics import OFFSETS_TOPIC
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.groups import GroupCoordinator
+from broker_lite.errors import NotCoordinator, UnknownServerError
+from broker_lite.record.control import EndTransactionMarker
+from broker_lite.wire import messages
+from tests.control.group_node import Node, error_of
+from tests.support.small_disk import files_end_at
+
+# -- restarts
+
+
+def test_state_is_read_back_at_the_start(node: Node) -> None:
+    member_id = asyncio.run(node.settled_member())
+    asyncio.run(node.commit("other", 9))
+    node.restart()
+    assert node.states() == {"g": "Stable", "other": "Empty"}
+    assert node.offsets("other") == {("t", 0): 9}
+    # the session of the member starts anew
+    assert node.groups.next_deadline_ms() == node.clock.steady_ms() + 10_000
+    member = messages.LeaveGroupRequest.MemberIdentity(member_id=member_id)
+    left = asyncio.run(node.ask("LeaveGroup", 3, group_id="g", members=[member]))
+    assert left.members[0].error_code == 0
+
+
+def test_t53_pending_offsets_and_markers_are_read_back(node: Node) -> None:
+    async def scene() -> None:
+        types = messages.TxnOffsetCommitRequest
+        partition = types.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=5)
+        for producer_id, index in ((1, 0), (2, 1), (3, 1)):
+            partition.partition_index = index
+            partition.committed_offset = producer_id * 10
+            request = types(
+                transactional_id="x",
+                group_id="g",
+                producer_id=producer_id,
+                producer_epoch=0,
+                topics=[types.TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
+            )
+            caller = Caller(3, "c", "/127.0.0.1", None)
+            answer = await node.groups.commit_transactional_offsets(request, caller)
+            assert error_of(answer) == 0
+
+    asyncio.run(scene())
+    number = node.groups.partition_of("g")
+    log = node.cluster.log(OFFSETS_TOPIC, number)
+    for producer_id, is_commit in ((1, True), (3, False)):
+        marker = EndTransactionMarker(is_commit, 0)
+        log.append_control(producer_id, 0, marker, now_ms=node.clock.now_ms())
+        node.groups.complete_transaction(number, producer_id, is_commit)
+    assert node.offsets() == {("t", 0): 10}
+    node.restart()
+    assert node.offsets() == {("t", 0): 10}
+    node.groups.complete_transaction(number, 2, True)
+    assert node.offsets() == {("t", 0): 10, ("t", 1): 20}
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([5, "transaction", False], 5),
+        ([5, "transaction", True], 10),
+        ([5, "transaction", 6, True], 6),
+        ([5, 6, "transaction", 7, False], 7),
+        ([5, "transaction", True, 8], 8),
+    ],
+)
+def test_g72_commits_around_a_transaction_are_read_back(
+    node: Node, steps: list[Any], expected: int
+) -> None:
+    """An offset is a plain commit, a truth value the transaction's end; its own offset is 10."""
+    types = messages.TxnOffsetCommitRequest
+    partition = types.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=10)
+    request = types(
+        transactional_id="x",
+        group_id="g",
+        producer_id=1,
+        producer_epoch=0,
+        topics=[types.TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
+    )
+    caller = Caller(3, "c", "/127.0.0.1", None)
+    number = node.groups.partition_of("g")
+    for step in steps:
+        if step == "transaction":
+            asyncio.run(node.groups.commit_transactional_offsets(request, caller))
+        elif isinstance(step, bool):
+            marker = EndTransactionMarker(step, 0)
+            log = node.cluster.log(OFFSETS_TOPIC, number)
+            log.append_control(1, 0, marker, now_ms=node.clock.now_ms())
+            node.groups.complete_transaction(number, 1, step)
+        else:
+            asyncio.run(node.commit(offset=step))
+    assert node.offsets() == {("t", 0): expected}
+    node.restart()
+    assert node.offsets() == {("t", 0): expected}
+
+
+def test_g91_configs_of_groups_are_read_back(node: Node) -> None:
+    node.cluster.alter_configs([(GROUP_RESOURCE, "k", {"consumer.session.timeout.ms": "50000"})])
+    node.restart()
+
+    async def heartbeat() -> None:
+        request = messages.ConsumerGroupHeartbeatRequest(
+            group_id="k",
+            member_id="m",
+            rebalance_timeout_ms=1000,
+            subscribed_topic_names=["t"],
+            topic_partitions=[],
+        )
+        event = node.groups.coordinator.consumer_group_heartbeat
+        answer = await node.groups.ask(event, "k", request, Caller(1, "c", "/h", None))
+        assert answer.error_code == 0
+
+    asyncio.run(heartbeat())
+    assert node.groups.next_deadline_ms() == node.clock.steady_ms() + 50_000
+
+
+# -- when the log fails
+
+
+def test_what_is_not_written_is_not_there(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+    asyncio.run(node.commit(offset=1))
+    with files_end_at(node.log_path.stat().st_size), pytest.raises(NotCoordinator):
+        asyncio.run(node.commit(offset=2))
+    assert "group state not written" in caplog.text
+    assert node.offsets() == {("t", 0): 1}
+    assert error_of(asyncio.run(node.commit(offset=3))) == 0
+    assert node.offsets() == {("t", 0): 3}
+
+
+def test_who_waits_in_a_group_whose_log_fails_is_told_to_come_again(node: Node) -> None:
+    async def scene() -> None:
+        first = await node.settled_member()
+        second_id = (await node.join("")).member_id
+        waiting = asyncio.ensure_future(node.join(second_id))
+        await asyncio.sleep(0)
+        with files_end_at(node.log_path.stat().st_size), pytest.raises(NotCoordinator):
+            await node.commit(node.neighbour)
+        assert (await waiting).error_code == NotCoordinator.code
+        assert node.states() == {"g": "Stable"}
+        assert (await node.join(first)).error_code == 0
+
+    asyncio.run(scene())
+
+
+def test_a_step_too_large_for_its_log_is_an_error_of_the_server(
+    open_node: Callable[..., Node],
+) -> None:
+    node = open_node(offsets_topic_segment_bytes=str(1 << 20))
+
+    async def scene() -> None:
+        with pytest.raises(UnknownServerError):
+            await node.settled_member(assignment=bytes(1 << 20))
+        assert node.states() == {"g": "Empty"}
+
+    asyncio.run(scene())
+
+
+def test_an_event_that_breaks_leaves_what_the_log_says(
+    node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    asyncio.run(node.commit())
+
+    def broken(request: Any, caller: Caller, now_ms: int) -> Effects:
+        node.groups.coordinator.unload(node.groups.partition_of("g"))
+        raise ZeroDivisionError
+
+    async def scene() -> None:
+        with pytest.raises(UnknownServerError):
+            await node.groups.ask(broken, "g", None, Caller(0, "", "", None))
+
+    asyncio.run(scene())
+    assert "group event failed group=g" in caplog.text
+    assert node.offsets() == {("t", 0): 7}
+
+
+def test_an_event_of_all_groups_that_breaks_leaves_what_the_logs_say(
+    node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    asyncio.run(node.commit())
+
+    class Broken(GroupCoordinator):
+        def on_time(self, now_ms: int) -> Any:  # type: ignore[explicit-override]
+            self.unload(node.groups.partition_of("g"))
+            raise ZeroDivisionError
+
+    node.groups.coordinator.__class__ = Broken
+    node.groups.on_time()
+    assert "groups' event failed" in caplog.text
+    assert node.offsets() == {("t", 0): 7}
+
+
+def test_a_partition_that_cannot_be_read_is_tried_again(
+    node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    asyncio.run(node.commit())
+    asyncio.run(node.commit("other"))
+    path, content = node.log_path, node.log_path.read_bytes()
+    node.cluster.close()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    node.start()
+    assert "groups not loaded" in caplog.text
+    for attempt in (
+        lambda: asyncio.run(node.commit()),
+        lambda: node.groups.check_loaded(["other", "g"]),
+        node.groups.check_all_loaded,
+        lambda: node.groups.delete_groups(messages.DeleteGroupsRequest(groups_names=["g"])),
+    ):
+        with pytest.raises(NotCoordinator):
+            attempt()
+    node.groups.check_loaded(["other"])
+    assert error_of(asyncio.run(node.commit("other", 8))) == 0
+    path.write_bytes(content)
+    node.groups.check_loaded(["g"])
+    node.groups.check_all_loaded()
+    assert node.offsets() == {("t", 0): 7}
