@@ -1,10 +1,14 @@
-"""ConsumerGroupHeartbeat (68) and ConsumerGroupDescribe (69): the newer group protocol (KIP-848).
+"""ConsumerGroupHeartbeat (68), versions 0-1, ConsumerGroupDescribe (69), 0-1: the newer protocol.
 
-- ConsumerGroupHeartbeat, versions 0-1: v1 adds regular expressions and member ids of the client's.
-- ConsumerGroupDescribe, versions 0-1: v1 adds the type of each member.
+It is that of KIP-848.
+
+- ConsumerGroupHeartbeat: v1 adds regular expressions and member ids of the client's.
+- ConsumerGroupDescribe: v1 adds the type of each member.
 
 Both are refused (35) while the feature group.version is off, or `consumer` is not among
 group.coordinator.rebalance.protocols.
+
+Not done: authorization of the topics that a group subscribes to.
 """
 
 from typing import Any, Final

@@ -1,9 +1,11 @@
-"""ListGroups (16), DescribeGroups (15) and DeleteGroups (42).
+"""ListGroups (16), versions 0-5, DescribeGroups (15), 0-6, DeleteGroups (42), 0-3.
 
-- ListGroups, versions 0-5: v4 adds states and a filter of them (KIP-518), v5 types (KIP-848).
-- DescribeGroups, versions 0-6: v3 adds authorized operations (KIP-430), v4 static members, v6
+- ListGroups: v4 adds states and a filter of them (KIP-518), v5 types (KIP-848).
+- DescribeGroups: v3 adds authorized operations (KIP-430), v4 static members, v6
   error_message, and 69 where earlier ones show a dead group (KIP-1043).
-- DeleteGroups, versions 0-3: v3 is Kafka's own and has error_message.
+- DeleteGroups: v3 has error_message.
+
+Not done: share and streams groups, which this broker does not have.
 """
 
 from typing import Final

@@ -1,11 +1,13 @@
-"""JoinGroup (11), SyncGroup (14), Heartbeat (12) and LeaveGroup (13): the classic group protocol.
+"""JoinGroup (11), versions 0-9, SyncGroup (14), 0-5, Heartbeat (12), 0-4, LeaveGroup (13), 0-5.
 
-- JoinGroup, versions 0-9: v1 adds the rebalance timeout, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static
+This is the classic group protocol.
+
+- JoinGroup: v1 adds the rebalance timeout, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static
   members (KIP-345), v7 the protocol type (KIP-559), v8 a reason (KIP-800), v9 skip_assignment
   (KIP-814).
-- SyncGroup, versions 0-5: v3 adds static members, v5 protocol type and name (KIP-559).
-- Heartbeat, versions 0-4: v3 adds static members.
-- LeaveGroup, versions 0-5: v3 takes several members (KIP-345), v5 a reason (KIP-800).
+- SyncGroup: v3 adds static members, v5 protocol type and name (KIP-559).
+- Heartbeat: v3 adds static members.
+- LeaveGroup: v3 takes several members (KIP-345), v5 a reason (KIP-800).
 
 A JoinGroup waits until all members have joined, a SyncGroup for the leader's assignment; what the
 same connection sends behind them waits too (P-04).

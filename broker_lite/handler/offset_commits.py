@@ -1,10 +1,10 @@
-"""OffsetCommit (8), OffsetFetch (9) and OffsetDelete (47): how far groups have read.
+"""OffsetCommit (8), versions 2-10, OffsetFetch (9), 1-10, OffsetDelete (47), 0: how far groups are.
 
-- OffsetCommit, versions 2-10: v2-4 may say for how long to keep the offsets, v6 adds leader epochs
+- OffsetCommit: v2-4 may say for how long to keep the offsets, v6 adds leader epochs
   (KIP-320), v7 static members (KIP-345), v9 member epochs (KIP-848), v10 topic ids (KIP-848).
-- OffsetFetch, versions 1-10: v2 all topics, v5 leader epochs, v7 require_stable (KIP-447), v8
+- OffsetFetch: v2 all topics, v5 leader epochs, v7 require_stable (KIP-447), v8
   several groups (KIP-709), v9 member id and epoch (KIP-848), v10 topic ids.
-- OffsetDelete, version 0 (KIP-496).
+- OffsetDelete is of KIP-496.
 
 Not done: OffsetCommit v0 and v1, and OffsetFetch v0, which are about ZooKeeper.
 """

@@ -27,7 +27,7 @@ def test_p60_57_features_are_changed(broker: HandlerBroker, version: int) -> Non
     assert broker.cluster.features["group.version"] == 1
 
 
-def test_p60_57_features_are_switched_off_and_stay_so(broker: HandlerBroker) -> None:
+def test_p60_57_t67_features_are_switched_off_and_stay_so(broker: HandlerBroker) -> None:
     before = broker.cluster.features_epoch
     update(broker, 1, ("group.version", 0, 2), ("transaction.version", 1, 3))
     assert dict(broker.cluster.features) == {"metadata.version": 25, "transaction.version": 1}
