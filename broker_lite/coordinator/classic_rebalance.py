@@ -19,6 +19,9 @@ from broker_lite.errors import ErrorCode
 JOIN: Final = "join"
 SYNC: Final = "sync"
 
+# Nobody's timeout makes the group look more often than this for members that do not come.
+_WAIT_AGAIN_MS_MIN: Final = 100
+
 _EMPTY: Final = ClassicGroupState.EMPTY
 _PREPARING: Final = ClassicGroupState.PREPARING_REBALANCE
 _COMPLETING: Final = ClassicGroupState.COMPLETING_REBALANCE
@@ -128,7 +131,8 @@ class ClassicRebalance(ClassicGeneration):
         if self.joins_parked < len(self.members):
             self._drop_missing(effects)
         if not self.elect_joined_leader() and self.members:
-            self._set_join_timer(now_ms + self.rebalance_timeout_ms)
+            wait_ms = max(self.rebalance_timeout_ms, _WAIT_AGAIN_MS_MIN)
+            self._set_join_timer(now_ms + wait_ms)
             return
         self.generation += 1
         self.choose_protocol()

@@ -139,6 +139,26 @@ def test_g45_nobody_joined_but_static_members_remain() -> None:
     assert driver.join(static, instance_id="i").generation_id == 2
 
 
+@pytest.mark.parametrize("rebalance_ms", [0, -1, -(2**31)])
+def test_g45_missing_members_without_any_timeout_do_not_keep_the_timers_busy(
+    rebalance_ms: int,
+) -> None:
+    driver = Driver()
+    first = driver.join(instance_id="i", rebalance_ms=rebalance_ms).member_id
+    second = driver.join(instance_id="j", rebalance_ms=rebalance_ms)
+    driver.join(first, instance_id="i", rebalance_ms=rebalance_ms)
+    assign(driver)
+    second = driver.answers[second].member_id
+    driver.leave((second, "j"))
+    driver.advance(1)
+    assert driver.group.state is PREPARING
+    deadline_ms = driver.timers.next_deadline_ms()
+    assert deadline_ms is not None
+    assert deadline_ms > driver.now_ms
+    driver.advance(SESSION_MS)
+    assert driver.group.state is EMPTY
+
+
 def test_g45_everyone_joined_but_an_id_is_still_to_come() -> None:
     driver, (first,) = stable(1)
     pending = driver.join().member_id
