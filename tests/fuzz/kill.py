@@ -13,9 +13,10 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
@@ -36,7 +37,7 @@ SETTINGS: Final = (
     "log.flush.offset.checkpoint.interval.ms=20",
 )
 _DUPLICATE: Final = 46
-_LOST: Final = (Closed, ConnectionError, TimeoutError)
+LOST: Final = (Closed, ConnectionError, TimeoutError)
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class Producer:
                     asked = kind(transactional_id=None, transaction_timeout_ms=1)
                     self._producer_id = client.request(kind, asked, 3).producer_id
                 self._send_all(client)
-        except _LOST:
+        except LOST:
             return
 
     def _send_all(self, client: RawClient) -> None:
@@ -175,8 +176,16 @@ def stored_values(client: RawClient, partition: int) -> list[bytes]:
             return values
 
 
-def _load_and_kill(broker: BrokerProcess, producers: list[Producer], seconds: float) -> None:
-    threads = [threading.Thread(target=each.load, args=(broker.port,)) for each in producers]
+class Loader(Protocol):
+    """Somebody who works with a broker until it is gone."""
+
+    def load(self, port: int) -> None:
+        """Work; return when the broker has gone."""
+
+
+def load_and_kill(broker: BrokerProcess, loaders: Sequence[Loader], seconds: float) -> None:
+    """Let everybody work, each in a thread, and kill the broker meanwhile."""
+    threads = [threading.Thread(target=each.load, args=(broker.port,)) for each in loaders]
     for thread in threads:
         thread.start()
     time.sleep(seconds)
@@ -210,7 +219,7 @@ def run(seed: int, kills: int, folder: Path) -> Findings:
             for name in (TOPIC, f"new-{found.kills}"):
                 if name not in topics and create(client, name, PARTITIONS) == 0:
                     topics.add(name)
-        _load_and_kill(broker, producers, source.uniform(*LOAD_S))
+        load_and_kill(broker, producers, source.uniform(*LOAD_S))
         found.kills += 1
     with BrokerProcess(folder / "data", settings=SETTINGS) as broker:
         found.ready_ms_max = max(found.ready_ms_max, broker.ready_ms)
