@@ -24,6 +24,7 @@ from broker_lite.record.batch import NO_PRODUCER_ID
 from broker_lite.wire import DecodeError
 
 if TYPE_CHECKING:
+    from broker_lite.coordinator.group_registry import GroupEffects
     from broker_lite.coordinator.groups import GroupCoordinator
 
 logger = logging.getLogger("broker_lite.control")
@@ -89,6 +90,28 @@ class GroupState:
             _answer(token, response)
         return True
 
+    def settle_all(self, several: "GroupEffects") -> set[str]:
+        """Write and answer what one event leads to that is about several groups.
+
+        A partition whose log could not be written was read anew, so that what the event did to
+        other groups of it has not happened either.
+
+        Returns:
+            The groups of which something was not written.
+        """
+        failed: set[int] = set()
+        unwritten = set()
+        for group_id, effects in several:
+            partition = self.topic.partition_of(group_id)
+            if partition in failed:
+                for token, _ in effects.replies:
+                    _refuse(token, NotCoordinator())
+            elif self.settle(partition, effects):
+                continue
+            failed.add(partition)
+            unwritten.add(group_id)
+        return unwritten
+
     def _append(self, partition: int, effects: Effects) -> None:
         if effects.records:
             now_ms = self._clock.steady_ms()
@@ -108,11 +131,11 @@ class GroupState:
         self.forget(partition)
         self.load(partition)
 
-    def forget_all(self, partition_count: int) -> None:
+    def forget_all(self) -> None:
         """The log is gone, and with it all groups."""
         self.unloaded.clear()
-        for partition in range(partition_count):
-            self.forget(partition)
+        for token, response in self._get_coordinator().unload_all():
+            _answer(token, response)
 
     def forget(self, partition: int) -> None:
         """Take a partition's groups out of memory; who waits in one is told to come again."""

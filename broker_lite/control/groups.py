@@ -156,9 +156,9 @@ class Groups:
         """
         self.check_loaded(request.groups_names)
         response, deleted = self.coordinator.delete_groups(request, self._clock.steady_ms())
-        failed = {group_id for group_id, effects in deleted if not self._write(group_id, effects)}
+        unwritten = self._state.settle_all(deleted)
         for result in response.results:
-            if result.group_id in failed:
+            if result.group_id in unwritten:
                 result.error_code = NotCoordinator.code
         return response
 
@@ -227,7 +227,7 @@ class Groups:
         for topic in deleted:
             names.add(topic.name)
             if topic.name == OFFSETS_TOPIC:  # all groups are gone with it, as in Kafka
-                self._state.forget_all(topic.partition_count)
+                self._state.forget_all()
         now_ms = self._clock.steady_ms()
         if names:
             self._run(coordinator.topics_deleted, names, now_ms)
@@ -260,8 +260,4 @@ class Groups:
             for partition in self.topic.partitions_to_replay():
                 self._state.reload(partition)
             return
-        for group_id, effects in several:
-            self._write(group_id, effects)
-
-    def _write(self, group_id: str, effects: Effects) -> bool:
-        return self._state.settle(self.topic.partition_of(group_id), effects)
+        self._state.settle_all(several)

@@ -20,7 +20,7 @@ from broker_lite.coordinator.group_records import (
     decode_offset_key,
     decode_offset_value,
 )
-from broker_lite.coordinator.group_registry import GroupEffects, GroupRegistry
+from broker_lite.coordinator.group_registry import Group, GroupEffects, GroupRegistry
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import DecodeError, messages
 
@@ -76,16 +76,29 @@ class GroupReplay:
         Returns:
             Answers to the open requests of their members: 16, so that clients ask again.
         """
-        registry = self._registry
+        groups = self._registry.groups_in(partition)
+        replies = self._take_out(groups)
+        self._registry.offsets.forget(partition, {group.group_id for group in groups})
+        return replies
+
+    def unload_all(self) -> list[tuple[object, Any]]:
+        """Forget all groups, wherever they are.
+
+        Returns:
+            As of unload.
+        """
+        replies = self._take_out(list(self._registry.groups.values()))
+        self._registry.offsets.forget_all()
+        return replies
+
+    def _take_out(self, groups: Iterable[Group]) -> list[tuple[object, Any]]:
         effects = Effects()
-        groups = registry.groups_in(partition)
         for group in groups:
             if isinstance(group, ConsumerGroup):
                 group.unload()
             else:
                 group.dismiss(ErrorCode.NOT_COORDINATOR, effects)
-            del registry.groups[group.group_id]
-        registry.offsets.forget(partition, {group.group_id for group in groups})
+            del self._registry.groups[group.group_id]
         return effects.replies
 
     def _offset(self, partition: int, producer_id: int, key: bytes, value: bytes | None) -> None:

@@ -181,3 +181,11 @@ class GroupCoordinator:
             The open requests of their members with an answer that makes clients try again.
         """
         return self._replay.unload(partition)
+
+    def unload_all(self) -> list[tuple[object, Any]]:
+        """Forget all groups.
+
+        Returns:
+            As of unload.
+        """
+        return self._replay.unload_all()

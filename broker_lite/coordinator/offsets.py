@@ -160,6 +160,11 @@ class OffsetStore:
         for key in [key for key in self._open if key[0] == state_partition]:
             del self._open[key]
 
+    def forget_all(self) -> None:
+        """Drop everything."""
+        self._groups.clear()
+        self._open.clear()
+
     def _drop_if_empty(self, group_id: str, offsets: GroupOffsets) -> None:
         if not offsets.committed and not offsets.pending:
             del self._groups[group_id]

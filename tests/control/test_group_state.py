@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
 
+from broker_lite.control.cluster import Cluster
 from broker_lite.control.image import GROUP_RESOURCE
 from broker_lite.control.internal_topics import OFFSETS_TOPIC
+from broker_lite.control.topic_rules import NewTopic
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.groups import GroupCoordinator
 from broker_lite.errors import NotCoordinator, UnknownServerError
@@ -223,3 +226,66 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
     node.groups.check_loaded(["g"])
     node.groups.check_all_loaded()
     assert node.offsets() == {("t", 0): 7}
+
+
+def long_neighbour(node: Node) -> str:
+    """A group in the partition of g, whose records are larger."""
+    names = (f"{'n' * 1000}{number}" for number in count())
+    partition_of = node.groups.partition_of
+    return next(name for name in names if partition_of(name) == partition_of("g"))
+
+
+def test_what_follows_a_failure_in_the_same_log_is_not_written_either(node: Node) -> None:
+    """The partition was read anew: what was decided before that is not so any more."""
+    long_id = long_neighbour(node)
+    asyncio.run(node.commit(long_id))
+    asyncio.run(node.commit("g"))
+    asyncio.run(node.commit("other"))
+    request = messages.DeleteGroupsRequest(groups_names=[long_id, "g", "other"])
+    with files_end_at(node.log_path.stat().st_size + 500):
+        results = node.groups.delete_groups(request).results
+    assert [result.error_code for result in results] == [16, 16, 0]
+    for _ in range(2):
+        assert node.states() == {long_id: "Empty", "g": "Empty"}
+        assert node.offsets("g") == node.offsets(long_id) == {("t", 0): 7}
+        node.restart()
+
+
+def test_who_is_answered_by_what_is_not_written_is_told_to_come_again(
+    open_node: Callable[..., Node],
+) -> None:
+    """The first joins of two groups of one log end at once, and only the second record fits."""
+    node = open_node(group_initial_rebalance_delay_ms="400000")
+    long_id = long_neighbour(node)
+
+    async def scene() -> None:
+        waiting = []
+        for group_id in (long_id, "g"):
+            member_id = (await node.join("", group_id)).member_id
+            waiting.append(asyncio.ensure_future(node.join(member_id, group_id)))
+            await asyncio.sleep(0)
+        node.clock.step(300_000)
+        with files_end_at(node.log_path.stat().st_size + 500):
+            node.groups.on_time()
+        for one in waiting:
+            with pytest.raises(NotCoordinator):
+                await asyncio.wait_for(one, 1)
+
+    asyncio.run(scene())
+    assert node.states() == {long_id: "Empty", "g": "Empty"}
+
+
+def test_g07_deleting_a_state_log_of_fewer_partitions_than_usual_removes_all_groups(
+    open_cluster: Callable[..., Cluster], open_node: Callable[..., Node]
+) -> None:
+    cluster = open_cluster()
+    cluster.create_topics([cluster.plan_topic(NewTopic(OFFSETS_TOPIC, 2))])
+    cluster.close()
+    node = open_node()
+    names = [f"g{number}" for number in range(20)]
+    for name in names:
+        asyncio.run(node.commit(name))
+    assert {node.groups.partition_of(name) for name in names} == {0, 1}
+    node.cluster.delete_topics([node.cluster.topics[OFFSETS_TOPIC]])
+    assert node.states() == {}
+    assert node.offsets("g0") == {}
