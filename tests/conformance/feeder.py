@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 PARTITIONS: Final = 6
 TIMEOUT_S: Final = 30
-_PAUSE_S: Final = 0.02
+PAUSE_S: Final = 0.02
 
 
 def create_topic(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> None:
@@ -19,14 +19,15 @@ def create_topic(bootstrap: str, topic: str, partitions: int = PARTITIONS) -> No
 
 
 class Feeder:
-    """Writes one record a partition every 20 ms; a context manager.
+    """Writes one record a partition, pauses, and so on; a context manager.
 
     Attributes:
         ends: acknowledged records by partition; right after `stop`.
     """
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int = PARTITIONS) -> None:
-        self.ends = dict.fromkeys(range(partitions), 0)
+    def __init__(self, bootstrap: str, topic: str, *, pause_s: float = PAUSE_S) -> None:
+        self.ends = dict.fromkeys(range(PARTITIONS), 0)
+        self._pause_s = pause_s
         self._topic = topic
         self._producer = Producer(
             {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 0}
@@ -36,7 +37,7 @@ class Feeder:
 
     def _run(self) -> None:
         number = 0
-        while not self._stopping.wait(_PAUSE_S):
+        while not self._stopping.wait(self._pause_s):
             for partition in self.ends:
                 self._producer.produce(
                     self._topic, b"%d" % number, partition=partition, on_delivery=self._delivered

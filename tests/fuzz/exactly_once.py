@@ -32,6 +32,7 @@ WORKERS: Final = 2
 VICTIMS: Final = ("broker", "program", "broker and program")
 TIMEOUT_MS: Final = 10_000
 PAUSE_S: Final = (0.0, 0.8)
+BUSY_S: Final = 0.003  # so much input that a program is in a transaction nearly always
 
 
 @dataclass(slots=True)
@@ -125,7 +126,7 @@ def run(
         where = {"bootstrap": broker.bootstrap, "topic": INPUT, "output": OUTPUT}
         group = Group(programs, Builds(folder), client, RANGE, where)
         workers = Workers(group, programs, found)
-        with Feeder(broker.bootstrap, INPUT) as feeder:
+        with Feeder(broker.bootstrap, INPUT, pause_s=BUSY_S) as feeder:
             while found.kills < kills:
                 workers.wait_for_more()
                 time.sleep(source.uniform(*PAUSE_S))
