@@ -69,7 +69,7 @@ def join(
             _add(group, member_id, event)
         else:
             # an id that was given to a dynamic member; Kafka fails on it the same way
-            event.refuse(ErrorCode.UNKNOWN_SERVER_ERROR, member_id)
+            event.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
     else:
         error_code = group.check_member(member_id, request.group_instance_id)
         if error_code is None:

@@ -150,12 +150,12 @@ class ConsumerGroupData:
     def preferred_assignor(self) -> str | None:
         """The assignor that most members ask for, None when none asks for any.
 
+        Among equals the last by name, so that it is `uniform` as in Kafka.
+
         Rule: G-96.
         """
-        if not self._assignor_counts:
-            return None
-        most = max(self._assignor_counts.values())
-        return min(name for name, count in self._assignor_counts.items() if count == most)
+        counts = self._assignor_counts
+        return max(counts, key=lambda name: (counts[name], name)) if counts else None
 
     def put_member(self, member: ConsumerMember) -> None:
         """Set a member: a new one, or another value of a known one."""

@@ -61,7 +61,9 @@ class GroupMembers:
                 if classic is not None:
                     self._registry.add(classic)
                 return effects
-            if not request.member_id:
+            # measured: Kafka drops it also when the join is then refused for its member id, even if
+            # that hides its offsets
+            if not request.member_id or self._registry.offsets.of(request.group_id) is None:
                 self._registry.discard(group, effects)
             group = None
         if group is None and is_too_long(request.group_id):

@@ -55,7 +55,7 @@ def sync(
     ):
         refuse_sync(effects, caller, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     elif (
-        group.group_epoch > member.member_epoch
+        _epoch_to_reach(group) > member.member_epoch
         and member.state is not MemberState.UNREVOKED_PARTITIONS
     ):
         _wait_for_join(group, member, now_ms)
@@ -86,7 +86,7 @@ def heartbeat(
     group.start_session(member, now_ms)
     error_code = ErrorCode.NONE
     if (
-        member.member_epoch < group.group_epoch
+        member.member_epoch < _epoch_to_reach(group)
         or member.state is MemberState.UNREVOKED_PARTITIONS
         or (member.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, member))
     ):
@@ -113,6 +113,18 @@ def leave(
         results.append((member_id, instance_id, error_code))
     answer_leave(effects, caller, results)
     group.put_out(list(leaving), effects, now_ms)
+
+
+def _epoch_to_reach(group: ConsumerGroupCore) -> int:
+    """The epoch up to which a member has to join again: that of the targets.
+
+    New targets come with the next heartbeat of a member of the consumer protocol. Where there is
+    none, which Kafka does not look at, they come with the next join.
+
+    Rule: G-110, measured.
+    """
+    has_others = len(group.members) > group.classic_count
+    return group.target_epoch if has_others else group.group_epoch
 
 
 def _leaving_id(group: ConsumerGroupCore, member_id: str, instance_id: str | None) -> str:

@@ -7,7 +7,7 @@ from broker_lite.control.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, refusal
-from broker_lite.handler.transaction_check import Support, check_partitions, is_open
+from broker_lite.handler.transaction_check import Support, check_partitions, is_fenced, is_open
 from broker_lite.log.log import Log
 from broker_lite.log.validate_request import base_sequence
 
@@ -75,8 +75,7 @@ def check_transaction(
         except BrokerError as error:
             verdicts[key] = Verdict(refusal(error.code))
             continue
-        entry = log.producer_state.get(producer[0])
-        if entry is not None and producer[1] < entry.epoch:
+        if is_fenced(log, producer):
             verdicts[key] = Verdict(refusal(ErrorCode.INVALID_PRODUCER_EPOCH))
         elif not is_open(log, producer):
             asked[key] = partition

@@ -39,6 +39,16 @@ def is_open(log: Log, producer: Producer) -> bool:
     return entry is not None and entry.is_in_transaction and entry.epoch == producer_epoch
 
 
+def is_fenced(log: Log, producer: Producer) -> bool:
+    """Whether a partition has seen a higher epoch of the producer.
+
+    Rule: T-36, T-42 (ProducerStateManager.maybeCreateVerificationStateEntry).
+    """
+    producer_id, producer_epoch = producer
+    entry = log.producer_state.get(producer_id)
+    return entry is not None and producer_epoch < entry.epoch
+
+
 def check_partitions(
     context: HandlerContext,
     transactional_id: str,

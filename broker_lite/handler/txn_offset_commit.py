@@ -13,7 +13,7 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.ask_group import caller_of
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.transaction_check import Support, check_partitions, is_open
+from broker_lite.handler.transaction_check import Support, check_partitions, is_fenced, is_open
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -62,14 +62,17 @@ def _refused(context: HandlerContext, body: Any, version: int) -> ErrorCode | No
     producer = (body.producer_id, body.producer_epoch)
     try:
         context.groups.topic.ensure()
-        if is_open(context.cluster.log(*partition), producer):
-            return None
+        log = context.cluster.log(*partition)
     except BrokerError:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if is_open(log, producer):
+        return None
     support = _support(version)
     settings = context.cluster.settings
     if support is not Support.ADD and not settings.transaction_partition_verification_enable:
         return None
+    if is_fenced(log, producer):
+        return ErrorCode.INVALID_PRODUCER_EPOCH
     errors = check_partitions(context, body.transactional_id, producer, [partition], support)
     error_code = errors[partition]
     if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _LOADING_SINCE:

@@ -38,6 +38,15 @@ def test_what_has_to_be_given_back_is_still_held() -> None:
     assert second.assignment.topic_partitions == []
 
 
+def test_g96_among_equals_it_is_uniform() -> None:
+    """G-96, measured: whoever came first."""
+    driver = Driver(t=2)
+    driver.join("m1", server_assignor="range")
+    assert driver.group.describe().assignor_name == "range"
+    driver.join("m2", server_assignor="uniform")
+    assert driver.group.describe().assignor_name == "uniform"
+
+
 def test_what_is_not_there_any_more() -> None:
     """G-101: a deleted topic is left out, the default assignor stands for none."""
     driver = Driver(t=2)

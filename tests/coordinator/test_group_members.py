@@ -52,6 +52,16 @@ def test_g36_an_empty_consumer_group_gives_way(driver: Driver) -> None:
     assert driver.fetch() == {("t", 0): 5}
 
 
+def test_g36_one_without_offsets_even_gives_way_to_nothing(driver: Driver) -> None:
+    """Measured: the member id is looked at when the group is gone."""
+    driver.consumer_heartbeat()
+    driver.consumer_heartbeat("m", -1)
+    assert driver.join("known").error_code == UNKNOWN
+    assert driver.list() == set()
+    driver.restart()
+    assert driver.list() == set()
+
+
 def test_g51_sync_without_a_group(driver: Driver) -> None:
     assert driver.sync("m").error_code == UNKNOWN
     assert driver.sync("m", group_id="").error_code == ErrorCode.INVALID_GROUP_ID

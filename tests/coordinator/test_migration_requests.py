@@ -147,6 +147,20 @@ def test_g110_member_joins_again_when_what_it_waits_for_is_free() -> None:
     settle(new, client)
 
 
+def test_g110_a_newer_group_epoch_counts_once_there_are_targets() -> None:
+    """Measured: Heartbeat and SyncGroup go by the epoch of the targets."""
+    broker, client, new = static_member()
+    other = ConsumerClient(broker, "o")
+    settle(client, new, other)
+    other.leave()
+    group = broker.consumer_group
+    assert group.group_epoch > group.target_epoch
+    assert client.heartbeat() == ErrorCode.NONE
+    new.step()
+    assert client.heartbeat() == REBALANCING
+    settle(client, new)
+
+
 def test_g110_sessions_are_the_members_own() -> None:
     broker, client, new = static_member()
     broker.advance(SESSION_MS - 1)

@@ -53,6 +53,9 @@ class ConsumerSteps(StepMaker):
         # `uniform` goes by the random ids of topics where there are several
         self.subscriptions = SUBSCRIPTIONS if self.assignor == "range" else SINGLE_SUBSCRIPTIONS
         self.names: tuple[str, ...] = source.choice(self.subscriptions[:5])
+        # with regular expressions epochs are not Kafka's, and so not which of them are of the past
+        self.has_regexes = source.random() < 0.15
+        self.old_epoch = "+1" if self.has_regexes else "-1"
         self._offsets = ClassicSteps(source, versions, waits=False, slots=slots)
         self._offsets.slots = self.slots
         self._offsets.instances = dict.fromkeys(self.slots)
@@ -73,7 +76,7 @@ class ConsumerSteps(StepMaker):
                     (3, self.describe),
                     (1, self._offsets.delete_offsets),
                     (1, self._offsets.delete_group),
-                    (1, self.regex),
+                    (4, self.regex),
                     (6, self.wait),
                 ]
             )
@@ -129,7 +132,7 @@ class ConsumerSteps(StepMaker):
         slot = self.slot()
         changes = self.source.choice(
             (
-                {"epoch": "-1"},
+                {"epoch": self.old_epoch},
                 {"epoch": "+1"},
                 {"epoch": -3},
                 {"epoch": 0},
@@ -146,7 +149,7 @@ class ConsumerSteps(StepMaker):
                 {"group": self.source.choice(("g-missing", "g1"))},
                 {"assignor": self.source.choice(("nonsense", "range", ""))},
                 {"rebalance_ms": 0},
-                {"epoch": "-1", "owned": "first"},
+                {"epoch": self.old_epoch, "owned": "first"},
             )
         )
         return [self.heartbeat(slot, **changes)]
@@ -162,6 +165,8 @@ class ConsumerSteps(StepMaker):
 
     def regex(self) -> list[Step]:
         """A member subscribes by a regular expression."""
+        if not self.has_regexes:
+            return []
         several = ("d[36]", "d1.*") if self.assignor == "range" else ("d12", "d12.*")
         pattern = self.source.choice((*several, "", "(", "absent.*"))
         beat = self.heartbeat(self.slot(), regex=pattern, settling=True)
@@ -187,7 +192,9 @@ class ConsumerSteps(StepMaker):
                 slot,
                 group=self.group,
                 who="own" if by_member and self.chance(0.9) else "ghost" if by_member else "none",
-                generation=self.source.choice(("+0",) * 5 + ("+1", "-1")) if by_member else None,
+                generation=self.source.choice(("+0",) * 5 + ("+1", self.old_epoch))
+                if by_member
+                else None,
                 instance=None,
                 offsets=self._offsets.offsets(sound=not by_member),
             )
@@ -204,7 +211,7 @@ class ConsumerSteps(StepMaker):
                 topics=None if self.chance(0.5) else ("d6", "d12"),
                 stable=self.chance(0.3),
                 who=self.source.choice(("none", "own", "own", "ghost")),
-                generation=self.source.choice(("+0", "+0", "+1", "-1")),
+                generation=self.source.choice(("+0", "+0", "+1", self.old_epoch)),
             )
         ]
 

@@ -143,8 +143,10 @@ def _markers(step: Step, memory: Memory) -> Any:
         name=memory.topic(args["topic"]), partition_indexes=list(args["partitions"])
     )
     fields = {"transaction_version": args["flow"]} if step.version >= 2 else {}
+    # Kafka fails on negative ones, and answers -1
+    producer = {name: max(value, 0) for name, value in _producer(step, memory).items()}
     marker = kind.WritableTxnMarker(
-        **_producer(step, memory),
+        **producer,
         transaction_result=args["commit"],
         topics=[topic],
         coordinator_epoch=args["coordinator_epoch"],

@@ -110,6 +110,15 @@ async def test_t40_what_is_unknown(producer: Transactor) -> None:
     assert producer.state == "Empty"
 
 
+async def test_t42_the_partition_knows_a_higher_epoch(producer: Transactor) -> None:
+    """Measured: then the coordinator is not asked any more."""
+    old = producer.producer
+    assert await send(producer, 5) == [0, 3]
+    assert producer.end() == 0
+    producer.name, producer.producer = "unknown", old
+    assert await send(producer, 5) == [47, 3]
+
+
 async def test_t42_verification_can_be_off(tmp_path: Path) -> None:
     name = "transaction.partition.verification.enable"
     broker = Handlers(tmp_path / "other", settings={name: "false"})
