@@ -259,7 +259,7 @@ def test_g30_member_that_waits_in_sync_is_not_removed() -> None:
     assert driver.deadline_in_ms("session", second) == SESSION_MS
 
 
-def test_g31_first_join_is_held_for_five_minutes() -> None:
+def test_g04_g31_first_join_is_held_for_five_minutes() -> None:
     driver, (first,) = stable(1)
     driver.group.members[first].rebalance_timeout_ms = 10**9
     second, token = driver.enter()

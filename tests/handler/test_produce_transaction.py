@@ -34,7 +34,7 @@ def producer(broker: Handlers) -> Transactor:
         (11, 120, None),
     ],
 )
-def test_t34_a_partition_that_was_not_added(
+def test_t34_t71_a_partition_that_was_not_added(
     producer: Transactor, version: int, code: int, text: str | None
 ) -> None:
     assert outcome(producer.produce(version=version)) == (code, -1, -1, -1, 0, text)

@@ -44,6 +44,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     ),
     "coordinator/consumer_target": ("coordinator/test_consumer_heartbeat",),
     "coordinator/subscriptions": ("coordinator/test_consumer_regexes",),
+    "coordinator/topics": ("control/test_cluster_topics",),
     "coordinator/transaction": (
         "coordinator/test_transactions",
         "coordinator/test_transaction_machine",
