@@ -19,7 +19,7 @@ RULE_IDS = Path("tests/tidy/rule_ids.toml")
 TIDY = Path("tests/tidy")
 _ID = r"(TV|[PRVSFEGTXNA])-(\d{2,3})(?![\dA-Za-z])"
 _CITATION = re.compile(rf"\b{_ID}(?: to {_ID})?")
-_LABEL = r"(?:tv|[prvsfetna]|[prvsfe]_)"
+_LABEL = r"(?:tv|[prvsfegtxna]|[prvsfegt]_)"
 _IN_NAME = re.compile(rf"_({_LABEL})(\d{{2,3}})(?:_to_{_LABEL}(\d{{2,3}}))?(?=_|$)")
 _LEFT_OUT = re.compile(r'^Not done: .*?(?=\n\n|""")', re.MULTILINE | re.DOTALL)
 _IN_VECTORS = re.compile(r'"id": ?"(TV|N|A)-(\d{2})')
