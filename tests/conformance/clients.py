@@ -111,20 +111,20 @@ class Builds:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._java = cache(self._build_java)
-        self._go = cache(self._build_go)
-        self._node = cache(self._build_node)
+        self.java = cache(self._build_java)
+        self.go = cache(self._build_go)
+        self.node = cache(self._build_node)
 
     def command(self, client: Client, role: str) -> list[str]:
         """The command line of a client's program."""
         require(*client.needs)
         match client.name:
             case "java":
-                return [*self._java(), role.title()]
+                return [*self.java(), role.title()]
             case "franz" | "sarama":
-                return [str(self._go() / client.name), role]
+                return [str(self.go() / client.name), role]
             case "kafkajs":
-                return ["node", str(self._node() / f"{role}.js")]
+                return ["node", str(self.node() / f"{role}.js")]
             case name:
                 return [sys.executable, "-m", f"tests.conformance.python.{name}_{role}"]
 

@@ -30,7 +30,12 @@ class Feeder:
         self._pause_s = pause_s
         self._topic = topic
         self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 0}
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "linger.ms": 0,
+                "log_level": 2,  # that the broker is gone is what some tests are about
+            }
         )
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="feeder")

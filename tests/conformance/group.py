@@ -149,6 +149,4 @@ class Group:
     def finish(self, ends: Mapping[int, int]) -> None:
         """Wait until all is committed, and let all members that still run leave."""
         self._programs.wait_until(lambda: self.committed() == ends, f"all is committed: {ends}")
-        for program in self._programs.all:
-            if program.running:
-                program.leave()
+        self._programs.leave()

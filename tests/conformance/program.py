@@ -119,11 +119,15 @@ class Program:
             return frozenset()
         return frozenset(map(int, said[-1].words[0].split(",")))
 
+    def begin_to_leave(self) -> None:
+        """Tell it to end as an application ends."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+
     def leave(self) -> None:
         """End it as an application ends; it must succeed."""
-        if self.running:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
+        self.begin_to_leave()
         code = self._process.wait(TIMEOUT_S)
         self._close()
         assert code == 0, f"{self.name} ended with {code}:\n{self.errors}"
@@ -188,11 +192,13 @@ class Programs:
             parts.append("\n".join([f"{program.name} (running: {program.running}):", *lines]))
         return "\n".join(parts)
 
-    def kill_all(self) -> None:
-        """End all that still run."""
-        for program in self.all:
-            if program.running:
-                program.kill()
+    def leave(self) -> None:
+        """End all that still run as applications end, at the same time; they must succeed."""
+        running = [program for program in self.all if program.running]
+        for program in running:
+            program.begin_to_leave()
+        for program in running:
+            program.leave()
 
     def __enter__(self) -> Self:
         return self

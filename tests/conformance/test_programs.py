@@ -1,49 +1,26 @@
 """Clients of other languages, each a small program of its own: Java, franz-go, kafkajs."""
 
-import os
-import subprocess
-from pathlib import Path
-
 import pytest
 
-from tests.support.reference_kafka import jars
+from tests.conformance.clients import HERE, Builds, run
 from tests.support.toolchain import require
 
 pytestmark = pytest.mark.client
-HERE = Path(__file__).parent
-TIMEOUT_S = 240
 
 
-def run(*command: str, folder: Path, environment: dict[str, str] | None = None) -> str:
-    """Run one program and return what it printed."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        env={**os.environ, **(environment or {})},
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def test_java(bootstrap: str, topic: str) -> None:
-    require("java", "mvn")
-    program = ("Conformance.java", bootstrap, topic)
-    printed = run("java", "-Xmx512m", "-cp", f"{jars()}/*", *program, folder=HERE / "java")
+def test_java(bootstrap: str, topic: str, builds: Builds) -> None:
+    require("java", "javac", "mvn")
+    printed = run(*builds.java(), "-Xmx512m", "Conformance", bootstrap, topic, folder=HERE)
     assert "all steps passed" in printed
 
 
-def test_franz_go(bootstrap: str, topic: str, tmp_path: Path) -> None:
+def test_franz_go(bootstrap: str, topic: str, builds: Builds) -> None:
     require("go")
-    run("go", "build", "-o", str(tmp_path / "conformance"), ".", folder=HERE / "go")
-    printed = run(str(tmp_path / "conformance"), bootstrap, topic, folder=HERE / "go")
+    printed = run(str(builds.go() / "conformance"), bootstrap, topic, folder=HERE)
     assert "all steps passed" in printed
 
 
-def test_kafkajs(bootstrap: str, topic: str) -> None:
+def test_kafkajs(bootstrap: str, topic: str, builds: Builds) -> None:
     require("node", "npm")
-    run("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", folder=HERE / "node")
-    printed = run("node", "main.js", bootstrap, topic, folder=HERE / "node")
+    printed = run("node", str(builds.node() / "main.js"), bootstrap, topic, folder=HERE)
     assert "all steps passed" in printed

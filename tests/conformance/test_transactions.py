@@ -87,8 +87,7 @@ def test_commits_and_aborts(
         producer.do("offset", group, topic, 0, 2)
         producer.do("commit")
         assert committed_offsets(bootstrap, group) == {0: 2}
-    for program in programs.all:
-        program.leave()
+    programs.leave()
 
 
 def test_a_second_instance_fences_the_first(bootstrap: str, topic: str, start: Start) -> None:

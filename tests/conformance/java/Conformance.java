@@ -1,4 +1,4 @@
-// Everything that an application does with the Java client without a group: run as `java -cp JARS Conformance.java BOOTSTRAP PREFIX`.
+// Everything that an application does with the Java client without a group: run as `java -cp CLASSES:JARS Conformance BOOTSTRAP PREFIX`.
 // Prints one line a step; the first difference ends it with a stack trace and exit code 1.
 
 import java.nio.charset.StandardCharsets;
