@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.texts import is_too_long
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
@@ -12,6 +13,8 @@ from broker_lite.wire import messages
 _JOIN_NULLABLE_PROTOCOL: Final = 7
 # from this version on SyncGroup says of which protocol it is
 _SYNC_WITH_PROTOCOL: Final = 5
+# what is added to a client's or an instance's id, for the id of a member
+_ID_TAIL: Final = "-00000000-0000-0000-0000-000000000000"
 # from this version on LeaveGroup is about several members
 _LEAVE_WITH_MEMBERS: Final = 3
 
@@ -51,6 +54,26 @@ def check_join(request: Any, version: int, settings: GroupSettings) -> Any | Non
     timeout_ms = request.session_timeout_ms
     if not settings.session_timeout_ms_min <= timeout_ms <= settings.session_timeout_ms_max:
         return join_refusal(version, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
+    return None
+
+
+def check_join_texts(request: Any, caller: Caller) -> Any | None:
+    """Look for what could not be written or sent, and would be found only when it is too late.
+
+    Returns:
+        The error response, None if there is nothing.
+
+    Rule: G-35; Kafka fails on it when it gets there.
+    """
+    texts = [
+        caller.client_id + _ID_TAIL,
+        (request.group_instance_id or "") + _ID_TAIL,
+        request.member_id,
+        request.protocol_type,
+        *(protocol.name for protocol in request.protocols),
+    ]
+    if any(map(is_too_long, texts)):
+        return join_refusal(caller.version, ErrorCode.INVALID_REQUEST)
     return None
 
 

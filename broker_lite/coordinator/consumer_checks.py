@@ -11,10 +11,8 @@ from broker_lite.coordinator.consumer_member import (
 from broker_lite.coordinator.consumer_state import ConsumerGroupData
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.reconcile import Owned
+from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_too_long
 from broker_lite.errors import BrokerError, ErrorCode, InvalidRequest
-
-# strings of the state log's keys have their length in 16 bits
-_KEY_STRING_BYTES_MAX = 32_767
 
 
 class UnknownMemberId(BrokerError):
@@ -57,7 +55,7 @@ def check_heartbeat(request: Any, version: int, settings: GroupSettings) -> None
     """Check what can be checked without knowing the group.
 
     Raises:
-        InvalidRequest: fields contradict each other, or one is missing or too long.
+        InvalidRequest: fields contradict each other, or one is missing.
         UnsupportedAssignor: the assignor is none of the settings'.
 
     Rule: G-78 (GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid).
@@ -68,7 +66,6 @@ def check_heartbeat(request: Any, version: int, settings: GroupSettings) -> None
     _require_text(request.group_id, "GroupId")
     _require_text(request.instance_id, "InstanceId")
     _require_text(request.rack_id, "RackId")
-    _check_lengths(request)
     _check_epoch(request)
     assignor = request.server_assignor
     if assignor is not None and assignor not in settings.consumer_assignors:
@@ -78,12 +75,24 @@ def check_heartbeat(request: Any, version: int, settings: GroupSettings) -> None
         )
 
 
-def _check_lengths(request: Any) -> None:
-    for name, text in (("GroupId", request.group_id), ("MemberId", request.member_id)):
-        _require(
-            len(text.encode(errors="replace")) <= _KEY_STRING_BYTES_MAX,
-            f"{name} has more than {_KEY_STRING_BYTES_MAX} bytes.",
-        )
+def check_heartbeat_texts(request: Any, client_id: str) -> None:
+    """Check that what a heartbeat says can be written.
+
+    Raises:
+        InvalidRequest: a text is too long.
+
+    Rule: G-78; Kafka fails on it when it gets there.
+    """
+    names = request.subscribed_topic_names or ()
+    for field, texts in (
+        ("ClientId", (client_id,)),
+        ("GroupId", (request.group_id,)),
+        ("MemberId", (request.member_id,)),
+        ("InstanceId", (request.instance_id or "",)),
+        ("RackId", (request.rack_id or "",)),
+        ("SubscribedTopicNames", names),
+    ):
+        _require(not any(map(is_too_long, texts)), f"{field} has more than {TEXT_BYTES_MAX} bytes.")
 
 
 def _check_epoch(request: Any) -> None:

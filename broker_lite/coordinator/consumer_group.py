@@ -16,6 +16,7 @@ from broker_lite.coordinator.consumer_heartbeat import heartbeat, leave
 from broker_lite.coordinator.consumer_member import ConsumerMember, MemberState
 from broker_lite.coordinator.consumer_replay import apply_record
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.texts import cut
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.wire import messages
 
@@ -42,7 +43,7 @@ class ConsumerGroup(ConsumerGroupCore):
                 response = heartbeat(self, request, caller, effects, now_ms)
         except BrokerError as error:
             response = messages.ConsumerGroupHeartbeatResponse(
-                error_code=error.code, error_message=error.message
+                error_code=error.code, error_message=cut(error.message)
             )
         effects.reply(caller.token, response)
 

@@ -26,7 +26,11 @@ from broker_lite.coordinator.consumer_member import (
     Assigned,
     ConsumerMember,
 )
-from broker_lite.coordinator.consumer_regexes import refresh_regexes, update_regex
+from broker_lite.coordinator.consumer_regexes import (
+    drop_unused_regex,
+    refresh_regexes,
+    update_regex,
+)
 from broker_lite.coordinator.consumer_target import subscribed_ids, update_target
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.reconcile import Owned, Reconciliation, reconcile
@@ -198,14 +202,19 @@ def replace_member(
 ) -> None:
     """Put a static member in the place of another one, with all that it has.
 
+    Its id may be that of yet another member, of which nothing stays.
+
     Rule: G-83 (replaceMember).
     """
     target = group.target_of(old.member_id)
+    displaced = group.members.get(new.member_id)
     changes.drop_member(group, old.member_id, effects)
     group.cancel_timers(old.member_id)
     changes.put_member(group, new, effects)
     changes.put_target(group, new.member_id, target, effects)
     changes.put_current(group, new, effects)
+    if displaced is not None:
+        drop_unused_regex(group, displaced.regex, effects)
 
 
 def update_group_epoch(

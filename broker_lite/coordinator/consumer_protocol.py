@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from broker_lite.coordinator.texts import is_too_long
 from broker_lite.wire import DecodeError, messages
 
 PROTOCOL_TYPE: Final = "consumer"
@@ -38,10 +39,12 @@ def parse_subscription(data: bytes) -> Any:
     """Return the ConsumerProtocolSubscription in a member's metadata.
 
     Raises:
-        DecodeError: it is none.
+        DecodeError: it is none, or names what fits into no record.
     """
     version = min(read_version(data), VERSION_MAX)
     value, _ = messages.ConsumerProtocolSubscription.decode(data, version, _INT16.size)
+    if is_too_long(value.rack_id or "") or any(map(is_too_long, value.topics)):
+        raise DecodeError("a name in the subscription is too long")
     return value
 
 

@@ -25,10 +25,15 @@ def update_regex(
 
     Rule: G-100 (maybeUpdateRegularExpressions).
     """
-    if old and not group.subscribers_of_regex(old):
-        changes.drop_regex(group, old, effects)
+    drop_unused_regex(group, old, effects)
     if new and new not in group.regexes:
         _resolve(group, new, effects, now_ms)
+
+
+def drop_unused_regex(group: ConsumerGroupCore, regex: str, effects: Effects) -> None:
+    """Forget what a regular expression matched, if nobody subscribes to it any more."""
+    if regex and not group.subscribers_of_regex(regex):
+        changes.drop_regex(group, regex, effects)
 
 
 def refresh_regexes(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> bool:

@@ -16,6 +16,7 @@ from broker_lite.coordinator.group_registry import (
     is_empty,
 )
 from broker_lite.coordinator.offset_removal import OffsetRemovals
+from broker_lite.coordinator.texts import cut
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
@@ -123,7 +124,7 @@ def delete_groups(
     return response, deleted
 
 
-def _missing(group_id: str, is_other: bool, group_type: str) -> str:
+def _missing(group_id: str, is_other: bool, group_type: str) -> str | None:
     if is_other:
-        return f"Group {group_id} is not a {group_type} group."
-    return f"Group {group_id} not found."
+        return cut(f"Group {group_id} is not a {group_type} group.")
+    return cut(f"Group {group_id} not found.")

@@ -11,26 +11,27 @@ from broker_lite.coordinator import migration_join, migration_requests
 from broker_lite.coordinator.classic_answers import (
     answer_heartbeat,
     check_join,
+    check_join_texts,
     check_sync,
     refuse_join,
     refuse_leave,
     refuse_sync,
 )
 from broker_lite.coordinator.classic_group import ClassicGroup
-from broker_lite.coordinator.consumer_checks import check_heartbeat
+from broker_lite.coordinator.consumer_checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_registry import (
     GroupEffects,
     GroupRegistry,
     is_empty,
-    is_too_long,
 )
 from broker_lite.coordinator.migration_upgrade import (
     CannotUpgrade,
     check_upgrade,
     fill_from_classic,
 )
+from broker_lite.coordinator.texts import cut, is_too_long
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.wire import messages
 
@@ -51,6 +52,8 @@ class GroupMembers:
         """
         effects = Effects()
         refusal = check_join(request, caller.version, self._registry.settings)
+        if refusal is None:
+            refusal = check_join_texts(request, caller)
         if refusal is not None:
             effects.reply(caller.token, refusal)
             return effects
@@ -149,6 +152,7 @@ class GroupMembers:
         try:
             settings = registry.settings_of(request.group_id)
             check_heartbeat(request, caller.version, settings)
+            check_heartbeat_texts(request, caller.client_id)
         except BrokerError as error:
             _refuse_consumer(effects, caller, error.code, error.message)
             return effects
@@ -240,5 +244,5 @@ def _refuse_consumer(
 ) -> None:
     effects.reply(
         caller.token,
-        messages.ConsumerGroupHeartbeatResponse(error_code=error_code, error_message=message),
+        messages.ConsumerGroupHeartbeatResponse(error_code=error_code, error_message=cut(message)),
     )

@@ -17,9 +17,6 @@ from broker_lite.errors import ErrorCode
 
 Group = ClassicGroup | ConsumerGroup
 
-# the strings of the state log's keys have their length in 16 bits
-_KEY_STRING_BYTES_MAX: Final = 32_767
-
 # of the records of one batch; Kafka's own limit is about 1 MB
 _BATCH_BYTES_MAX: Final = 500_000
 
@@ -163,12 +160,6 @@ def in_batches(group_id: str, effects: Effects) -> GroupEffects:
         batches[-1][1].records.append(record)
     batches[-1][1].replies = effects.replies
     return batches
-
-
-def is_too_long(text: str) -> bool:
-    """Whether a string does not fit into the state log, as an id that had odd bytes may not."""
-    # four bytes at most for each character
-    return 4 * len(text) > _KEY_STRING_BYTES_MAX < len(text.encode(errors="replace"))
 
 
 def is_empty(group: Group) -> bool:

@@ -18,7 +18,8 @@ from broker_lite.coordinator.group_records import (
     encode_offset_key,
     encode_offset_value,
 )
-from broker_lite.coordinator.group_registry import GroupRegistry, is_too_long
+from broker_lite.coordinator.group_registry import GroupRegistry
+from broker_lite.coordinator.texts import is_too_long
 from broker_lite.coordinator.topics import TopicView
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import ZERO_UUID, messages

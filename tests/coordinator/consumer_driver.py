@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker_lite.coordinator.consumer_checks import check_heartbeat
+from broker_lite.coordinator.consumer_checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.consumer_records import decode_key
 from broker_lite.coordinator.effects import Caller, Effects, StateRecord
@@ -90,6 +90,7 @@ class Driver:
         request = Request(group_id=GROUP, **fields)
         try:
             check_heartbeat(request, version, self.settings)
+            check_heartbeat_texts(request, client_id)
         except BrokerError as error:
             return Response(error_code=error.code, error_message=error.message)
         caller = Caller(version, client_id, "/127.0.0.1", "token")

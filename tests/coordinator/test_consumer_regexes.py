@@ -148,3 +148,14 @@ def test_a_bad_pattern_changes_nothing() -> None:
     driver.join("m1")
     assert driver.beat("m1", subscribed_topic_regex="[").error_code == 128
     assert driver.group.members["m1"].regex == ""
+
+
+def test_a_static_member_under_the_id_of_another_one_leaves_no_expression_behind() -> None:
+    """G-83, G-100: nothing of the other member stays."""
+    driver = Driver(t=2, u=1)
+    driver.join("m1", names=[], instance_id="i")
+    driver.join("m2", names=[], subscribed_topic_regex="t|u")
+    driver.leave("m1", -2, instance_id="i")
+    driver.join("m2", names=["u"], instance_id="i", subscribed_topic_regex="")
+    assert driver.group.regexes == driver.replayed().regexes == {}
+    assert driver.group.subscribed_names == {"u"}

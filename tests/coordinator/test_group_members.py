@@ -1,7 +1,10 @@
 """Requests of members find their group, or the error of there being none."""
 
+from typing import Any
+
 import pytest
 
+from broker_lite.coordinator.effects import Caller
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.coordinator.groups_driver import Driver
@@ -126,3 +129,61 @@ def test_g106_a_group_of_another_kind_is_not_taken_over(driver: Driver) -> None:
     refused = driver.consumer_heartbeat()
     assert refused.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert driver.list() == {("g", "connect", "Stable", "classic")}
+
+
+# bytes that are no UTF-8 are read as three bytes each, so this fits into a request
+ODD = "\ufffd" * 20_000
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"client_id": ODD},
+        {"client_id": "x" * 32_760},
+        {"group_instance_id": ODD},
+        {"group_instance_id": "x" * 32_760},
+        {"member_id": ODD},
+        {"protocol_type": ODD},
+        {"protocol": ODD},
+    ],
+    ids=lambda fields: "G-35 " + next(iter(fields)),
+)
+def test_joins_that_no_record_can_hold(driver: Driver, fields: dict[str, Any]) -> None:
+    types = messages.JoinGroupRequest
+    texts = {"client_id": "c", "protocol": "range", "protocol_type": "consumer", **fields}
+    protocol = types.JoinGroupRequestProtocol(name=texts.pop("protocol"), metadata=b"")
+    caller = Caller(9, texts.pop("client_id"), "/h", "token")
+    request = types(group_id="g", session_timeout_ms=10_000, protocols=[protocol], **texts)
+    effects = driver.coordinator.join_group(request, caller, driver.now_ms)
+    ((_, response),) = effects.replies
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert messages.JoinGroupResponse.encode(response, 9)
+    assert driver.list() == set()
+
+
+@pytest.mark.parametrize("name", ["instance_id", "rack_id", "member_id", "subscribed_topic_names"])
+def test_g78_heartbeats_that_no_record_can_hold(driver: Driver, name: str) -> None:
+    value = [ODD] if name == "subscribed_topic_names" else ODD
+    fields: dict[str, Any] = {"member_id": "m", name: value}
+    response = driver.consumer_heartbeat(**fields)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert driver.list() == set()
+
+
+def test_g78_messages_fit_into_the_response(driver: Driver) -> None:
+    response = driver.consumer_heartbeat(server_assignor="x" * 32_760)
+    assert response.error_code == ErrorCode.UNSUPPORTED_ASSIGNOR
+    response = driver.consumer_heartbeat(subscribed_topic_regex="(" + "x" * 32_000)
+    assert response.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_g75_subscriptions_that_no_record_can_hold(driver: Driver) -> None:
+    """A topic's name of bytes that are no UTF-8."""
+    name = b"\xff" * 20_000
+    metadata = b"\0\0" + b"\0\0\0\1" + len(name).to_bytes(2) + name + b"\xff\xff\xff\xff"
+    driver.consumer_heartbeat()
+    assert driver.join(metadata=metadata).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    classic = driver.join(group_id="classic", metadata=metadata).member_id
+    driver.sync(classic, group_id="classic", generation=1)
+    refused = driver.consumer_heartbeat(group_id="classic")
+    assert refused.error_code == ErrorCode.GROUP_ID_NOT_FOUND

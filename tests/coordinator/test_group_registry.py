@@ -1,7 +1,7 @@
 """What all groups share."""
 
 from broker_lite.coordinator.effects import Effects
-from broker_lite.coordinator.group_registry import in_batches, is_too_long
+from broker_lite.coordinator.group_registry import in_batches
 from tests.coordinator.groups_driver import PARTITIONS, Driver, FakeTopic, id_of
 
 
@@ -25,13 +25,6 @@ def test_groups_by_kind() -> None:
     assert registry.consumer("consumer") is not None
     assert registry.consumer("classic") is None
     assert registry.classic("missing") is None
-
-
-def test_texts_that_fit_no_record() -> None:
-    assert not is_too_long("x" * 32_767)
-    assert is_too_long("x" * 32_768)
-    assert is_too_long("\ufffd" * 10_923)
-    assert not is_too_long("\ufffd" * 10_922)
 
 
 def test_what_is_removed_at_once_is_written_in_batches_g74() -> None:
