@@ -19,6 +19,7 @@ OWN_TOPIC_PARTITIONS: Final = 2
 LONG_MS: Final = 300_000
 # ends at different times, so that the order of what ends is certain
 SHORT_SESSION_MS: Final = 1300
+SHORT_CONSUMER_SESSION_MS: Final = 1700
 SHORT_REBALANCE_MS: Final = 2100
 SHORT_TRANSACTION_MS: Final = 1000
 EARLY_S: Final = 0.25

@@ -11,7 +11,7 @@ from tests.differential.coordinator_sequence import (
     OWN_TOPIC,
     OWN_TOPIC_PARTITIONS,
     SHARED_TOPICS,
-    SHORT_SESSION_MS,
+    SHORT_CONSUMER_SESSION_MS,
     Sequence,
     Step,
 )
@@ -137,7 +137,7 @@ class Side:
     async def _shorten_sessions(self, groups: list[str]) -> None:
         kind = messages.IncrementalAlterConfigsRequest
         values = {
-            "consumer.session.timeout.ms": SHORT_SESSION_MS,
+            "consumer.session.timeout.ms": SHORT_CONSUMER_SESSION_MS,
             "consumer.heartbeat.interval.ms": 100,
         }
         configs = [
