@@ -130,7 +130,8 @@ class Groups:
         partition = self._state.open_partition(group_id)
         answer = asyncio.get_running_loop().create_future()
         try:
-            effects = event(request, caller._replace(token=answer), self._clock.steady_ms())
+            asking = Caller(caller.version, caller.client_id, caller.client_host, answer)
+            effects = event(request, asking, self._clock.steady_ms())
         except Exception as error:  # what is half done must not stay
             logger.exception("group event failed group=%s", group_id)
             self._state.reload(partition)

@@ -21,6 +21,8 @@ from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, read_end_transaction_marker
 from broker_lite.record.records import keys_and_values
 
+_PLACES_MAX: Final = 10_000
+_PLACED_CHARACTERS_MAX: Final = 200
 NO_PRODUCER: Final = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 
@@ -53,6 +55,8 @@ class StateTopic:
         self._cluster = cluster
         self._codec = codec
         self._id_and_count: tuple[bytes, int] | None = None
+        # which partition an id belongs to, of a count; the hash is a loop over each character
+        self._places: dict[tuple[str, int], int] = {}
 
     @property
     def exists(self) -> bool:
@@ -86,7 +90,15 @@ class StateTopic:
 
     def partition_of(self, entity_id: str) -> int:
         """The partition that holds a group or a transactional id."""
-        return partition_of(entity_id, self.partition_count)
+        key = entity_id, self.partition_count
+        if len(entity_id) > _PLACED_CHARACTERS_MAX:
+            return partition_of(*key)
+        place = self._places.get(key)
+        if place is None:
+            if len(self._places) >= _PLACES_MAX:
+                self._places.clear()
+            place = self._places[key] = partition_of(*key)
+        return place
 
     def append(
         self,

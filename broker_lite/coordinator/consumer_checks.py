@@ -1,6 +1,6 @@
 """What a ConsumerGroupHeartbeat must be, before and after its group and member are known."""
 
-from typing import Any
+from typing import Any, Final
 
 from broker_lite.coordinator.consumer_member import (
     LEAVE_EPOCH,
@@ -13,6 +13,9 @@ from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.reconcile import Owned
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_too_long
 from broker_lite.errors import BrokerError, ErrorCode, InvalidRequest
+
+# what Java's trim takes away
+_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 
 class UnknownMemberId(BrokerError):
@@ -83,16 +86,22 @@ def check_heartbeat_texts(request: Any, client_id: str) -> None:
 
     Rule: G-78; Kafka fails on it when it gets there.
     """
-    names = request.subscribed_topic_names or ()
-    for field, texts in (
-        ("ClientId", (client_id,)),
-        ("GroupId", (request.group_id,)),
-        ("MemberId", (request.member_id,)),
-        ("InstanceId", (request.instance_id or "",)),
-        ("RackId", (request.rack_id or "",)),
-        ("SubscribedTopicNames", names),
+    for field, text in (
+        ("ClientId", client_id),
+        ("GroupId", request.group_id),
+        ("MemberId", request.member_id),
+        ("InstanceId", request.instance_id),
+        ("RackId", request.rack_id),
     ):
-        _require(not any(map(is_too_long, texts)), f"{field} has more than {TEXT_BYTES_MAX} bytes.")
+        if text is not None and is_too_long(text):
+            raise _too_long(field)
+    names = request.subscribed_topic_names
+    if names is not None and any(map(is_too_long, names)):
+        raise _too_long("SubscribedTopicNames")
+
+
+def _too_long(field: str) -> InvalidRequest:
+    return InvalidRequest(f"{field} has more than {TEXT_BYTES_MAX} bytes.")
 
 
 def _check_epoch(request: Any) -> None:
@@ -120,7 +129,8 @@ def _check_epoch(request: Any) -> None:
 
 def _require_text(text: str | None, name: str) -> None:
     """What is given must have a character beyond the space, as Java's trim sees it."""
-    _require(text is None or any(character > " " for character in text), f"{name} can't be empty.")
+    if text is not None and not text.strip(_BLANKS):
+        raise InvalidRequest(f"{name} can't be empty.")
 
 
 def _require(is_so: bool, message: str) -> None:

@@ -135,6 +135,8 @@ def _updated(member: ConsumerMember, request: Any, caller: Caller) -> ConsumerMe
 
     Rule: G-84.
     """
+    if _says_nothing_new(member, request, caller):
+        return member
     fields: dict[str, Any] = {"client_id": caller.client_id, "client_host": caller.client_host}
     for name in ("instance_id", "rack_id", "server_assignor"):
         value = getattr(request, name)
@@ -151,6 +153,21 @@ def _updated(member: ConsumerMember, request: Any, caller: Caller) -> ConsumerMe
     if all(getattr(member, name) == value for name, value in fields.items()):
         return member
     return replace(member, **fields)
+
+
+def _says_nothing_new(member: ConsumerMember, request: Any, caller: Caller) -> bool:
+    """Whether this is the heartbeat that a member sends while nothing happens."""
+    return (
+        request.rebalance_timeout_ms == -1
+        and request.subscribed_topic_names is None
+        and request.subscribed_topic_regex is None
+        and request.server_assignor is None
+        and request.rack_id is None
+        and request.instance_id in (None, member.instance_id)
+        and member.client_id == caller.client_id
+        and member.client_host == caller.client_host
+        and member.classic is None
+    )
 
 
 def advance(

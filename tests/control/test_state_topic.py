@@ -6,6 +6,7 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.control.state_topic import ReplayedBatch, StateTopic
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.coordinator.effects import StateRecord
+from broker_lite.coordinator.placement import partition_of
 from broker_lite.errors import InvalidReplicationFactor, KafkaStorageError, RecordListTooLarge
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD
 from broker_lite.record.builder import BatchBuilder
@@ -94,6 +95,12 @@ def test_g07_what_is_where_does_not_change_while_it_is_used(open_cluster: OpenCl
     cluster.delete_topics([cluster.topics[OFFSETS_TOPIC]])
     cluster.create_topics([cluster.plan_topic(NewTopic(OFFSETS_TOPIC, 5))])
     assert topic.partition_of("g") == 103 % 5
+
+
+def test_g07_many_ids_and_long_ones_are_where_they_belong(open_cluster: OpenCluster) -> None:
+    topic = StateTopic(open_cluster(), OFFSETS_TOPIC)
+    for entity_id in ("g" * 201, *map(str, range(10_002)), "0"):
+        assert topic.partition_of(entity_id) == partition_of(entity_id, topic.partition_count)
 
 
 def test_only_a_batch_larger_than_a_segment_is_refused(open_cluster: OpenCluster) -> None:
