@@ -137,7 +137,7 @@ class GroupRegistry:
         del self.groups[group.group_id]
 
     def groups_in(self, partition: int) -> list[Group]:
-        """The groups that a partition of the state topic holds."""
+        """The groups that a partition of the state topic holds; it looks at all groups."""
         partition_of = self.partition_of
         return [
             group for group_id, group in self.groups.items() if partition_of(group_id) == partition
@@ -167,10 +167,10 @@ def is_empty(group: Group) -> bool:
     return bool(group.state.value == "Empty")
 
 
-def is_subscribed(group: Group, topic: str) -> bool:
-    """Whether members of a group subscribe to a topic; if that is unknown, they do.
+def unsubscribed(group: Group) -> Callable[[str], bool]:
+    """Tells of topics whether no member of a group has them; if that is unknown, one has.
 
     Rule: G-75 (ClassicGroup.isSubscribedToTopic).
     """
     topics = group.subscribed_topics()
-    return topics is None or topic in topics
+    return lambda topic: topics is not None and topic not in topics

@@ -1,7 +1,8 @@
 """Groups and offsets read back from `__consumer_offsets`.
 
 A log may be read from any state that compaction left. Records of share and streams groups, which
-are not offered, are passed over.
+are not offered, are passed over; so are groups that belong into another partition since the state
+topic has grown: what was committed there since then counts, and nothing that is older.
 
 Rule: G-66, G-112, G-117, T-53 (GroupCoordinatorShard.replay).
 """
@@ -37,6 +38,8 @@ class GroupReplay:
 
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
+        # group ids of the partitions that are being read, and whether they belong there
+        self._met: dict[int, dict[str, bool]] = {}
 
     def batch(
         self, partition: int, producer_id: int, records: Iterable[tuple[bytes, bytes | None]]
@@ -53,14 +56,16 @@ class GroupReplay:
             if record_type in _OFFSETS:
                 self._offset(partition, producer_id, key, value)
             elif record_type == classic_records.KEY_TYPE:
-                self._classic(key, value)
+                self._classic(partition, key, value)
             elif record_type in consumer_records.CONSUMER_RECORD_TYPES:
-                self._consumer(record_type, key, value)
+                self._consumer(partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
         """Start the timers of the groups of a partition."""
         started = []
-        for group in self._registry.groups_in(partition):
+        groups = self._registry.groups
+        met = self._met.pop(partition, {})
+        for group in [groups[group_id] for group_id in met if group_id in groups]:
             effects = Effects()
             if isinstance(group, ConsumerGroup):
                 group.loaded(now_ms)
@@ -76,6 +81,7 @@ class GroupReplay:
         Returns:
             Answers to the open requests of their members: 16, so that clients ask again.
         """
+        self._met.pop(partition, None)
         groups = self._registry.groups_in(partition)
         replies = self._take_out(groups)
         self._registry.offsets.forget(partition, {group.group_id for group in groups})
@@ -108,6 +114,8 @@ class GroupReplay:
         """
         registry = self._registry
         group_id, topic, index = decode_offset_key(key)
+        if not self._belongs(group_id, partition):
+            return
         if value is None:
             registry.offsets.remove(group_id, topic, index)
             return
@@ -121,9 +129,11 @@ class GroupReplay:
                 partition, producer_id, group_id, (topic, index), committed
             )
 
-    def _classic(self, key: bytes, value: bytes | None) -> None:
+    def _classic(self, partition: int, key: bytes, value: bytes | None) -> None:
         registry = self._registry
         group_id = messages.GroupMetadataKey.decode(key, 0, _INT16.size)[0].group
+        if not self._belongs(group_id, partition):
+            return
         if value is not None:
             group = ClassicGroup.from_record(
                 group_id,
@@ -136,7 +146,7 @@ class GroupReplay:
         elif registry.classic(group_id) is not None:
             del registry.groups[group_id]
 
-    def _consumer(self, record_type: int, key: bytes, value: bytes | None) -> None:
+    def _consumer(self, partition: int, record_type: int, key: bytes, value: bytes | None) -> None:
         """Take over a record of a consumer group.
 
         A classic group of that id was made by its offsets only, or has become this group.
@@ -144,6 +154,8 @@ class GroupReplay:
         registry = self._registry
         decoded_key = consumer_records.decode_key(record_type, key)
         group_id = decoded_key.group_id
+        if not self._belongs(group_id, partition):
+            return
         group = registry.consumer(group_id)
         if group is None:
             if value is None:
@@ -152,3 +164,16 @@ class GroupReplay:
         group.replay(record_type, decoded_key, value)
         if value is None and record_type == consumer_records.GROUP_EPOCH:
             del registry.groups[group_id]
+
+    def _belongs(self, group_id: str, partition: int) -> bool:
+        """Whether a group is to be found in this partition.
+
+        Rule: G-07.
+        """
+        met = self._met.get(partition)
+        if met is None:
+            met = self._met[partition] = {}
+        belongs = met.get(group_id)
+        if belongs is None:
+            belongs = met[group_id] = self._registry.partition_of(group_id) == partition
+        return belongs

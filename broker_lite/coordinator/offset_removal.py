@@ -17,7 +17,7 @@ from broker_lite.coordinator.group_registry import (
     GroupRegistry,
     in_batches,
     is_empty,
-    is_subscribed,
+    unsubscribed,
 )
 from broker_lite.coordinator.offsets import GroupOffsets
 from broker_lite.errors import ErrorCode
@@ -50,12 +50,14 @@ class OffsetRemovals:
             response.error_code = error_code
             effects.reply(caller.token, response)
             return effects
-        for topic, partition in _sort_out(registry, request, response):
+        results = _Results(response)
+        is_free = unsubscribed(group)
+        for topic, partition in _sort_out(registry, request, results):
             result = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-            if not is_subscribed(group, topic):
+            if is_free(topic):
                 result = ErrorCode.NONE
                 self._remove_if_there(group.group_id, topic, partition, effects)
-            _add_result(response, topic, partition, result)
+            results.add(topic, partition, result)
         effects.reply(caller.token, response)
         return effects
 
@@ -78,9 +80,7 @@ class OffsetRemovals:
         store = self._registry.offsets
         for group_id in store.group_ids():
             offsets = store.of(group_id)
-            keys = (
-                [] if offsets is None else [key for key in offsets.partitions() if key[0] in gone]
-            )
+            keys = [] if offsets is None else offsets.partitions(gone)
             if keys:
                 effects = Effects()
                 for topic, partition in keys:
@@ -114,10 +114,11 @@ class OffsetRemovals:
             return
         retention_ms = self._registry.settings.offsets_retention_ms
         unstable = offsets.unstable()
+        is_free = unsubscribed(group)
         due = [
             (topic, partition)
             for topic in offsets.committed
-            if not is_subscribed(group, topic)
+            if is_free(topic)
             for partition, committed in offsets.of_topic(topic)
             if _is_over(committed, start_of, retention_ms, now_ms)
             and (topic, partition) not in unstable
@@ -135,7 +136,29 @@ class OffsetRemovals:
         self._registry.offsets.remove(group_id, topic, partition)
 
 
-def _sort_out(registry: GroupRegistry, request: Any, response: Any) -> list[tuple[str, int]]:
+class _Results:
+    """The results of an OffsetDelete by topic; each topic comes up once."""
+
+    __slots__ = ("_partitions", "_response")
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        self._partitions: dict[str, list[Any]] = {}
+
+    def add(self, name: str, partition: int, error_code: ErrorCode) -> None:
+        """Add the result of a partition."""
+        message = messages.OffsetDeleteResponse
+        partitions = self._partitions.get(name)
+        if partitions is None:
+            topic = message.OffsetDeleteResponseTopic(name=name)
+            self._response.topics.append(topic)
+            partitions = self._partitions[name] = topic.partitions
+        partitions.append(
+            message.OffsetDeleteResponsePartition(partition_index=partition, error_code=error_code)
+        )
+
+
+def _sort_out(registry: GroupRegistry, request: Any, results: _Results) -> list[tuple[str, int]]:
     """The partitions of an OffsetDelete that exist; the others are answered.
 
     Rule: G-105 (KafkaApis.handleOffsetDeleteRequest).
@@ -149,19 +172,8 @@ def _sort_out(registry: GroupRegistry, request: Any, response: Any) -> list[tupl
                 known.append((asked.name, one.partition_index))
             else:
                 error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                _add_result(response, asked.name, one.partition_index, error_code)
+                results.add(asked.name, one.partition_index, error_code)
     return known
-
-
-def _add_result(response: Any, name: str, partition: int, error_code: ErrorCode) -> None:
-    message = messages.OffsetDeleteResponse
-    topic = next((one for one in response.topics if one.name == name), None)
-    if topic is None:
-        topic = message.OffsetDeleteResponseTopic(name=name)
-        response.topics.append(topic)
-    topic.partitions.append(
-        message.OffsetDeleteResponsePartition(partition_index=partition, error_code=error_code)
-    )
 
 
 def _check_delete(group: Group | None, group_id: str) -> ErrorCode | None:

@@ -6,7 +6,7 @@ ends must not bring back what was committed after its own commit (OffsetMetadata
 same: after a compaction the older record may be gone, and the answer has to stay).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from broker_lite.coordinator.group_records import CommittedOffset
@@ -55,15 +55,21 @@ class GroupOffsets:
         for partition, stored in self.committed.get(topic, _NOTHING).items():
             yield partition, stored[1]
 
-    def partitions(self) -> list[TopicPartition]:
-        """Every partition that has an offset, committed or pending, each once."""
+    def partitions(self, topics: Collection[str] | None = None) -> list[TopicPartition]:
+        """Every partition that has an offset, committed or pending, each once.
+
+        Args:
+            topics: only those of these topics, None for all.
+        """
         found = dict.fromkeys(
             (topic, partition)
-            for topic, partitions in self.committed.items()
-            for partition in partitions
+            for topic in (self.committed if topics is None else topics)
+            for partition in self.committed.get(topic, ())
         )
         for offsets in self.pending.values():
-            found.update(dict.fromkeys(offsets))
+            found.update(
+                dict.fromkeys(key for key in offsets if topics is None or key[0] in topics)
+            )
         return list(found)
 
 

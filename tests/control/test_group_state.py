@@ -289,3 +289,28 @@ def test_g07_deleting_a_state_log_of_fewer_partitions_than_usual_removes_all_gro
     node.cluster.delete_topics([node.cluster.topics[OFFSETS_TOPIC]])
     assert node.states() == {}
     assert node.offsets("g0") == {}
+
+
+def test_g07_a_state_log_that_has_grown_says_nothing_old(
+    open_cluster: Callable[..., Cluster], open_node: Callable[..., Node]
+) -> None:
+    cluster = open_cluster()
+    cluster.create_topics([cluster.plan_topic(NewTopic(OFFSETS_TOPIC, 3))])
+    cluster.close()
+    node = open_node()
+    names = [f"g{number}" for number in range(20)]
+    for name in names:
+        asyncio.run(node.commit(name, 1))
+    before = {name: node.groups.partition_of(name) for name in names}
+    node.cluster.create_partitions([(node.cluster.topics[OFFSETS_TOPIC], 5)])
+    assert {name: node.groups.partition_of(name) for name in names} == before
+    asyncio.run(node.commit("g0", 2))
+    node.restart()
+    moved = {name for name in names if node.groups.partition_of(name) != before[name]}
+    assert 0 < len(moved) < 20
+    assert any(node.groups.partition_of(name) < before[name] for name in moved)
+    assert set(node.states()) == set(names) - moved
+    for name in names:
+        asyncio.run(node.commit(name, 3))
+    node.restart()
+    assert all(node.offsets(name) == {("t", 0): 3} for name in names)

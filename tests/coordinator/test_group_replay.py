@@ -21,7 +21,7 @@ def key_of(name: str, record_type: int, **fields: object) -> bytes:
 
 def test_g66_key_of_type_0_is_read_too(driver: Driver) -> None:
     key = key_of("LegacyOffsetCommitKey", 0, group="g", topic="t", partition=0)
-    driver.coordinator.replay_batch(0, -1, [(key, VALUE)])
+    driver.coordinator.replay_batch(driver.partition_of("g"), -1, [(key, VALUE)])
     assert driver.fetch() == {("t", 0): 5}
 
 
@@ -34,14 +34,14 @@ def test_g112_g117_records_of_other_kinds_are_passed_over(driver: Driver, record
 @pytest.mark.parametrize(("key", "value"), [(b"", None), (b"\x00", None), (b"\x00\x01\x00", VALUE)])
 def test_records_that_cannot_be_read(driver: Driver, key: bytes, value: bytes | None) -> None:
     with pytest.raises(DecodeError):
-        driver.coordinator.replay_batch(0, -1, [(key, value)])
+        driver.coordinator.replay_batch(driver.partition_of("g"), -1, [(key, value)])
 
 
 @pytest.mark.parametrize("value", [b"", b"\x00", b"\x00\x09" + VALUE[2:]])
 def test_values_that_cannot_be_read(driver: Driver, value: bytes) -> None:
     key = key_of("OffsetCommitKey", 1, group="g", topic="t", partition=0)
     with pytest.raises(DecodeError):
-        driver.coordinator.replay_batch(0, -1, [(key, value)])
+        driver.coordinator.replay_batch(driver.partition_of("g"), -1, [(key, value)])
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_values_that_cannot_be_read(driver: Driver, value: bytes) -> None:
     ids=["offset", "classic", "consumer", "member"],
 )
 def test_tombstones_of_what_is_not_there(driver: Driver, key: bytes) -> None:
-    driver.coordinator.replay_batch(0, -1, [(key, None)])
+    driver.coordinator.replay_batch(driver.partition_of("g"), -1, [(key, None)])
     assert driver.list() == set()
 
 
 def test_the_end_of_a_classic_group_is_not_that_of_a_consumer_group(driver: Driver) -> None:
     driver.consumer_heartbeat()
     key = key_of("GroupMetadataKey", 2, group="g")
-    driver.coordinator.replay_batch(0, -1, [(key, None)])
+    driver.coordinator.replay_batch(driver.partition_of("g"), -1, [(key, None)])
     assert driver.list() == {("g", "consumer", "Stable", "consumer")}
 
 
