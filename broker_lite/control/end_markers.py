@@ -15,6 +15,8 @@ from broker_lite.record.control import EndTransactionMarker
 logger = logging.getLogger("broker_lite.control")
 
 MARKERS_AT_A_TIME: Final = 256
+STEP_MS: Final = 10
+"""For how long markers are written, before others have their turn: a log may have to be loaded."""
 RETRY_MS: Final = 1000
 
 # The partition has seen a higher epoch: the transaction is over there, whatever ended it.
@@ -97,15 +99,18 @@ class EndMarkers:
             self._groups.complete_transaction(index, producer_id, committed=marker.is_commit)
 
     def write_some(self, unfinished: UnfinishedEnding, coordinator_epoch: int) -> bool:
-        """Write up to MARKERS_AT_A_TIME markers; tell whether all were tried.
+        """Write up to MARKERS_AT_A_TIME markers, for STEP_MS; tell whether all were tried.
 
         Rule: T-52 to T-54, T-58.
         """
         marker = EndTransactionMarker(unfinished.ending.is_commit, coordinator_epoch)
+        until_ms = self._clock.monotonic_ms() + STEP_MS
         for _ in range(min(MARKERS_AT_A_TIME, len(unfinished.left))):
             partition = unfinished.left.pop()
             if not self._is_written(unfinished, partition, marker):
                 unfinished.failed.append(partition)
+            if self._clock.monotonic_ms() >= until_ms:
+                break
         return not unfinished.left
 
     def _is_written(

@@ -21,6 +21,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.end_markers import (
     RETRY_MS,
+    STEP_MS,
     EndMarkers,
     OffsetTransactions,
     UnfinishedEnding,
@@ -44,7 +45,7 @@ from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.control")
 
-_RECORDS_AT_A_TIME: Final = 1000
+_IDS_AT_A_TIME: Final = 500
 _FEATURE: Final = "transaction.version"
 
 
@@ -233,18 +234,12 @@ class Transactions:
             for partition in [*self._log.unloaded]:
                 self._log.load(partition)
             due: dict[int, list[tuple[str, Outcome]]] = {}
-            for transactional_id, outcome in self._coordinator.on_time(now_ms):
+            for transactional_id, outcome in self._coordinator.on_time(now_ms, _IDS_AT_A_TIME):
                 partition = self.topic.partition_of(transactional_id)
                 due.setdefault(partition, []).append((transactional_id, outcome))
             for partition, outcomes in due.items():
-                self._write_all(partition, outcomes)
+                self._write(partition, outcomes)
         self._finish_some()
-
-    def _write_all(self, partition: int, outcomes: list[tuple[str, Outcome]]) -> None:
-        """Write many records in batches; the first failure forgets what the rest led to."""
-        for start in range(0, len(outcomes), _RECORDS_AT_A_TIME):
-            if self._write(partition, outcomes[start : start + _RECORDS_AT_A_TIME]) is not None:
-                return
 
     # -- changes of the cluster
 
@@ -303,11 +298,18 @@ class Transactions:
 
     def _restored(self, partition: int, endings: list[Ending]) -> None:
         """Take over what is prepared in a partition that was read."""
-        for transactional_id in [*self._unfinished]:
-            if self.topic.partition_of(transactional_id) == partition:
-                del self._unfinished[transactional_id]
+        before = {
+            transactional_id: self._unfinished.pop(transactional_id)
+            for transactional_id in [*self._unfinished]
+            if self.topic.partition_of(transactional_id) == partition
+        }
         for ending in endings:
-            self._unfinished[ending.transactional_id] = UnfinishedEnding(ending)
+            known = before.get(ending.transactional_id)
+            if known is None or known.ending != ending:
+                known = UnfinishedEnding(
+                    ending
+                )  # else the markers that it has are not written again
+            self._unfinished[ending.transactional_id] = known
         # what is due waits a little, instead of being tried without a pause while a disk fails
         self._not_before_ms = self._clock.steady_ms() + RETRY_MS
         self.alarm.due_at(self.next_deadline_ms())
@@ -315,13 +317,16 @@ class Transactions:
     # -- markers
 
     def _finish_some(self) -> bool:
-        """Write markers of each transaction that waits for some; tell whether that goes on now."""
+        """Write markers of transactions that wait for some; tell whether that goes on now."""
         now_ms = self._clock.steady_ms()
+        until_ms = self._clock.monotonic_ms() + STEP_MS
         for unfinished in [*self._unfinished.values()]:
             is_current = self._unfinished.get(unfinished.ending.transactional_id) is unfinished
             if is_current and unfinished.not_before_ms <= now_ms:
                 unfinished.not_before_ms = 0
                 self._write_markers(unfinished)
+                if self._clock.monotonic_ms() >= until_ms:
+                    break
         return any(not unfinished.not_before_ms for unfinished in self._unfinished.values())
 
     def _write_markers(self, unfinished: UnfinishedEnding) -> None:

@@ -264,8 +264,12 @@ class TransactionCoordinator:
         """When on_time() has something to do, None for never."""
         return self._timers.next_deadline_ms()
 
-    def on_time(self, now_ms: int) -> list[tuple[str, Outcome]]:
+    def on_time(self, now_ms: int, ids_max: int) -> list[tuple[str, Outcome]]:
         """Abort the transactions that took too long, forget the ids that were idle too long.
+
+        Args:
+            now_ms: the time.
+            ids_max: how many at once; the others stay due.
 
         Returns:
             The transactional ids, each with what is to be done.
@@ -273,8 +277,11 @@ class TransactionCoordinator:
         Rule: T-60 to T-64 (TransactionCoordinator.abortTimedOutTransactions,
         TransactionStateManager.removeExpiredTransactionalIds).
         """
-        outcomes = []
-        while (transactional_id := self._timers.pop_due(now_ms)) is not None:
+        outcomes: list[tuple[str, Outcome]] = []
+        while (
+            len(outcomes) < ids_max
+            and (transactional_id := self._timers.pop_due(now_ms)) is not None
+        ):
             transaction = self._transactions[transactional_id]
             if transaction.state is ONGOING:
                 outcome = self._fence(transaction, now_ms)

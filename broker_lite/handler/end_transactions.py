@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.end_markers import MARKERS_AT_A_TIME
+from broker_lite.control.end_markers import MARKERS_AT_A_TIME, STEP_MS
 from broker_lite.coordinator.transaction import EPOCH_BUMP_VERSION, TopicPartition
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
@@ -61,6 +61,7 @@ async def handle_markers(context: HandlerContext, request: Request) -> Parts:
     types = messages.WriteTxnMarkersResponse
     response = types()
     written = 0
+    until_ms = context.clock.monotonic_ms() + STEP_MS
     for marker in body.markers:
         topics = []
         for topic in marker.topics:
@@ -73,8 +74,9 @@ async def handle_markers(context: HandlerContext, request: Request) -> Parts:
                     )
                 )
                 written += 1
-                if written % MARKERS_AT_A_TIME == 0:
+                if written == MARKERS_AT_A_TIME or context.clock.monotonic_ms() >= until_ms:
                     await checkpoint()
+                    written, until_ms = 0, context.clock.monotonic_ms() + STEP_MS
             topics.append(
                 types.WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions)
             )

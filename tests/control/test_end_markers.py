@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.control.end_markers import MARKERS_AT_A_TIME, EndMarkers, UnfinishedEnding
+from broker_lite.control.end_markers import MARKERS_AT_A_TIME, STEP_MS, EndMarkers, UnfinishedEnding
 from broker_lite.coordinator.transactions import Ending
 from broker_lite.log.log import Log
 from tests.control.transactor import TransactionBroker, failing
@@ -33,6 +33,19 @@ def test_t52_markers_are_written_some_at_a_time(broker: TransactionBroker) -> No
     assert markers(broker).write_some(many, 0)
     assert broker.cluster.log("t", 1).log_end_offset == 1
     assert not many.failed
+
+
+def test_t52_slow_markers_are_fewer_at_a_time(
+    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: object, **__: object) -> None:
+        broker.clock.step(STEP_MS // 2)
+
+    monkeypatch.setattr(Log, "append_control", slow)
+    many = unfinished()
+    many.left = [("t", 0)] * 3
+    assert not markers(broker).write_some(many, 0)
+    assert len(many.left) == 1
 
 
 def test_t54_a_partition_with_a_higher_epoch_is_done_with(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.end_markers import RETRY_MS
+from broker_lite.control.end_markers import RETRY_MS, STEP_MS
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.coordinator.transaction_views import Filters
@@ -246,6 +246,51 @@ def test_a_completion_that_cannot_be_written_is_tried_again(
     monkeypatch.undo()
     broker.step(RETRY_MS)
     assert broker.state() == "CompleteCommit"
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+def test_t52_markers_come_once_however_often_the_completion_fails(
+    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    producer = broker.begin()
+    append = broker.transactions.topic.append
+    calls: list[int] = []
+
+    def append_later(partition: int, *args: Any, **options: Any) -> None:
+        calls.append(partition)
+        if 1 < len(calls) <= 1 + failures:
+            failing()
+        append(partition, *args, **options)
+
+    monkeypatch.setattr(broker.transactions.topic, "append", append_later)
+    assert broker.end(producer).error == 0
+    for _ in range(failures):
+        assert broker.state() == "PrepareCommit"
+        broker.step(RETRY_MS)
+    assert broker.state() == "CompleteCommit"
+    assert [broker.cluster.log("t", each).log_end_offset for each in (0, 1)] == [2, 2]
+
+
+def test_t60_many_transactions_that_took_too_long_are_ended_in_short_steps(
+    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"id-{number}" for number in range(6)]
+    for name in names:
+        broker.add(broker.init(name).producer, ("t", 0), name=name)
+    write = Log.append_control
+
+    def slow(*args: Any, **options: Any) -> int:
+        broker.clock.step(STEP_MS // 2)
+        return write(*args, **options)
+
+    monkeypatch.setattr(Log, "append_control", slow)
+    broker.clock.step(1001)
+    ended = []
+    while (due_ms := broker.transactions.next_deadline_ms()) <= broker.clock.steady_ms():
+        broker.transactions.on_time()
+        ended.append([broker.state(name) for name in names].count("CompleteAbort"))
+    assert ended == [2, 4, 6]
+    assert due_ms > broker.clock.steady_ms()
 
 
 def test_what_cannot_be_read_is_not_known(

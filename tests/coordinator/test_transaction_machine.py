@@ -79,7 +79,7 @@ class TransactionMachine(RuleBasedStateMachine):
     @rule(step_ms=st.integers(0, TIMEOUT_MAX_MS) | st.just(EXPIRATION_MS))
     def pass_time(self, step_ms: int) -> None:
         self.driver.now_ms += step_ms
-        for _, outcome in self.driver.coordinator.on_time(self.driver.now_ms):
+        for _, outcome in self.driver.coordinator.on_time(self.driver.now_ms, 9):
             self.driver.keep(outcome)
 
     @rule()

@@ -173,8 +173,8 @@ def test_t60_t63_an_open_transaction_times_out(driver: Driver) -> None:
     driver.now_ms = 2000
     driver.add((0, 0))
     assert driver.coordinator.next_deadline_ms() == 2101
-    assert driver.coordinator.on_time(2100) == []
-    ((name, outcome),) = driver.coordinator.on_time(2101)
+    assert driver.coordinator.on_time(2100, 9) == []
+    ((name, outcome),) = driver.coordinator.on_time(2101, 9)
     assert name == "x"
     assert outcome.ending is not None
     assert (outcome.ending.producer, outcome.ending.is_commit) == ((0, 1), False)
@@ -195,7 +195,7 @@ def test_t60_an_exhausted_epoch_goes_to_the_last_one_and_stays_there(driver: Dri
         for version in (0, 2):
             driver.version = version
             driver.in_state(S.ONGOING, epoch)
-            ((_, outcome),) = driver.coordinator.on_time(1101)
+            ((_, outcome),) = driver.coordinator.on_time(1101, 9)
             assert outcome.ending is not None
             assert outcome.ending.producer == (7, 32767)
             driver.complete()
@@ -205,8 +205,8 @@ def test_t60_an_exhausted_epoch_goes_to_the_last_one_and_stays_there(driver: Dri
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
 def test_t08_t64_idle_ids_are_forgotten(driver: Driver, state: TransactionState) -> None:
     driver.in_state(state)
-    assert driver.coordinator.on_time(1000 + EXPIRATION_MS - 1) == []
-    ((_, outcome),) = driver.coordinator.on_time(1000 + EXPIRATION_MS)
+    assert driver.coordinator.on_time(1000 + EXPIRATION_MS - 1, 9) == []
+    ((_, outcome),) = driver.coordinator.on_time(1000 + EXPIRATION_MS, 9)
     assert outcome.record is not None
     assert outcome.record.value is None
     driver.keep(outcome)
@@ -223,6 +223,16 @@ def test_t08_t63_what_is_ending_has_no_timer(driver: Driver, state: TransactionS
 
 
 # -- the state log
+
+
+def test_t64_what_is_due_is_done_some_at_a_time() -> None:
+    driver = Driver()
+    for name in "abc":
+        driver.init(name)
+    late_ms = 1000 + EXPIRATION_MS
+    assert [name for name, _ in driver.coordinator.on_time(late_ms, 2)] == ["a", "b"]
+    assert driver.coordinator.next_deadline_ms() == late_ms
+    assert [name for name, _ in driver.coordinator.on_time(late_ms, 2)] == ["c"]
 
 
 def test_t72_what_is_prepared_is_found_again(driver: Driver) -> None:
@@ -244,5 +254,5 @@ def test_forgotten_ids_have_no_timer(driver: Driver) -> None:
     driver.init("y")
     driver.coordinator.forget(lambda name: name == "x")
     assert driver.coordinator.get("x") is None
-    ((name, _),) = driver.coordinator.on_time(1000 + EXPIRATION_MS)
+    ((name, _),) = driver.coordinator.on_time(1000 + EXPIRATION_MS, 9)
     assert name == "y"

@@ -8,6 +8,8 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from broker_lite.control.end_markers import STEP_MS
+from broker_lite.log.log import Log
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import read_end_transaction_marker
 from broker_lite.wire import messages
@@ -232,3 +234,33 @@ async def test_t59_many_markers_let_others_have_their_turn(broker: Handlers) -> 
     (answer,) = (await broker.answer(MARKERS, 1, request(markers=[one]))).markers
     assert {each.error_code for each in answer.topics[0].partitions} == {0}
     assert broker.log(299, "wide").log_end_offset == 1
+
+
+@pytest.mark.anyio
+async def test_t59_slow_markers_let_others_have_their_turn(
+    broker: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: object, **__: object) -> None:
+        broker.clock.step(STEP_MS)
+
+    monkeypatch.setattr(Log, "append_control", slow)
+    one = messages.WriteTxnMarkersRequest.WritableTxnMarker(
+        producer_id=0,
+        producer_epoch=0,
+        transaction_result=True,
+        topics=[
+            messages.WriteTxnMarkersRequest.WritableTxnMarkerTopic(
+                name=TOPIC, partition_indexes=[0, 1]
+            )
+        ],
+        coordinator_epoch=0,
+    )
+    turns: list[int] = []
+
+    async def other() -> None:
+        turns.append(broker.clock.monotonic_ms())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(broker.answer, MARKERS, 1, messages.WriteTxnMarkersRequest(markers=[one]))
+        tasks.start_soon(other)
+    assert turns == [STEP_MS]
