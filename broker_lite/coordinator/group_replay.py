@@ -9,6 +9,7 @@ Rule: G-66, G-112, G-117, T-53 (GroupCoordinatorShard.replay).
 
 from collections.abc import Iterable
 from struct import Struct
+from struct import error as StructError
 from typing import Any, Final
 
 from broker_lite.coordinator import classic_records, consumer_records
@@ -52,13 +53,19 @@ class GroupReplay:
         for key, value in records:
             if len(key) < _INT16.size:
                 raise DecodeError("a key has no type")
-            record_type = _INT16.unpack_from(key)[0]
-            if record_type in _OFFSETS:
-                self._offset(partition, producer_id, key, value)
-            elif record_type == classic_records.KEY_TYPE:
-                self._classic(partition, key, value)
-            elif record_type in consumer_records.CONSUMER_RECORD_TYPES:
-                self._consumer(partition, record_type, key, value)
+            try:
+                self._record(partition, producer_id, key, value)
+            except (StructError, ValueError) as error:
+                raise DecodeError(f"a record of key {key!r:.100} is broken: {error}") from error
+
+    def _record(self, partition: int, producer_id: int, key: bytes, value: bytes | None) -> None:
+        record_type = _INT16.unpack_from(key)[0]
+        if record_type in _OFFSETS:
+            self._offset(partition, producer_id, key, value)
+        elif record_type == classic_records.KEY_TYPE:
+            self._classic(partition, key, value)
+        elif record_type in consumer_records.CONSUMER_RECORD_TYPES:
+            self._consumer(partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
         """Start the timers of the groups of a partition."""

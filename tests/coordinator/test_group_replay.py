@@ -44,6 +44,20 @@ def test_values_that_cannot_be_read(driver: Driver, value: bytes) -> None:
         driver.coordinator.replay_batch(driver.partition_of("g"), -1, [(key, value)])
 
 
+def test_values_of_groups_that_cannot_be_read(driver: Driver) -> None:
+    partition = driver.partition_of("g")
+    classic = key_of("GroupMetadataKey", 2, group="g")
+    for value in (b"", b"\0"):
+        with pytest.raises(DecodeError):
+            driver.coordinator.replay_batch(partition, -1, [(classic, value)])
+    message = messages.ConsumerGroupCurrentMemberAssignmentValue
+    topic = message.TopicPartitions(topic_id=bytes(16), partitions=[1, 2], assignment_epochs=[1])
+    value = b"\0\0" + message.encode(message(assigned_partitions=[topic]), 0)
+    current = key_of("ConsumerGroupCurrentMemberAssignmentKey", 8, group_id="g", member_id="m")
+    with pytest.raises(DecodeError):
+        driver.coordinator.replay_batch(partition, -1, [(current, value)])
+
+
 @pytest.mark.parametrize(
     "key",
     [
