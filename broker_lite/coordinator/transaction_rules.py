@@ -13,6 +13,7 @@ from broker_lite.coordinator.transaction import (
     COMPLETE_COMMIT,
     EMPTY,
     EPOCH_BUMP_VERSION,
+    EPOCH_MAX,
     IDLE,
     ONGOING,
     PREPARE_ABORT,
@@ -62,7 +63,10 @@ def initialise(
     elif expected[1] == transaction.producer_epoch or _is_new(transaction):
         last_epoch = transaction.producer_epoch
     elif expected[1] == transaction.last_producer_epoch:
-        return transaction.repeated(timeout_ms=timeout_ms, now_ms=now_ms)
+        if transaction.producer_epoch < EPOCH_MAX:
+            return transaction.repeated(timeout_ms=timeout_ms, now_ms=now_ms)
+        # a fence took the last epoch: whoever got it could never be fenced (Kafka fails here)
+        last_epoch = transaction.last_producer_epoch
     else:
         return _PRODUCER_FENCED
     if transaction.is_exhausted:

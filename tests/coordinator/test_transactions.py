@@ -190,6 +190,18 @@ def test_t60_t63_an_open_transaction_times_out(driver: Driver) -> None:
     assert driver.init(expected=(0, 0)) == (0, (0, 1))
 
 
+def test_t62_nobody_is_given_the_epoch_of_the_last_fence(driver: Driver) -> None:
+    """Else whoever has it could not be fenced any more; Kafka fails with -1 here."""
+    producer = driver.in_state(S.ONGOING, 32766)
+    ((_, outcome),) = driver.coordinator.on_time(1101, 9)
+    driver.keep(outcome)
+    driver.complete()
+    assert driver.of().producer_epoch == 32767
+    for _ in range(2):
+        assert driver.init(expected=producer) == (0, (0, 0))
+    assert driver.init(expected=(7, 32767)) == (90, NO_PRODUCER)
+
+
 def test_t60_an_exhausted_epoch_goes_to_the_last_one_and_stays_there(driver: Driver) -> None:
     for epoch in (32766, 32767):
         for version in (0, 2):
