@@ -191,7 +191,7 @@ class Log(LocalLog):
         Raises:
             InvalidProducerEpoch: the epoch is below the known one.
             TransactionCoordinatorFenced: the coordinator epoch is below the known one.
-            KafkaStorageError: not written.
+            KafkaStorageError: as in append; it may be written twice then.
 
         Rule: V-62 (UnifiedLog.appendAsLeader, AppendOrigin.COORDINATOR).
         """
@@ -222,6 +222,8 @@ class Log(LocalLog):
             )
         state.high_watermark_moved(self.log_end_offset)
         self._wake()
+        if offset - self.recovery_point >= self.config.flush_messages - 1:
+            self.flush()
         return offset
 
     # -- reading

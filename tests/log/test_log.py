@@ -296,3 +296,12 @@ def test_s32_flush_messages(tmp_path: Path) -> None:
     assert log.recovery_point == 3
     log.flush()
     assert log.recovery_point == 4
+
+
+def test_s32_v62_markers_count_as_messages(tmp_path: Path) -> None:
+    """What an end of a transaction was acknowledged for must not be lost with the power."""
+    log = open_log(tmp_path, LogConfig(flush_messages=2))
+    append(log)
+    assert log.recovery_point == 0
+    end_transaction(log, 7, commit=True)
+    assert log.recovery_point == 2
