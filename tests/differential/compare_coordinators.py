@@ -45,16 +45,18 @@ SHRINK_RUNS_MAX: Final = 80
 SHRUNK_MAX: Final = 12
 SHOWN_MAX: Final = 12
 PROGRESS_S: Final = 5.0
-KAFKA_SETTINGS: Final = {
+SETTINGS: Final = {
     "group.min.session.timeout.ms": "1",
-    "group.initial.rebalance.delay.ms": "0",
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.min.session.timeout.ms": "100",
     "group.consumer.min.heartbeat.interval.ms": "50",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "50",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.num.partitions": "4",
     "auto.create.topics.enable": "false",
-    "log.cleaner.enable": "false",
 }
+# the assignment is there when the heartbeat is answered, as it is here
+KAFKA_SETTINGS: Final = {**SETTINGS, "group.consumer.assignor.offload.enable": "false"}
 _KINDS: Final = (
     (7, "classic", ClassicSteps),
     (5, "consumer", ConsumerSteps),
@@ -289,7 +291,7 @@ async def _report_progress(found: Comparison, total: int, *, progress: bool) -> 
 
 def run(seeds: Many[int], folder: Path, *, progress: bool = False) -> Comparison:
     """Start both brokers in a folder and compare them on the sequences of seeds."""
-    settings = [f"{name}={value}" for name, value in KAFKA_SETTINGS.items()]
+    settings = [f"{name}={value}" for name, value in SETTINGS.items()]
     with (
         ReferenceKafka(folder / "kafka", settings=KAFKA_SETTINGS) as real,
         BrokerProcess(folder / "ours", settings=settings) as lite,
