@@ -12,7 +12,7 @@ one that a killed broker left half done, which the next start finishes.
 
 import logging
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from typing import Final
 
 from anyio.lowlevel import checkpoint
 
@@ -30,9 +30,8 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPI
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.control.topic import Topic
 from broker_lite.control.transaction_log import TransactionLog
-from broker_lite.coordinator.transaction import TopicPartition
+from broker_lite.coordinator.transaction import TopicPartition, Transaction
 from broker_lite.coordinator.transaction_rules import Producer
-from broker_lite.coordinator.transaction_views import Filters
 from broker_lite.coordinator.transactions import (
     Ending,
     Outcome,
@@ -41,7 +40,6 @@ from broker_lite.coordinator.transactions import (
 )
 from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode
 from broker_lite.record.control import EndTransactionMarker
-from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.control")
 
@@ -190,25 +188,27 @@ class Transactions:
         """
         self._markers.write(partition, producer, marker, transaction_version)
 
-    def describe(self, transactional_id: str) -> Any:
-        """The state of an id, as DescribeTransactions shows it."""
-        if not self._log.is_loaded(transactional_id):
-            return messages.DescribeTransactionsResponse.TransactionState(
-                transactional_id=transactional_id, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE
-            )
-        return self._coordinator.describe(transactional_id)
+    def find(self, transactional_id: str) -> Transaction | ErrorCode:
+        """The transaction of an id, or what is answered to who asks for it.
 
-    def list_transactions(self, wanted: Filters) -> list[Any]:
-        """The ids that pass all filters, as ListTransactions shows them.
+        Rule: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
+        """
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        if not self._log.is_loaded(transactional_id):
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return self._coordinator.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+
+    def all(self) -> list[Transaction]:
+        """The transactions of all ids, as they are now.
 
         Raises:
             CoordinatorLoadInProgress: not all ids are known.
-            InvalidRegularExpression: the pattern is none.
         """
         for partition in [*self._log.unloaded]:
             if not self._log.is_readable(partition):
                 raise CoordinatorLoadInProgress
-        return self._coordinator.list_transactions(wanted, self._clock.steady_ms())
+        return self._coordinator.all()
 
     # -- time
 

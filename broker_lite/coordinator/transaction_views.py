@@ -1,4 +1,7 @@
-"""Transactions as DescribeTransactions and ListTransactions show them."""
+"""Transactions as DescribeTransactions and ListTransactions show them.
+
+Transactions are values, so this may be done in another thread than the coordinator's.
+"""
 
 from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple
@@ -28,22 +31,23 @@ class Filters(NamedTuple):
     pattern: str | None
 
 
-def describe(transactional_id: str, transaction: Transaction | None) -> Any:
-    """A transactional id with all that is known of it."""
+def describe(transactional_id: str, found: Transaction | ErrorCode) -> Any:
+    """A transactional id with all that is known of it.
+
+    Rule: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
+    """
     shown = messages.DescribeTransactionsResponse.TransactionState(
         transactional_id=transactional_id
     )
-    if not transactional_id:
-        shown.error_code = ErrorCode.INVALID_REQUEST
-    elif transaction is None:
-        shown.error_code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+    if not isinstance(found, Transaction):
+        shown.error_code = found
     else:
-        shown.transaction_state = transaction.state.text
-        shown.transaction_timeout_ms = transaction.timeout_ms
-        shown.transaction_start_time_ms = transaction.started_ms
-        shown.producer_id = transaction.producer_id
-        shown.producer_epoch = transaction.producer_epoch
-        shown.topics = _topics(transaction.partitions)
+        shown.transaction_state = found.state.text
+        shown.transaction_timeout_ms = found.timeout_ms
+        shown.transaction_start_time_ms = found.started_ms
+        shown.producer_id = found.producer_id
+        shown.producer_epoch = found.producer_epoch
+        shown.topics = _topics(found.partitions)
     return shown
 
 
@@ -54,6 +58,8 @@ def list_transactions(
 
     Raises:
         InvalidRegularExpression: the pattern is none.
+
+    Rule: T-01 to T-06 (TransactionStateManager.listTransactionStates).
     """
     states, producer_ids, longer_than_ms, pattern = wanted
     found = [

@@ -8,10 +8,9 @@ written; everybody else is asked to come again meanwhile.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.coordinator import transaction_rules as rules
-from broker_lite.coordinator import transaction_views as views
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.timers import Timers
 from broker_lite.coordinator.transaction import (
@@ -110,6 +109,10 @@ class TransactionCoordinator:
     def get(self, transactional_id: str) -> Transaction | None:
         """The transaction of an id, None when the id is not known."""
         return self._transactions.get(transactional_id)
+
+    def all(self) -> list[Transaction]:
+        """The transactions of all ids, as they are now."""
+        return [*self._transactions.values()]
 
     # -- requests
 
@@ -302,25 +305,6 @@ class TransactionCoordinator:
             self._timers.set(transactional_id, transaction.updated_ms + expiration_ms)
         else:
             self._timers.cancel(transactional_id)
-
-    # -- what there is
-
-    def describe(self, transactional_id: str) -> Any:
-        """The state of an id as DescribeTransactions shows it.
-
-        Rule: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
-        """
-        return views.describe(transactional_id, self._transactions.get(transactional_id))
-
-    def list_transactions(self, wanted: views.Filters, now_ms: int) -> list[Any]:
-        """The ids that pass all filters, as ListTransactions shows them.
-
-        Raises:
-            InvalidRegularExpression: the pattern is none.
-
-        Rule: T-01 to T-06 (TransactionStateManager.listTransactionStates).
-        """
-        return views.list_transactions(self._transactions.values(), wanted, now_ms)
 
     # -- the state log
 

@@ -5,10 +5,20 @@
 Not done: authorization.
 """
 
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
 
-from broker_lite.coordinator.transaction_views import STATE_TEXTS, Filters
-from broker_lite.errors import BrokerError
+from anyio import to_thread
+
+from broker_lite.coordinator.transaction import Transaction
+from broker_lite.coordinator.transaction_views import (
+    STATE_TEXTS,
+    Filters,
+    describe,
+    list_transactions,
+)
+from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
@@ -18,6 +28,9 @@ DESCRIBE_MAX_VERSION: Final = 0
 LIST_MIN_VERSION: Final = 0
 LIST_MAX_VERSION: Final = 2
 
+INLINE_SIZE_MAX: Final = 1000
+"""Ids and partitions that are shown by the event loop itself, in some milliseconds."""
+
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Describe transactional ids.
@@ -25,9 +38,19 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     Rule: T-01 to T-06.
     """
     body = decode(messages.DescribeTransactionsRequest, request)
-    describe = context.transactions.describe
+    find = context.transactions.find
+    found = [(each, find(each)) for each in body.transactional_ids]
+    size = len(found) + sum(
+        len(transaction.partitions)
+        for _, transaction in found
+        if isinstance(transaction, Transaction)
+    )
+    return await _do(partial(_describe, found, request), size)
+
+
+def _describe(found: list[tuple[str, Transaction | ErrorCode]], request: Request) -> Parts:
     response = messages.DescribeTransactionsResponse(
-        transaction_states=[describe(each) for each in body.transactional_ids]
+        transaction_states=[describe(*each) for each in found]
     )
     return encode(messages.DescribeTransactionsResponse, response, request)
 
@@ -38,6 +61,15 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
     Rule: T-01 to T-06.
     """
     body = decode(messages.ListTransactionsRequest, request)
+    try:
+        known = context.transactions.all()
+    except BrokerError as error:
+        response = messages.ListTransactionsResponse(error_code=error.code)
+        return encode(messages.ListTransactionsResponse, response, request)
+    return await _do(partial(_list, known, body, context.clock.steady_ms(), request), len(known))
+
+
+def _list(known: list[Transaction], body: Any, now_ms: int, request: Request) -> Parts:
     response = messages.ListTransactionsResponse()
     wanted = Filters(
         body.state_filters,
@@ -46,10 +78,15 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
         body.transactional_id_pattern,
     )
     try:
-        response.transaction_states = context.transactions.list_transactions(wanted)
+        response.transaction_states = list_transactions(known, wanted, now_ms)
     except BrokerError as error:
         response.error_code = error.code
     else:
         states = dict.fromkeys(body.state_filters)
         response.unknown_state_filters = [each for each in states if each not in STATE_TEXTS]
     return encode(messages.ListTransactionsResponse, response, request)
+
+
+async def _do(work: Callable[[], Parts], size: int) -> Parts:
+    """Do what takes long for many ids beside the event loop: all that it looks at are values."""
+    return work() if size <= INLINE_SIZE_MAX else await to_thread.run_sync(work)

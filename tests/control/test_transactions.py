@@ -9,12 +9,10 @@ import pytest
 from broker_lite.control.end_markers import RETRY_MS, STEP_MS
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.control.topic_rules import NewTopic
-from broker_lite.coordinator.transaction_views import Filters
 from broker_lite.errors import CoordinatorLoadInProgress, InvalidTopic
 from broker_lite.log.log import Log
 from tests.control.transactor import STATE_PARTITION, TransactionBroker, failing
 
-ALL = Filters((), (), -1, None)
 OFFSETS = ("__consumer_offsets", 3)
 
 
@@ -94,11 +92,11 @@ def test_t64_ids_that_are_idle_are_forgotten_for_good(tmp_path: Path) -> None:
     for name in names:
         broker.init(name)
     broker.step(4999)
-    assert len(broker.transactions.list_transactions(ALL)) == 30
+    assert len(broker.transactions.all()) == 30
     broker.step(1)
-    assert broker.transactions.list_transactions(ALL) == []
+    assert broker.transactions.all() == []
     broker.restart()
-    assert broker.transactions.list_transactions(ALL) == []
+    assert broker.transactions.all() == []
     broker.cluster.close(sync=False)
 
 
@@ -306,16 +304,16 @@ def test_what_cannot_be_read_is_not_known(
     assert broker.init().error == 15
     assert broker.add(producer, ("t", 0)) == 15
     assert broker.transactions.verify("x", producer, [("t", 0)]) == {("t", 0): 15}
-    assert broker.transactions.describe("x").error_code == 15
+    assert broker.transactions.find("x") == 15
     with pytest.raises(CoordinatorLoadInProgress):
-        broker.transactions.list_transactions(ALL)
+        broker.transactions.all()
     assert broker.init("y").error == 16
     broker.step(RETRY_MS)
     deadline_ms = broker.transactions.next_deadline_ms()
     assert deadline_ms == broker.clock.steady_ms() + RETRY_MS
     monkeypatch.undo()
     broker.step(RETRY_MS)
-    assert len(broker.transactions.list_transactions(ALL)) == 1
+    assert len(broker.transactions.all()) == 1
     assert broker.state() in ("Ongoing", "CompleteAbort")
 
 

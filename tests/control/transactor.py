@@ -8,6 +8,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.control.transactions import Transactions
+from broker_lite.coordinator.transaction import Transaction
 from broker_lite.coordinator.transaction_rules import Producer
 from broker_lite.coordinator.transactions import Outcome
 from broker_lite.errors import KafkaStorageError
@@ -98,7 +99,8 @@ class TransactionBroker:
         return producer
 
     def state(self, name: str = NAME) -> str:
-        return str(self.transactions.describe(name).transaction_state)
+        found = self.transactions.find(name)
+        return found.state.text if isinstance(found, Transaction) else ""
 
     def open_transactions(self) -> list[bool]:
         """Of each partition of "t"."""

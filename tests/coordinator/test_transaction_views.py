@@ -3,7 +3,8 @@
 import pytest
 
 from broker_lite.coordinator.transaction import TransactionState
-from broker_lite.coordinator.transaction_views import Filters
+from broker_lite.coordinator.transaction_views import Filters, describe, list_transactions
+from broker_lite.errors import ErrorCode
 from tests.coordinator.transaction_driver import Driver
 
 ALL = Filters((), (), -1, None)
@@ -15,11 +16,10 @@ def driver() -> Driver:
 
 
 def test_t01_t06_describe(driver: Driver) -> None:
-    assert driver.coordinator.describe("").error_code == 42
-    assert driver.coordinator.describe("x").error_code == 105
+    assert describe("x", ErrorCode.TRANSACTIONAL_ID_NOT_FOUND).error_code == 105
     driver.init()
     driver.add((0, 0), ("b", 1), ("a", 2), ("a", 0))
-    shown = driver.coordinator.describe("x")
+    shown = describe("x", driver.of())
     assert (shown.error_code, shown.transaction_state) == (0, "Ongoing")
     assert (shown.producer_id, shown.producer_epoch) == (0, 0)
     assert (shown.transaction_timeout_ms, shown.transaction_start_time_ms) == (100, 1000)
@@ -44,7 +44,7 @@ def test_t01_t06_list(driver: Driver, wanted: Filters, names: list[str]) -> None
     driver.init("idle")
     driver.init("open")
     driver.add((1, 0), name="open")
-    listed = driver.coordinator.list_transactions(wanted, driver.now_ms + 50)
+    listed = list_transactions(driver.coordinator.all(), wanted, driver.now_ms + 50)
     assert [each.transactional_id for each in listed] == names
 
 

@@ -9,7 +9,6 @@ from broker_lite.coordinator.transaction import (
     TransactionState,
 )
 from broker_lite.coordinator.transaction_rules import Producer
-from broker_lite.coordinator.transaction_views import Filters
 from broker_lite.coordinator.transactions import NO_PRODUCER
 from broker_lite.errors import ErrorCode
 from tests.coordinator.transaction_driver import EXPIRATION_MS, A, B, Driver
@@ -258,7 +257,7 @@ def test_t72_what_is_prepared_is_found_again(driver: Driver) -> None:
 def test_t72_keys_of_other_types_are_passed_over(driver: Driver) -> None:
     assert driver.coordinator.replay(b"\x00\x05zz", b"") is None
     assert driver.coordinator.replay(b"", None) is None
-    assert driver.coordinator.list_transactions(Filters((), (), -1, None), 0) == []
+    assert driver.coordinator.all() == []
 
 
 def test_forgotten_ids_have_no_timer(driver: Driver) -> None:

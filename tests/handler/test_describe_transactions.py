@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite.handler.describe_transactions import INLINE_SIZE_MAX
 from broker_lite.wire import messages
 from tests.handler.data_apis import Handlers
 from tests.handler.transactions import DESCRIBE, LIST, Transactor
@@ -54,3 +55,18 @@ def test_t02_list_by_duration_and_pattern(broker: Handlers) -> None:
     assert listed(broker, transactional_id_pattern=".*e") == (["idle"], [])
     request = messages.ListTransactionsRequest(transactional_id_pattern="(")
     assert broker.now(LIST, 2, request).error_code == 128
+
+
+@pytest.mark.anyio
+async def test_t01_t06_many_ids_are_shown_beside_the_event_loop(broker: Handlers) -> None:
+    ids = ["open", "idle"] * INLINE_SIZE_MAX
+    describe = messages.DescribeTransactionsRequest(transactional_ids=ids)
+    shown = (await broker.answer(DESCRIBE, 0, describe)).transaction_states
+    assert [each.transactional_id for each in shown] == ids
+    for number in range(INLINE_SIZE_MAX):
+        await broker.context.transactions.init_producer_id(
+            f"id-{number}", timeout_ms=1, expected=None
+        )
+    wanted = messages.ListTransactionsRequest()
+    listed = (await broker.answer(LIST, 2, wanted)).transaction_states
+    assert len(listed) == INLINE_SIZE_MAX + 2
