@@ -74,6 +74,7 @@ class ConsumerGroup(ConsumerGroupCore):
         """
         if self.subscribed_regexes or self.has_subscribers_by_name(names):
             self.is_metadata_stale = True
+            self.regexes_to_match = None
 
     def check_commit(
         self,

@@ -248,7 +248,7 @@ def update_group_epoch(
     metadata_hash = group.topics_hash()
     if is_due or metadata_hash != group.metadata_hash:
         changes.put_group_epoch(group, group.group_epoch + 1, metadata_hash, effects)
-    group.is_metadata_stale = False
+    group.is_metadata_stale = bool(group.regexes_to_match)
 
 
 def reconcile_member(

@@ -4,11 +4,17 @@ Kafka matches them in the background, so there the answer to a member's first he
 be without them; here they are matched at once, against the topics of the moment.
 """
 
+from typing import Final
+
 from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.consumer_core import ConsumerGroupCore
 from broker_lite.coordinator.consumer_state import ResolvedRegex
 from broker_lite.coordinator.effects import Effects
-from broker_lite.coordinator.subscriptions import InvalidRegularExpression, matching_names
+from broker_lite.coordinator.subscriptions import InvalidRegularExpression, match
+
+# As match() measures it; 50 ms in the worst case. One heartbeat goes on to the next expression
+# until this is reached, and the rest is left to the next heartbeats.
+_WORK_AT_ONCE: Final = 10_000_000
 
 
 def update_regex(
@@ -37,26 +43,37 @@ def drop_unused_regex(group: ConsumerGroupCore, regex: str, effects: Effects) ->
 
 
 def refresh_regexes(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> bool:
-    """Match all regular expressions again, after topics were made or deleted.
+    """Match regular expressions again, after topics were made or deleted.
+
+    Those that would take too long at once stay in `group.regexes_to_match`.
 
     Returns:
         Whether one of them matches other topics than before.
     """
+    if group.regexes_to_match is None:
+        # one that Kafka was about to match when it wrote this log is in no record yet
+        group.regexes_to_match = sorted(group.subscribed_regexes, reverse=True)
+    waiting = group.regexes_to_match
     is_changed = False
-    # one that Kafka was about to match when it wrote this log is in no record yet
-    for regex in sorted(group.subscribed_regexes):
-        is_changed |= _resolve(group, regex, effects, now_ms)
+    work = 0
+    while waiting and work < _WORK_AT_ONCE:
+        regex = waiting.pop()
+        if group.subscribers_of_regex(regex):
+            before = group.regexes.get(regex)
+            work += _resolve(group, regex, effects, now_ms)
+            is_changed |= group.regexes.get(regex) is not before
     return is_changed
 
 
-def _resolve(group: ConsumerGroupCore, regex: str, effects: Effects, now_ms: int) -> bool:
+def _resolve(group: ConsumerGroupCore, regex: str, effects: Effects, now_ms: int) -> int:
+    """Match one, and return how much work that was."""
     old = group.regexes.get(regex)
     try:
-        names = matching_names(regex, group.topics)
-    except InvalidRegularExpression:  # too large for so many topics by now
-        return False
-    if old is not None and old.topics == names:
-        return False
-    version = old.version + 1 if old is not None else 1
-    changes.put_regex(group, regex, ResolvedRegex(names, version, now_ms), effects)
-    return True
+        matching = match(regex, group.topics)
+    except InvalidRegularExpression:  # too large for so many topics by now, and so to be compiled
+        return _WORK_AT_ONCE
+    if old is None or old.topics != matching.names:
+        version = old.version + 1 if old is not None else 1
+        resolved = ResolvedRegex(matching.names, version, now_ms)
+        changes.put_regex(group, regex, resolved, effects)
+    return matching.work

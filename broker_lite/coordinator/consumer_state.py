@@ -59,6 +59,8 @@ class ConsumerGroupData:
         static_members: member ids by instance id.
         targets: the target assignment, by member id.
         regexes: what the subscribed regular expressions matched.
+        regexes_to_match: those that are still to be held against the topics of now, the next one
+            last; None for all. Not in the log, as the following.
         is_metadata_stale: topics may have changed since the hash was computed. Not in the log: a
             group that was read back looks again.
     """
@@ -75,6 +77,7 @@ class ConsumerGroupData:
         self.regexes: dict[str, ResolvedRegex] = {}
         self.is_deleted = False
         self.is_metadata_stale = True
+        self.regexes_to_match: list[str] | None = None
         self._owners: dict[bytes, dict[int, str]] = {}
         self._name_counts: Counter[str] = Counter()
         self._regex_counts: Counter[str] = Counter()

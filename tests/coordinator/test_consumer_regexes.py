@@ -75,6 +75,34 @@ def test_a_large_pattern_and_many_names() -> None:
     assert response.error_message.endswith("is too large to be matched with 201 topics.")
 
 
+def test_many_patterns_are_matched_again_step_by_step() -> None:
+    """G-100: a heartbeat takes some of them, the next ones the rest; then nothing is left."""
+    driver = Driver(a=1)
+    large = "(a?b?){1,100}" * 12
+    for number in range(5):
+        driver.join(f"m{number}", None, subscribed_topic_regex=f"{large}|t{number}")
+    for number in range(5):
+        driver.topics.make(f"t{number}", 1)
+        driver.topics.make("ab" * 120 + f"x{number}", 1)
+    driver.group.topics_changed(["t0"])
+    found = []
+    for _ in range(5):
+        driver.beat("m0")
+        found.append(sum(len(regex.topics) == 2 for regex in driver.group.regexes.values()))
+    assert 1 <= found[0] < found[1] < 5
+    assert found[-1] == 5
+    assert not driver.group.is_metadata_stale
+    # who is gone meanwhile is passed over
+    driver.topics.make("t", 1)
+    driver.group.topics_changed(["t"])
+    driver.beat("m0")
+    for number in range(1, 5):
+        driver.leave(f"m{number}")
+    driver.beat("m0")
+    assert not driver.group.is_metadata_stale
+    assert len(driver.group.regexes) == 1
+
+
 def test_the_library_is_loaded_by_the_first_pattern_only() -> None:
     """The broker starts without it."""
     code = (
