@@ -1,6 +1,10 @@
 """A client that does what clients do, beside others that do not, and knows every answer it gets."""
 
+import select
+import socket
+import time
 from collections.abc import Sequence
+from typing import Protocol
 
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.wire import messages
@@ -87,3 +91,21 @@ class WellBehaved:
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
+
+
+class Checked(Protocol):
+    """Who can say what is wrong."""
+
+    def check(self) -> str | None:
+        """Do what clients do; return what was wrong."""
+
+
+def longest_wait_s(calm: Checked, client: socket.socket) -> float:
+    """Work on until another client has its answer or its end; give the longest of the checks."""
+    waited_s = 0.0
+    while True:
+        began = time.monotonic()
+        assert calm.check() is None
+        waited_s = max(waited_s, time.monotonic() - began)
+        if select.select([client], [], [], 0)[0]:
+            return waited_s
