@@ -14,7 +14,7 @@ from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.log import Log
-from broker_lite.log.producer_entry import AppendOrigin
+from broker_lite.log.producer_entry import NO_OFFSET, AppendOrigin
 from broker_lite.log.recovery import read_batches
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
 from broker_lite.record.builder import BatchBuilder
@@ -99,6 +99,15 @@ class StateTopic:
                 self._places.clear()
             place = self._places[key] = partition_of(*key)
         return place
+
+    def end_offset(self, partition: int) -> int:
+        """Where the next record of a partition goes; -1 where that is not known."""
+        if not self.exists:
+            return 0
+        try:
+            return self._cluster.log(self.name, partition).log_end_offset
+        except BrokerError:
+            return NO_OFFSET
 
     def append(
         self,

@@ -1,16 +1,16 @@
 """The state log of transactions, and the coordinator's memory as what is read from it.
 
-Where the two may differ, because a record could not be written, the log counts: the partition is
-forgotten and read again. While that fails too, nothing is known of its transactional ids.
+An event whose record could not be written has changed nothing. Where the two may differ, because a
+record is written but may not be on disk, the log counts: the partition is forgotten and read again,
+which may take seconds. While that fails too, nothing is known of its transactional ids.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.state_topic import StateTopic
-from broker_lite.coordinator.effects import StateRecord
-from broker_lite.coordinator.transactions import Ending, TransactionCoordinator
+from broker_lite.coordinator.transactions import Ending, Outcome, TransactionCoordinator
 from broker_lite.errors import BrokerError, ErrorCode, MessageTooLarge, RecordListTooLarge
 from broker_lite.wire import DecodeError
 
@@ -47,21 +47,31 @@ class TransactionLog:
         self._clock = clock
         self._restored = restored
 
-    def write(self, partition: int, records: Sequence[StateRecord]) -> ErrorCode | None:
-        """Write what an event led to as one batch; if that fails, the log counts.
+    def write(self, partition: int, outcomes: Collection[tuple[str, Outcome]]) -> ErrorCode | None:
+        """Write what events led to as one batch; if that fails, they are undone.
+
+        Args:
+            partition: of all the ids.
+            outcomes: transactional ids, each with what has a record.
 
         Returns:
             What clients are told of a failure.
 
         Rule: T-72 (TransactionStateManager.appendTransactionToLog).
         """
+        records = [outcome.record for _, outcome in outcomes if outcome.record is not None]
+        end_offset = self.topic.end_offset(partition)
         try:
             self.topic.append(partition, records, now_ms=self._clock.now_ms())
         except BrokerError as error:
             reason = error.__cause__ or error
             logger.error("transactions not written partition=%d reason=%r", partition, reason)
-            self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
-            self.load(partition)
+            if self.topic.end_offset(partition) == end_offset:
+                for transactional_id, outcome in outcomes:
+                    self._coordinator.undo(transactional_id, outcome)
+            else:
+                self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
+                self.load(partition)
             return _answer_to(error)
         return None
 

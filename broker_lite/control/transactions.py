@@ -287,13 +287,14 @@ class Transactions:
 
     def _write(self, partition: int, outcomes: Collection[tuple[str, Outcome]]) -> ErrorCode | None:
         """Write the records of outcomes as one batch, and note which transactions end."""
-        records = [outcome.record for _, outcome in outcomes if outcome.record is not None]
-        error_code = self._log.write(partition, records)
+        error_code = self._log.write(partition, outcomes)
         if error_code is None:
             for transactional_id, outcome in outcomes:
                 if outcome.ending is not None:
                     self._unfinished[transactional_id] = UnfinishedEnding(outcome.ending)
             self.alarm.due_at(self._coordinator.next_deadline_ms())
+        else:
+            self._pause()
         return error_code
 
     def _restored(self, partition: int, endings: list[Ending]) -> None:
@@ -310,7 +311,10 @@ class Transactions:
                     ending
                 )  # else the markers that it has are not written again
             self._unfinished[ending.transactional_id] = known
-        # what is due waits a little, instead of being tried without a pause while a disk fails
+        self._pause()
+
+    def _pause(self) -> None:
+        """Let what is due wait a little, instead of trying it all the time while a disk fails."""
         self._not_before_ms = self._clock.steady_ms() + RETRY_MS
         self.alarm.due_at(self.next_deadline_ms())
 

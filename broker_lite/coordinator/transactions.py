@@ -1,9 +1,10 @@
 """The coordinator of transactions: all transactional ids, and every event that concerns them.
 
 An event changes what is in memory and says which record is to be written, before anything is
-answered. When that fails, the ids of the record's partition are forgotten and replayed from the
-log. A transaction that is ending stays prepared until `completed` is told that its markers are
-written; everybody else is asked to come again meanwhile.
+answered. When that fails, the event is undone; where it is not known whether it was written, the
+ids of the record's partition are forgotten and replayed from the log. A transaction that is ending
+stays prepared until `completed` is told that its markers are written; everybody else is asked to
+come again meanwhile.
 """
 
 from collections.abc import Callable, Collection
@@ -70,12 +71,14 @@ class Outcome(NamedTuple):
         producer: the producer id and epoch that the client goes on with, both -1 for none.
         record: to be written before anything else is done.
         ending: markers to write then, after which `completed` is to be called.
+        before: of an outcome with a record, what undo() goes back to.
     """
 
     error: ErrorCode = ErrorCode.NONE
     producer: Producer = NO_PRODUCER
     record: StateRecord | None = None
     ending: Ending | None = None
+    before: Transaction | None = None
 
 
 class TransactionCoordinator:
@@ -254,8 +257,10 @@ class TransactionCoordinator:
     def _outcome(self, decided: Transaction | ErrorCode) -> Outcome:
         if not isinstance(decided, Transaction):
             return Outcome(decided)
+        before = self._transactions.get(decided.transactional_id)
         self._put(decided)
         return Outcome(
+            before=before,
             producer=_next_producer(decided),
             record=encode(decided, self._transaction_version()),
             ending=_ending(decided) if decided.state in PREPARED else None,
@@ -290,7 +295,8 @@ class TransactionCoordinator:
                 outcome = self._fence(transaction, now_ms)
             else:
                 del self._transactions[transactional_id]
-                outcome = Outcome(record=StateRecord(encode_key(transactional_id), None))
+                tombstone = StateRecord(encode_key(transactional_id), None)
+                outcome = Outcome(record=tombstone, before=transaction)
             outcomes.append((transactional_id, outcome))
         return outcomes
 
@@ -327,6 +333,13 @@ class TransactionCoordinator:
         transaction = decode_value(transactional_id, value)
         self._put(transaction)
         return _ending(transaction) if transaction.state in PREPARED else None
+
+    def undo(self, transactional_id: str, outcome: Outcome) -> None:
+        """Let an event have changed nothing: its record was not written."""
+        if outcome.before is None:
+            self._forget(transactional_id)
+        else:
+            self._put(outcome.before)
 
     def forget(self, is_affected: Callable[[str], bool]) -> None:
         """Forget ids, to replay them; their timers are gone with them."""

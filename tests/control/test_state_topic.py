@@ -49,6 +49,22 @@ def test_one_step_is_one_batch_and_is_read_back(open_cluster: OpenCluster) -> No
     assert [*topic.replay()] == expected
 
 
+def test_where_its_partitions_end(
+    open_cluster: OpenCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = open_cluster()
+    topic = StateTopic(cluster, OFFSETS_TOPIC)
+    assert topic.end_offset(3) == 0
+    topic.append(3, records((b"a", b"1"), (b"b", None)), now_ms=NOW_MS)
+    assert topic.end_offset(3) == 2
+
+    def fail(*_: object) -> None:
+        raise KafkaStorageError
+
+    monkeypatch.setattr(cluster, "log", fail)
+    assert topic.end_offset(3) == -1
+
+
 def test_the_codec_of_the_setting_is_used(open_cluster: OpenCluster) -> None:
     cluster = open_cluster()
     topic = StateTopic(cluster, OFFSETS_TOPIC, codec=1)

@@ -147,6 +147,42 @@ def test_a_record_that_is_not_written_changes_nothing(
     assert broker.end(producer).error == 0
 
 
+def test_a_record_that_may_not_be_on_disk_counts(
+    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer = broker.begin()
+    append = broker.transactions.topic.append
+
+    def append_but_not_on_disk(*args: Any, **options: Any) -> None:
+        append(*args, **options)
+        failing()
+
+    monkeypatch.setattr(broker.transactions.topic, "append", append_but_not_on_disk)
+    assert broker.end(producer).error == 16
+    assert broker.state() == "PrepareCommit"
+    broker.step(RETRY_MS)
+    assert broker.state() == "CompleteCommit"
+    monkeypatch.undo()
+    assert broker.end(producer).producer == (0, 1)
+    assert [broker.cluster.log("t", each).log_end_offset for each in (0, 1)] == [2, 2]
+
+
+def test_what_a_failing_disk_costs_does_not_depend_on_the_log(
+    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not read again for a record that is known not to be in it."""
+    producer = broker.begin()
+    monkeypatch.setattr(broker.transactions.topic, "append", failing)
+    monkeypatch.setattr(broker.transactions.topic, "replay_partition", failing)
+    assert broker.end(producer).error == 16
+    assert broker.init("new").error == 16
+    broker.step(1001)
+    assert (broker.state(), broker.state("new")) == ("Ongoing", "")
+    monkeypatch.undo()
+    broker.step(RETRY_MS)
+    assert broker.state() == "CompleteAbort"
+
+
 def test_a_topic_that_cannot_be_made_is_15(
     broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,9 +333,15 @@ def test_what_cannot_be_read_is_not_known(
     """Of one partition; it is read again when it is asked for, and by itself."""
     producer = broker.begin()
     topic = broker.transactions.topic
-    monkeypatch.setattr(topic, "append", failing)
+    append = topic.append
+
+    def append_but_not_on_disk(*args: Any, **options: Any) -> None:
+        append(*args, **options)
+        failing()
+
+    monkeypatch.setattr(topic, "append", append_but_not_on_disk)
     monkeypatch.setattr(topic, "replay_partition", failing)
-    assert broker.end(producer).error == 16
+    assert broker.add(producer, ("t", 2)) == 16
     assert broker.end(producer).error == 15
     assert broker.init().error == 15
     assert broker.add(producer, ("t", 0)) == 15
@@ -313,7 +355,7 @@ def test_what_cannot_be_read_is_not_known(
     assert deadline_ms == broker.clock.steady_ms() + RETRY_MS
     monkeypatch.undo()
     broker.step(RETRY_MS)
-    assert len(broker.transactions.all()) == 1
+    assert [each.transactional_id for each in broker.transactions.all()] == ["x", "y"]
     assert broker.state() in ("Ongoing", "CompleteAbort")
 
 
