@@ -67,12 +67,12 @@ def _refused(context: HandlerContext, body: Any, version: int) -> ErrorCode | No
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if is_open(log, producer):
         return None
+    if is_fenced(log, producer):
+        return ErrorCode.INVALID_PRODUCER_EPOCH
     support = _support(version)
     settings = context.cluster.settings
     if support is not Support.ADD and not settings.transaction_partition_verification_enable:
         return None
-    if is_fenced(log, producer):
-        return ErrorCode.INVALID_PRODUCER_EPOCH
     errors = check_partitions(context, body.transactional_id, producer, [partition], support)
     error_code = errors[partition]
     if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _LOADING_SINCE:
