@@ -29,9 +29,11 @@ from tests.differential.classic_steps import ClassicSteps
 from tests.differential.consumer_steps import ConsumerSteps, MixedSteps
 from tests.differential.coordinator_connection import Closed
 from tests.differential.coordinator_differences import Listed, rows_for
+from tests.differential.coordinator_scene import Entry
 from tests.differential.coordinator_sequence import Sequence
-from tests.differential.coordinator_side import Entry, Side
+from tests.differential.coordinator_side import Side
 from tests.differential.coordinator_views import differing
+from tests.differential.exactly_once_steps import ExactlyOnceSteps
 from tests.differential.step_maker import Versions
 from tests.differential.transaction_steps import TransactionSteps
 from tests.support.broker_process import BrokerProcess
@@ -62,6 +64,7 @@ _KINDS: Final = (
     (5, "consumer", ConsumerSteps),
     (3, "mixed", MixedSteps),
     (7, "transaction", TransactionSteps),
+    (3, "exactly once", ExactlyOnceSteps),
 )
 WAITING_SHARE: Final = 0.12
 
@@ -77,8 +80,8 @@ def make_sequence(seed: int, versions: Versions) -> Sequence:
         seed=seed,
         kind=kind,
         steps=tuple(steps),
-        has_topic=kind == "transaction",
-        has_group_configs=waits and kind in ("consumer", "mixed"),
+        has_topic=kind in ("transaction", "exactly once"),
+        has_group_configs=waits and kind in ("consumer", "mixed", "exactly once"),
     )
 
 
@@ -249,22 +252,24 @@ async def compare_seeds(
     versions = Versions(await kafka.versions(), await ours.versions())
     comparer = Comparer(kafka, ours)
     waiting = list(reversed(seeds))
-    started = time.monotonic()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, waiting.clear)
 
     async def work() -> None:
         while waiting:
             await comparer.check(make_sequence(waiting.pop(), versions))
 
+    started = time.monotonic()
     reporter = asyncio.create_task(_report_progress(comparer.found, len(seeds), progress=progress))
+    working = asyncio.gather(*(work() for _ in range(CONCURRENT)))
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, working.cancel)
     try:
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(CONCURRENT):
-                workers.create_task(work())
+        await working
+    except asyncio.CancelledError:
+        print("interrupted", file=sys.stderr)
     finally:
+        loop.remove_signal_handler(signal.SIGINT)
         reporter.cancel()
         await asyncio.wait({reporter})
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
         for side in (kafka, ours):
             side.connections.close()
     comparer.found.seconds = time.monotonic() - started

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from tests.differential.classic_steps import ClassicSteps
 from tests.differential.coordinator_sequence import (
+    CHANGING_TOPIC,
     LONG_MS,
     SHORT_REBALANCE_MS,
     Step,
@@ -56,8 +57,13 @@ class ConsumerSteps(StepMaker):
         # with regular expressions epochs are not Kafka's, and so not which of them are of the past
         self.has_regexes = source.random() < 0.15
         self.old_epoch = "+1" if self.has_regexes else "-1"
+        self.has_topics = self.assignor == "range" and source.random() < 0.25
+        if self.has_topics:
+            self.names = (*self.names, CHANGING_TOPIC)
         self._offsets = ClassicSteps(source, versions, waits=False, slots=slots)
         self._offsets.slots = self.slots
+        self.delete_offsets = self._offsets.delete_offsets
+        self.delete_group = self._offsets.delete_group
         self._offsets.instances = dict.fromkeys(self.slots)
 
     def make(self, length: int) -> list[Step]:
@@ -74,9 +80,10 @@ class ConsumerSteps(StepMaker):
                     (5, self.commit),
                     (4, self.fetch_offsets),
                     (3, self.describe),
-                    (1, self._offsets.delete_offsets),
-                    (1, self._offsets.delete_group),
+                    (1, self.delete_offsets),
+                    (1, self.delete_group),
                     (4, self.regex),
+                    (5, self.change_topic),
                     (6, self.wait),
                 ]
             )
@@ -147,7 +154,7 @@ class ConsumerSteps(StepMaker):
                 {"owned": "all"},
                 {"rack": self.source.choice(("", "r1"))},
                 {"group": self.source.choice(("g-missing", "g1"))},
-                {"assignor": self.source.choice(("nonsense", "range", ""))},
+                {"assignor": self.source.choice(("nonsense", self.assignor, ""))},
                 {"rebalance_ms": 0},
                 {"epoch": self.old_epoch, "owned": "first"},
             )
@@ -175,13 +182,28 @@ class ConsumerSteps(StepMaker):
         slots = [*self.slots, *self.slots, *self.slots]
         return [beat, *(self.heartbeat(slot, settling=True) for slot in slots)]
 
+    def change_topic(self) -> list[Step]:
+        """A topic that members subscribe to comes, grows or goes (G-84)."""
+        if not self.has_topics:
+            return []
+        action = self.source.choice(("create", "create", "grow", "delete"))
+        count = self.source.choice((1, 2)) if action == "create" else self.source.choice((2, 4))
+        args = {"action": action, "name": CHANGING_TOPIC, "count": count}
+        steps = [Step("Topic", args=args)]
+        if self.chance(0.5):
+            slot = self.slot()
+            steps.append(self.heartbeat(slot, names=(*self.names, CHANGING_TOPIC)))
+        return [*steps, *self.rounds()]
+
     def leave(self) -> list[Step]:
         """A member leaves, for good or for a while."""
         slot = self.slot()
         epoch = -2 if self.instances[slot] and self.chance(0.6) else -1
         if self.chance(0.1):
             epoch = -3 - epoch
-        back = [self.full(slot, who=f"{MEMBER}{slot}b")] if self.chance(0.4) else []
+        # five members could not share d12 evenly
+        name = f"{MEMBER}{slot}b" if self.assignor == "range" else f"{MEMBER}{slot}"
+        back = [self.full(slot, who=name)] if self.chance(0.4) else []
         return [self.heartbeat(slot, epoch=epoch), *back]
 
     def commit(self) -> list[Step]:

@@ -111,6 +111,14 @@ class Memory:
         self.members = [Member() for _ in range(6)]
         self.producers = [Producer() for _ in range(4)]
 
+    def learn_topic(self, name: str, topic_id: bytes) -> None:
+        """A topic was created, maybe once more."""
+        old = self.topic_ids.get(self.topic(name))
+        if old is not None and old != topic_id:
+            self.names.topics[old] = f"old {name}"
+        self.topic_ids[self.topic(name)] = topic_id
+        self.names.topics[topic_id] = name
+
     def own(self, name: str) -> str:
         """The full name of a group, topic or transactional id that belongs to the sequence."""
         return f"{self.tag}{name}"

@@ -14,6 +14,8 @@ SHARED_TOPICS: Final = {"d1": 1, "d2": 2, "d3": 3, "d6": 6, "d12": 12}
 
 OWN_TOPIC: Final = "own"
 OWN_TOPIC_PARTITIONS: Final = 2
+CHANGING_TOPIC: Final = "own2"
+"""A topic that a sequence creates, grows and deletes; at the start it is not there."""
 
 # long enough that nothing ends by itself in a sequence that does not wait
 LONG_MS: Final = 300_000
@@ -28,7 +30,7 @@ LATE_S: Final = 3.6
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request, or one of the harness's own acts (`Wait`, `Disconnect`, `Look`).
+    """One request, or one of the harness's own acts (`Wait`, `Disconnect`, `Look`, `Topic`).
 
     Args:
         api: the request's name without `Request`.

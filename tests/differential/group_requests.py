@@ -77,7 +77,7 @@ def _sync(step: Step, memory: Memory) -> Any:
         fields["protocol_name"] = _known_or(args["protocol"], member.protocol_name)
     return kind(
         group_id=memory.own(args["group"]),
-        generation_id=_generation(step, memory),
+        generation_id=known_generation(step, memory),
         member_id=memory.member_id(step, args["who"]),
         assignments=[
             kind.SyncGroupRequestAssignment(
@@ -103,7 +103,7 @@ def _known_or(word: str | None, known: str | None) -> str | None:
 def _heartbeat(step: Step, memory: Memory) -> Any:
     return messages.HeartbeatRequest(
         group_id=memory.own(step.args["group"]),
-        generation_id=_generation(step, memory),
+        generation_id=known_generation(step, memory),
         member_id=memory.member_id(step, step.args["who"]),
         **_instance(step, 3),
     )
@@ -125,7 +125,7 @@ def _commit(step: Step, memory: Memory) -> Any:
     kind = messages.OffsetCommitRequest
     return kind(
         group_id=memory.own(step.args["group"]),
-        generation_id_or_member_epoch=_generation(step, memory),
+        generation_id_or_member_epoch=known_generation(step, memory),
         member_id=memory.member_id(step, step.args["who"]),
         topics=committed_topics(
             kind.OffsetCommitRequestTopic, kind.OffsetCommitRequestPartition, step, memory, 10, 6
@@ -194,7 +194,7 @@ def _fetch_offsets(step: Step, memory: Memory) -> Any:
         member: dict[str, Any] = {}
         if step.version >= 9 and args["who"] != "none":
             member["member_id"] = memory.member_id(step, args["who"])
-            member["member_epoch"] = _generation(step, memory)
+            member["member_epoch"] = known_generation(step, memory)
         groups.append(
             kind.OffsetFetchRequestGroup(group_id=memory.own(group), topics=asked, **member)
         )
@@ -262,7 +262,7 @@ def _instance(step: Step, since: int) -> dict[str, Any]:
     return {"group_instance_id": instance} if step.version >= since else {}
 
 
-def _generation(step: Step, memory: Memory) -> int:
+def known_generation(step: Step, memory: Memory) -> int:
     """The generation or epoch of a step: none, the known one and a difference, or a number."""
     word = step.args["generation"]
     member = memory.members[step.slot]

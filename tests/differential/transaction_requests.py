@@ -1,13 +1,19 @@
 """Transaction steps made into requests, with what one broker told the sequence."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from broker_lite.wire import messages
 from tests.differential.batches import BatchSpec, RecordSpec
 from tests.differential.coordinator_memory import GHOST_PRODUCER_ID, Memory
 from tests.differential.coordinator_sequence import Step
-from tests.differential.group_requests import Build, committed_topics, topic_key
+from tests.differential.group_requests import (
+    Build,
+    committed_topics,
+    known_generation,
+    topic_key,
+)
 
 TRANSACTIONAL: Final = 16
 SEQUENCE_LIMIT: Final = 1 << 31
@@ -77,13 +83,10 @@ def _commit_offsets(step: Step, memory: Memory) -> Any:
     fields: dict[str, Any] = {}
     if step.version >= 3:
         # the group's member is the one of the slot that the step names
-        member = memory.members[step.args["member"]]
-        generation = step.args["generation"]
+        as_member = replace(step, slot=step.args["member"])
         fields = {
-            "member_id": memory.member_id(step, step.args["who"]),
-            "generation_id_or_member_epoch": (
-                -1 if generation is None else member.generation + generation
-            ),
+            "member_id": memory.member_id(as_member, step.args["who"]),
+            "generation_id_or_member_epoch": known_generation(as_member, memory),
             "group_instance_id": step.args["instance"],
         }
     return kind(

@@ -29,6 +29,8 @@ class TransactionSteps(StepMaker):
         self.flow = source.choice((1, 2, 2, 0))
         self.timeout_ms = SHORT_TRANSACTION_MS if waits else LONG_MS
         self._values = 0
+        # who commits offsets within transactions, where there is a group
+        self.members = self.nobody
 
     def make(self, length: int) -> list[Step]:
         """Make a sequence of about this many steps."""
@@ -177,7 +179,7 @@ class TransactionSteps(StepMaker):
     def commit_offsets(self, *, is_plain: bool = False) -> list[Step]:
         """One TxnOffsetCommit, mostly by nobody in particular."""
         slot = self.slot()
-        by_member = self.chance(0.08) and not is_plain
+        member = self.members(slot) if self.chance(0.6) else self.nobody(slot)
         topics = self.sampled((*SHARED_TOPICS, "unknown"), 2)
         bounds = self.bounds("TxnOffsetCommit")
         return [
@@ -187,10 +189,7 @@ class TransactionSteps(StepMaker):
                 **bounds,
                 id=self.ids[slot] if is_plain else self.name(slot),
                 group=self.group(),
-                member=slot,
-                who="ghost" if by_member else "none",
-                generation=0 if by_member else None,
-                instance=None,
+                **member,
                 offsets=tuple(
                     (topic, 0, self.source.randint(0, 99), -1, self.source.choice(("", "note")))
                     for topic in topics
@@ -198,6 +197,12 @@ class TransactionSteps(StepMaker):
                 **self.odd(0.0 if is_plain else 0.1),
             )
         ]
+
+    def nobody(self, slot: int) -> dict[str, Any]:
+        """Who commits offsets: nobody in particular, seldom an unknown member."""
+        if self.chance(0.1):
+            return {"member": slot, "who": "ghost", "generation": 0, "instance": None}
+        return {"member": slot, "who": "none", "generation": None, "instance": None}
 
     def plain_commit(self) -> list[Step]:
         """One OffsetCommit beside the transactions."""
