@@ -8,6 +8,7 @@ from typing import Final
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.log import Log
+from broker_lite.log.names import DELETED_SUFFIX
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -16,7 +17,7 @@ FLUSHED_EACH_MAX: Final = 64
 
 
 def flush_each(targets: Iterable[tuple[Log, int]]) -> None:
-    """Flush logs up to an offset each.
+    """Flush logs up to an offset each; those that are deleted meanwhile do not matter.
 
     Raises:
         KafkaStorageError: of some log, data may not be on disk; the others were flushed.
@@ -26,7 +27,8 @@ def flush_each(targets: Iterable[tuple[Log, int]]) -> None:
         try:
             log.flush(offset)
         except KafkaStorageError as error:
-            failure = error
+            if not log.directory.endswith(DELETED_SUFFIX):
+                failure = error
     if failure is not None:
         raise failure
 

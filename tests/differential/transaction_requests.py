@@ -1,5 +1,6 @@
 """Transaction steps made into requests, with what one broker told the sequence."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -124,7 +125,7 @@ def _produce(step: Step, memory: Memory) -> Any:
     batch = BatchSpec(
         records=records,
         attributes=TRANSACTIONAL if args["transactional"] else 0,
-        base_timestamp=1_700_000_000_000,
+        base_timestamp=time.time_ns() // 1_000_000,
         base_sequence=(known + args["sequence"]) % SEQUENCE_LIMIT,
         **producer,
     )

@@ -7,7 +7,7 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
-from broker_lite.log.stopping import make_durable, put_down
+from broker_lite.log.stopping import flush_each, make_durable, put_down
 from tests.log.logs import FOREVER_MS, append, open_log
 from tests.log.test_manager import started
 
@@ -29,6 +29,18 @@ def test_s47_only_logs_that_changed_are_flushed(
     append(used)
     with pytest.raises(errors.KafkaStorageError):
         make_durable([used, unused])
+
+
+def test_s31_a_log_that_is_deleted_meanwhile_needs_no_flush(tmp_path: Path) -> None:
+    deleted, broken = open_log(tmp_path / "deleted"), open_log(tmp_path / "broken")
+    for log in (deleted, broken):
+        append(log)
+    deleted.delete()
+    flush_each([(deleted, 1)])
+    assert deleted.recovery_point == 0
+    broken.active.mark_deleted()
+    with pytest.raises(errors.KafkaStorageError):
+        flush_each([(deleted, 1), (broken, 1)])
 
 
 def test_s47_the_snapshot_of_a_clean_stop_is_on_disk(
