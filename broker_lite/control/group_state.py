@@ -7,7 +7,7 @@ again; when it cannot be read, its groups are not there until it can.
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
@@ -29,13 +29,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("broker_lite.control")
 
+# A log that takes longer to read is not read again at once when something fails, but when this
+# many times as long has passed: whatever is wrong with the disk, others have their turn.
+_LOAD_MS_AT_ONCE: Final = 10
+_PAUSE_PER_LOAD: Final = 20
+
 
 class GroupState:
     """Writes what events lead to, answers, and reads back what was written.
 
     Attributes:
         topic: the log.
-        unloaded: partitions of it that could not be read.
+        unloaded: partitions of it that could not be read, or are not read again yet.
     """
 
     def __init__(
@@ -47,6 +52,9 @@ class GroupState:
     ) -> None:
         self.topic = topic
         self.unloaded: set[int] = set()
+        # in monotonic milliseconds: how long reading a partition took, when it may be read again
+        self._load_ms: dict[int, int] = {}
+        self._not_before_ms: dict[int, int] = {}
         self._clock = clock
         self._alarm = alarm
         self._get_coordinator = get_coordinator
@@ -72,9 +80,9 @@ class GroupState:
         """Read a partition that could not be read before.
 
         Raises:
-            NotCoordinator: it still cannot be read.
+            NotCoordinator: it still cannot be read, or is not to be tried yet.
         """
-        if partition in self.unloaded:
+        if partition in self.unloaded and self._may_load(partition):
             self.load(partition)
         if partition in self.unloaded:
             raise NotCoordinator
@@ -127,13 +135,29 @@ class GroupState:
         self.reload(partition)
 
     def reload(self, partition: int) -> None:
-        """Let what is in memory of a partition be what its log says."""
+        """Let what is in memory of a partition be what its log says, at once or later."""
         self.forget(partition)
-        self.load(partition)
+        self._pause(partition)
+        if self._may_load(partition):
+            self.load(partition)
+        else:
+            self.unloaded.add(partition)
+
+    def _may_load(self, partition: int) -> bool:
+        return self._clock.monotonic_ms() >= self._not_before_ms.get(partition, 0)
+
+    def _pause(self, partition: int) -> None:
+        """Leave a partition alone for a time if reading it takes long."""
+        load_ms = self._load_ms.get(partition, 0)
+        if load_ms > _LOAD_MS_AT_ONCE:
+            pause_ms = load_ms * _PAUSE_PER_LOAD
+            self._not_before_ms[partition] = self._clock.monotonic_ms() + pause_ms
 
     def forget_all(self) -> None:
         """The log is gone, and with it all groups."""
         self.unloaded.clear()
+        self._load_ms.clear()
+        self._not_before_ms.clear()
         for token, response in self._get_coordinator().unload_all():
             _answer(token, response)
 
@@ -146,14 +170,20 @@ class GroupState:
         """Read a partition of which nothing is in memory; it is among `unloaded` if that fails."""
         self.unloaded.discard(partition)
         coordinator = self._get_coordinator()
+        started_ms = self._clock.monotonic_ms()
+        is_loaded = False
         try:
             self._replay(partition)
             for _, effects in coordinator.loaded(partition, self._clock.steady_ms()):
                 self._append(partition, effects)
+            is_loaded = True
         except (BrokerError, DecodeError) as error:
             logger.error("groups not loaded partition=%d reason=%s", partition, error)
+        self._load_ms[partition] = self._clock.monotonic_ms() - started_ms
+        if not is_loaded:
             self.forget(partition)
             self.unloaded.add(partition)
+            self._pause(partition)
         self._alarm.due_at(coordinator.next_deadline_ms())
 
     def _replay(self, partition: int) -> None:

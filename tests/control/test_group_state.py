@@ -228,6 +228,30 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
     assert node.offsets() == {("t", 0): 7}
 
 
+def test_a_log_that_takes_long_to_read_is_not_read_again_at_once(node: Node) -> None:
+    """While a disk is full each commit fails; the broker has other things to do than to read."""
+    asyncio.run(node.commit(offset=1))
+    # each look at the clock takes 15 ms, so reading a log takes some
+    ticks = count()
+    node.clock._monotonic_ns = lambda: next(ticks) * 15_000_000
+    with files_end_at(node.log_path.stat().st_size):
+        with pytest.raises(NotCoordinator):
+            asyncio.run(node.commit(offset=2))  # how long it takes is not known yet
+        assert node.offsets() == {("t", 0): 1}
+        with pytest.raises(NotCoordinator):
+            asyncio.run(node.commit(offset=3))
+    assert node.states() == {}
+    with pytest.raises(NotCoordinator):
+        node.groups.check_loaded(["g"])
+    with pytest.raises(NotCoordinator):
+        node.groups.check_all_loaded()
+    assert error_of(asyncio.run(node.commit("other", 8))) == 0
+    node.clock.step(1000)
+    node.groups.check_loaded(["g"])
+    assert node.offsets() == {("t", 0): 1}
+    assert error_of(asyncio.run(node.commit(offset=4))) == 0
+
+
 def long_neighbour(node: Node) -> str:
     """A group in the partition of g, whose records are larger."""
     names = (f"{'n' * 1000}{number}" for number in count())
