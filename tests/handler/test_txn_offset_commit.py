@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.errors import KafkaStorageError
+from broker_lite.errors import ErrorCode, KafkaStorageError
 from broker_lite.wire import messages
 from tests.handler.data_apis import TOPIC, Handlers
 from tests.handler.transactions import COMMIT_OFFSETS, OFFSET_FETCH, Transactor
@@ -146,6 +146,17 @@ async def test_t44_what_cannot_be_asked_now(
 
     monkeypatch.setattr(producer.broker.cluster, "log", fail)
     assert await send(producer, 5, partitions=[0]) == [15]
+
+
+@pytest.mark.parametrize(("version", "code"), [(0, 15), (1, 15), (2, 14), (4, 14)])
+async def test_t44_old_clients_do_not_know_14(
+    producer: Transactor, monkeypatch: pytest.MonkeyPatch, version: int, code: int
+) -> None:
+    def verify(_: object, __: object, partitions: list[object]) -> dict[object, ErrorCode]:
+        return dict.fromkeys(partitions, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+    monkeypatch.setattr(producer.broker.context.transactions, "verify", verify)
+    assert await send(producer, version) == [code, 3]
 
 
 async def test_t44_what_cannot_be_written_is_told_of_every_partition(
