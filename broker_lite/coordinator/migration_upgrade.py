@@ -11,7 +11,12 @@ from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.classic_group import ClassicGroup
 from broker_lite.coordinator.classic_member import ClassicMember
 from broker_lite.coordinator.consumer_group import ConsumerGroup
-from broker_lite.coordinator.consumer_member import ClassicMemberData, ConsumerMember
+from broker_lite.coordinator.consumer_member import (
+    Assigned,
+    ClassicMemberData,
+    ConsumerMember,
+    Target,
+)
 from broker_lite.coordinator.consumer_protocol import (
     PROTOCOL_TYPE,
     parse_assignment,
@@ -71,11 +76,10 @@ def fill_from_classic(group: ConsumerGroup, classic: ClassicGroup, effects: Effe
     """
     members = [_member(member, classic, group.topics) for member in classic.members.values()]
     group.group_epoch = group.target_epoch = classic.generation
+    taken: dict[bytes, set[int]] = {}
     for member in members:
         group.put_member(member)
-        group.targets[member.member_id] = {
-            topic_id: frozenset(partitions) for topic_id, partitions in member.assigned.items()
-        }
+        group.targets[member.member_id] = _target(member.assigned, taken)
     group.metadata_hash = group.topics_hash()
     changes.write_group(group, effects)
 
@@ -118,10 +122,27 @@ def _member(member: ClassicMember, classic: ClassicGroup, topics: Topics) -> Con
 def _assigned(
     partitions: Mapping[str, list[int]], epoch: int, topics: Topics
 ) -> dict[bytes, dict[int, int]]:
-    """Partitions by topic id, as far as the topics exist."""
+    """Partitions by topic id, as far as they exist."""
     assigned = {}
     for name, numbers in partitions.items():
         topic = topics.get(name)
-        if topic is not None and numbers:
-            assigned[topic.topic_id] = dict.fromkeys(numbers, epoch)
+        if topic is not None:
+            there = [number for number in numbers if 0 <= number < topic.partition_count]
+            if there:
+                assigned[topic.topic_id] = dict.fromkeys(there, epoch)
     return assigned
+
+
+def _target(assigned: Assigned, taken: dict[bytes, set[int]]) -> Target:
+    """What a member is to keep: what the classic leader gave to two members, the first one gets.
+
+    An assignor leaves partitions where they are, so both would have them for good.
+    """
+    target = {}
+    for topic_id, partitions in assigned.items():
+        others = taken.setdefault(topic_id, set())
+        free = frozenset(partitions) - others
+        if free:
+            others |= free
+            target[topic_id] = free
+    return target

@@ -151,6 +151,22 @@ def test_g106_topics_that_are_gone_are_left_out() -> None:
     assert broker.consumer_group.members[first.member_id].assigned == {}
 
 
+def test_g106_what_two_members_were_given_ends_with_one_of_them() -> None:
+    """A leader decides whatever it likes, also about partitions that there are not."""
+    broker, clients = classic_group()
+    count = broker.topics.topics["t"].partition_count
+    for client in clients:
+        given = serialize_assignment({"t": [0, -1, count, 2**31 - 1]}, 1)
+        broker.classic_group.members[client.member_id].assignment = given
+        client.owned = {("t", 0)}
+    new = ConsumerClient(broker, "n")
+    for _ in range(20):
+        for client in clients:
+            client.step()
+        new.step()
+    settle(*clients, new)
+
+
 def test_g106_static_members_move_to_the_new_protocol_one_by_one() -> None:
     broker = Coordinator()
     old = [ClassicClient(broker, instance_id=f"i{number}") for number in range(2)]
