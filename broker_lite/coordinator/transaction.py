@@ -177,8 +177,13 @@ class Transaction:
             **epochs,
         )
 
-    def fenced(self, *, server_version: int, now_ms: int) -> Self:
+    def fenced(self, *, server_version: int, next_producer_id: int, now_ms: int) -> Self:
         """The transaction is aborted by its coordinator, with an epoch that no client ever gets.
+
+        Args:
+            server_version: the feature's level.
+            next_producer_id: in force afterwards, NO_PRODUCER_ID to keep the one that there is.
+            now_ms: the time.
 
         Rule: T-21, T-60 (TransactionMetadata.prepareFenceProducerEpoch).
         """
@@ -192,7 +197,7 @@ class Transaction:
         return target.ending(
             is_commit=False,
             client_version=server_version,
-            next_producer_id=NO_PRODUCER_ID,
+            next_producer_id=next_producer_id,
             now_ms=now_ms,
         )
 

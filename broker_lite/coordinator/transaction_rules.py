@@ -65,7 +65,7 @@ def initialise(
     elif expected[1] == transaction.last_producer_epoch:
         if transaction.producer_epoch < EPOCH_MAX:
             return transaction.repeated(timeout_ms=timeout_ms, now_ms=now_ms)
-        # a fence took the last epoch: whoever got it could never be fenced (Kafka fails here)
+        # a fence used up the last epoch: whoever got it could never be fenced (Kafka fails here)
         last_epoch = transaction.last_producer_epoch
     else:
         return _PRODUCER_FENCED

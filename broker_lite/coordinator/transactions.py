@@ -8,6 +8,7 @@ come again meanwhile.
 """
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ from broker_lite.coordinator import transaction_rules as rules
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.timers import Timers
 from broker_lite.coordinator.transaction import (
+    EPOCH_BUMP_VERSION,
     IDLE,
     ONGOING,
     PREPARE_COMMIT,
@@ -29,7 +31,7 @@ from broker_lite.coordinator.transaction_records import (
     encode_key,
 )
 from broker_lite.coordinator.transaction_rules import Producer
-from broker_lite.errors import ErrorCode
+from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 NO_PRODUCER: Final = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
@@ -251,8 +253,21 @@ class TransactionCoordinator:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING if found is None else found
 
     def _fence(self, transaction: Transaction, now_ms: int) -> Outcome:
+        """Abort an open transaction in its producer's stead.
+
+        Rule: T-21, T-60.
+        """
         version = self._transaction_version()
-        return self._outcome(transaction.fenced(server_version=version, now_ms=now_ms))
+        next_producer_id = NO_PRODUCER_ID
+        if version >= EPOCH_BUMP_VERSION and transaction.is_exhausted:
+            # without one, the last epoch ends it, and whoever comes next gets another id
+            with suppress(BrokerError):
+                next_producer_id = self._next_producer_id()
+        return self._outcome(
+            transaction.fenced(
+                server_version=version, next_producer_id=next_producer_id, now_ms=now_ms
+            )
+        )
 
     def _outcome(self, decided: Transaction | ErrorCode) -> Outcome:
         if not isinstance(decided, Transaction):
