@@ -23,6 +23,7 @@ from broker_lite.coordinator.group_records import (
     decode_offset_value,
 )
 from broker_lite.coordinator.group_registry import Group, GroupEffects, GroupRegistry
+from broker_lite.coordinator.offset_removal import OffsetRemovals
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import DecodeError, messages
 
@@ -37,8 +38,9 @@ _OFFSETS: Final = frozenset((LEGACY_OFFSET_COMMIT, OFFSET_COMMIT))
 class GroupReplay:
     """Takes over what the log says."""
 
-    def __init__(self, registry: GroupRegistry) -> None:
+    def __init__(self, registry: GroupRegistry, removals: OffsetRemovals) -> None:
         self._registry = registry
+        self._removals = removals
         # group ids of the partitions that are being read, and whether they belong there
         self._met: dict[int, dict[str, bool]] = {}
 
@@ -68,8 +70,8 @@ class GroupReplay:
             self._consumer(partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
-        """Start the timers of the groups of a partition."""
-        started = []
+        """Start the timers of the groups of a partition, and see what is out of date there."""
+        started: GroupEffects = []
         groups = self._registry.groups
         met = self._met.pop(partition, {})
         for group in [groups[group_id] for group_id in met if group_id in groups]:
@@ -80,6 +82,7 @@ class GroupReplay:
                 group.loaded(effects, now_ms)
             if effects.records or effects.replies:
                 started.append((group.group_id, effects))
+            started += self._removals.delete_missing_topics(group.group_id)
         return started
 
     def unload(self, partition: int) -> list[tuple[object, Any]]:

@@ -45,7 +45,7 @@ class GroupCoordinator:
         self._members = GroupMembers(registry)
         self._commits = OffsetCommits(registry)
         self._removals = OffsetRemovals(registry)
-        self._replay = GroupReplay(registry)
+        self._replay = GroupReplay(registry, self._removals)
 
     # members
 

@@ -77,16 +77,31 @@ class OffsetRemovals:
         """
         removed: GroupEffects = []
         gone = frozenset(names)
-        store = self._registry.offsets
-        for group_id in store.group_ids():
-            offsets = store.of(group_id)
-            keys = [] if offsets is None else offsets.partitions(gone)
-            if keys:
-                effects = Effects()
-                for topic, partition in keys:
-                    self._remove(group_id, topic, partition, effects)
-                removed += in_batches(group_id, effects)
+        for group_id in self._registry.offsets.group_ids():
+            removed += self._delete_topics_of(group_id, gone)
         return removed
+
+    def delete_missing_topics(self, group_id: str) -> GroupEffects:
+        """Remove the offsets of topics that were deleted while this group could not be told.
+
+        Rule: G-73; Kafka keeps what it had no time for.
+        """
+        offsets = self._registry.offsets.of(group_id)
+        if offsets is None:
+            return []
+        topics = self._registry.topics
+        missing = {name for name in offsets.topics() if topics.get(name) is None}
+        return self._delete_topics_of(group_id, missing) if missing else []
+
+    def _delete_topics_of(self, group_id: str, names: Collection[str]) -> GroupEffects:
+        offsets = self._registry.offsets.of(group_id)
+        keys = [] if offsets is None else offsets.partitions(names)
+        if not keys:
+            return []
+        effects = Effects()
+        for topic, partition in keys:
+            self._remove(group_id, topic, partition, effects)
+        return in_batches(group_id, effects)
 
     def expire(self, now_ms: int) -> GroupEffects:
         """Remove offsets whose time is over, and empty groups that have none left.

@@ -55,6 +55,10 @@ class GroupOffsets:
         for partition, stored in self.committed.get(topic, _NOTHING).items():
             yield partition, stored[1]
 
+    def topics(self) -> set[str]:
+        """Every topic that has an offset, committed or pending."""
+        return {*self.committed, *(topic for one in self.pending.values() for topic, _ in one)}
+
     def partitions(self, topics: Collection[str] | None = None) -> list[TopicPartition]:
         """Every partition that has an offset, committed or pending, each once.
 

@@ -11,6 +11,7 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.image import GROUP_RESOURCE
 from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.watcher import Watchers
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.groups import GroupCoordinator
 from broker_lite.errors import NotCoordinator, UnknownServerError
@@ -125,6 +126,19 @@ def test_g91_configs_of_groups_are_read_back(node: Node) -> None:
 
     asyncio.run(heartbeat())
     assert node.groups.next_deadline_ms() == node.clock.steady_ms() + 50_000
+
+
+def test_g73_topics_that_went_while_nobody_could_be_told(node: Node) -> None:
+    """A broker that is killed in the middle, or a log that could not be read then."""
+    asyncio.run(node.commit())
+    node.cluster.watchers = Watchers()
+    node.cluster.delete_topics([node.cluster.topics["t"]])
+    assert node.offsets() == {("t", 0): 7}
+    node.restart()
+    assert node.offsets() == {}
+    node.cluster.create_topics([node.cluster.plan_topic(NewTopic("t", 2))])
+    node.restart()
+    assert node.offsets() == {}
 
 
 # -- when the log fails
