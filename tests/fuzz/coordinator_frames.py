@@ -95,7 +95,7 @@ _VALUES: Final[Mapping[str, Values]] = {
     "key_type": Values((0, 1), (2, 3, -1)),
     "partition_index": Values((0, 1), (2, *_INT32S)),
     "partitions": Values((0, 1), (2, *_INT32S)),
-    # the real coordinator's is 0; a higher one would fence it for ever, as in Kafka
+    # the real coordinator's is 0
     "coordinator_epoch": Values((0,), (-(2**31), -1)),
     "states_filter": Values(("Stable",), ("empty", "Nowhere", "")),
     "types_filter": Values(("classic",), ("CONSUMER", "share", "")),
@@ -185,6 +185,8 @@ class CoordinatorFrames(FrameGenerator):
         self, seed: int, versions: Mapping[int, tuple[int, int]], topic_id: bytes = bytes(16)
     ) -> None:
         super().__init__(seed, versions, topic_id)
+        # a marker with any coordinator epoch would fence the coordinator for ever, as in Kafka
+        self.undamaged = frozenset((messages.WriteTxnMarkersRequest.api_key,))
         self.keys = [key for key in versions for _ in range(WEIGHTS.get(key, 0))]
         self.known = Known()
         self._asked: dict[int, tuple[int, int, Any]] = {}

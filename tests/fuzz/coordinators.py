@@ -137,7 +137,10 @@ def open_transactions(client: RawClient) -> str | None:
     for partition in range(2):
         read = read_committed(client, TOPIC, partition)
         if read.last_stable_offset != read.high_watermark:
-            return f"{TOPIC}-{partition} is stable to {read.last_stable_offset} only: {read[1:]}"
+            kind = messages.DescribeProducersRequest.TopicRequest
+            topics = [kind(name=TOPIC, partition_indexes=[partition])]
+            producers = client.call("DescribeProducers", 0, topics=topics)
+            return f"{TOPIC}-{partition} is stable to {read[1:]} only: {producers}"
     return None
 
 
