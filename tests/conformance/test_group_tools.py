@@ -1,7 +1,8 @@
 """Kafka's own tools for groups and transactions, and for the internal topics that we wrote."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,18 @@ def groups_tool(bootstrap: str, *words: str) -> str:
     return run_tool(command, "--bootstrap-server", bootstrap, *words)
 
 
+def transactions_tool(bootstrap: str, *words: str) -> str:
+    """Run kafka-transactions."""
+    return run_tool(f"{TOOLS}.TransactionsCommand", "--bootstrap-server", bootstrap, *words)
+
+
+def at_once(tool: Callable[..., str], bootstrap: str, *commands: tuple[str, ...]) -> list[str]:
+    """What a tool prints for each of these commands, which do not depend on each other."""
+    with ThreadPoolExecutor() as pool:
+        started = [pool.submit(tool, bootstrap, *words) for words in commands]
+        return [each.result() for each in started]
+
+
 @pytest.fixture
 def group(bootstrap: str, topic: str, programs: Programs, builds: Builds) -> Group:
     """A group that has not begun yet; its topic is there."""
@@ -53,10 +66,16 @@ def test_consumer_groups_of_a_group_with_members(bootstrap: str, topic: str, gro
         group.reads(member)
         ends = feeder.stop()
     chosen = ("--group", group.name)
-    assert group.name in groups_tool(bootstrap, "--list").split()
-    (state,) = rows(groups_tool(bootstrap, "--describe", *chosen, "--state"), "GROUP")
+    listed, states, members = at_once(
+        groups_tool,
+        bootstrap,
+        ("--list",),
+        ("--describe", *chosen, "--state"),
+        ("--describe", *chosen, "--members", "--verbose"),
+    )
+    assert group.name in listed.split()
+    (state,) = rows(states, "GROUP")
     assert (state["GROUP"], state["STATE"], state["#MEMBERS"]) == (group.name, "Stable", "1")
-    members = groups_tool(bootstrap, "--describe", *chosen, "--members", "--verbose")
     (described,) = rows(members, "GROUP")
     assert described["#PARTITIONS"] == str(PARTITIONS)
     group.finish(ends)
@@ -78,8 +97,12 @@ def test_consumer_groups_of_a_group_without(bootstrap: str, topic: str, group: G
         partition: "1" if partition == 2 else "0" for partition in ends
     }
     reset = ("--reset-offsets", *chosen, "--execute", "--topic")
-    groups_tool(bootstrap, *reset, f"{topic}:0,1", "--to-earliest")
-    groups_tool(bootstrap, *reset, f"{topic}:3", "--shift-by", "-2")
+    at_once(
+        groups_tool,
+        bootstrap,
+        (*reset, f"{topic}:0,1", "--to-earliest"),
+        (*reset, f"{topic}:3", "--shift-by", "-2"),
+    )
     ends |= {0: 0, 1: 0, 3: ends[3] - 2}
     assert committed_offsets(bootstrap, group.name) == ends
     deleted = groups_tool(bootstrap, "--delete-offsets", *chosen, "--topic", f"{topic}:1")
@@ -140,26 +163,30 @@ def open_transaction(bootstrap: str, topic: str) -> Iterator[Producer]:
 
 @pytest.mark.usefixtures("open_transaction")
 def test_transactions(bootstrap: str, topic: str) -> None:
-    def tool(*words: str) -> str:
-        return run_tool(f"{TOOLS}.TransactionsCommand", "--bootstrap-server", bootstrap, *words)
-
-    listed = {row["TransactionalId"]: row for row in rows(tool("list"), "TransactionalId")}
-    assert listed[f"id-{topic}"]["TransactionState"] == "Ongoing"
-    described_text = tool("describe", "--transactional-id", f"id-{topic}")
+    at = ("--topic", topic, "--partition", "0")
+    listed, described_text, producers, hanging = at_once(
+        transactions_tool,
+        bootstrap,
+        ("list",),
+        ("describe", "--transactional-id", f"id-{topic}"),
+        ("describe-producers", *at),
+        ("find-hanging", "--topic", topic),
+    )
+    states = {row["TransactionalId"]: row for row in rows(listed, "TransactionalId")}
+    assert states[f"id-{topic}"]["TransactionState"] == "Ongoing"
     (described,) = rows(described_text, "CoordinatorId")
     assert described["TransactionState"] == "Ongoing"
     assert described["TopicPartitions"] == f"{topic}-0"
-    assert described["ProducerId"] == listed[f"id-{topic}"]["ProducerId"]
-    at = ("--topic", topic, "--partition", "0")
-    (producer,) = rows(tool("describe-producers", *at), "ProducerId")
+    assert described["ProducerId"] == states[f"id-{topic}"]["ProducerId"]
+    (producer,) = rows(producers, "ProducerId")
     assert producer["ProducerId"] == described["ProducerId"]
     assert producer["CurrentTransactionStartOffset"] == "0"
-    assert topic not in tool("find-hanging", "--topic", topic)
+    assert topic not in hanging
     plain = Producer({"bootstrap.servers": bootstrap})
     plain.produce(topic, b"after", partition=0)
     assert plain.flush(TIMEOUT_S) == 0
     assert visible_values(bootstrap, topic) == []
-    tool("abort", *at, "--start-offset", "0")
+    transactions_tool(bootstrap, "abort", *at, "--start-offset", "0")
     assert visible_values(bootstrap, topic) == ["after"]
 
 
