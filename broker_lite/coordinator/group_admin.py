@@ -16,6 +16,7 @@ from broker_lite.coordinator.group_registry import (
     is_empty,
 )
 from broker_lite.coordinator.offset_removal import OffsetRemovals
+from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.coordinator.texts import cut
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
@@ -61,7 +62,7 @@ def describe_groups(registry: GroupRegistry, request: Any, version: int) -> Any:
     """
     message = messages.DescribeGroupsResponse
     response = message()
-    for group_id in request.groups:
+    for group_id in few_repeats(request.groups):
         group = registry.groups.get(group_id)
         if isinstance(group, ClassicGroup):
             response.groups.append(group.describe())
@@ -83,7 +84,7 @@ def describe_consumer_groups(registry: GroupRegistry, request: Any) -> Any:
     """
     message = messages.ConsumerGroupDescribeResponse
     response = message()
-    for group_id in request.group_ids:
+    for group_id in few_repeats(request.group_ids):
         group = registry.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             response.groups.append(group.describe())

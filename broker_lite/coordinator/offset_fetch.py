@@ -11,6 +11,7 @@ from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.group_records import CommittedOffset
 from broker_lite.coordinator.group_registry import GroupRegistry
 from broker_lite.coordinator.offsets import GroupOffsets, TopicPartition
+from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import ZERO_UUID, messages
 
@@ -34,7 +35,7 @@ def fetch_offsets(registry: GroupRegistry, request: Any, version: int) -> Any:
         return messages.OffsetFetchResponse(
             groups=[
                 _GroupFetch(registry, asked, by_id=version >= _BY_ID, require_stable=stable).run()
-                for asked in request.groups
+                for asked in few_repeats(request.groups, _whole_group)
             ]
         )
     asked = messages.OffsetFetchRequest.OffsetFetchRequestGroup(
@@ -42,6 +43,11 @@ def fetch_offsets(registry: GroupRegistry, request: Any, version: int) -> Any:
     )
     fetched = _GroupFetch(registry, asked, by_id=False, require_stable=stable).run()
     return _single_group(fetched)
+
+
+def _whole_group(asked: Any) -> str | None:
+    """The group that everything is asked of: that is short, and the answer is not."""
+    return asked.group_id if asked.topics is None else None
 
 
 def refuse_fetch(request: Any, version: int, error_code: ErrorCode) -> Any:

@@ -1,0 +1,26 @@
+"""A request that asks for the same again and again (G-67, G-101, G-103)."""
+
+from broker_lite.coordinator.repeats import few_repeats
+from broker_lite.wire import messages
+from tests.coordinator.groups_driver import Driver
+
+
+def test_few_repeats_are_in_their_places() -> None:
+    assert list(few_repeats("abab")) == ["a", "b", "a", "b"]
+    assert list(few_repeats(["a"] * 11 + ["b"])) == ["a"] * 10 + ["b"]
+
+
+def test_answers_stay_small() -> None:
+    driver = Driver()
+    driver.commit()
+    coordinator = driver.coordinator
+    describe = messages.DescribeGroupsRequest(groups=["g"] * 5000)
+    assert len(coordinator.describe_groups(describe, 5).groups) == 10
+    consumer = messages.ConsumerGroupDescribeRequest(group_ids=["g"] * 5000)
+    assert len(coordinator.describe_consumer_groups(consumer).groups) == 10
+    fetch = messages.OffsetFetchRequest
+    everything = fetch.OffsetFetchRequestGroup(group_id="g", topics=None)
+    nothing = fetch.OffsetFetchRequestGroup(group_id="g", topics=[])
+    asked = [everything] * 5000 + [nothing] * 20
+    answer = coordinator.fetch_offsets(fetch(groups=asked), 8)
+    assert [len(group.topics) for group in answer.groups] == [1] * 10 + [0] * 20
