@@ -6,6 +6,8 @@ end of the log not even those.
 
 import errno
 import logging
+from bisect import bisect_left
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, UnknownServerError
@@ -21,6 +23,7 @@ logger = logging.getLogger("broker_lite.log")
 
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
+_LAST_OFFSET: Final = attrgetter("last_offset")
 _OUT_OF_DESCRIPTORS: Final = frozenset((errno.EMFILE, errno.ENFILE))
 
 
@@ -151,8 +154,11 @@ def aborted_transactions(
     found: list[AbortedTransaction] = []
     current: LogSegment | None = segment
     while current is not None:
-        for entry in current.transaction_index.entries():
-            if entry.last_offset >= offset and entry.first_offset < upper_bound:
+        entries = current.transaction_index.entries()
+        # there may be a million of them, and a reader at the end needs the last few
+        for index in range(bisect_left(entries, offset, key=_LAST_OFFSET), len(entries)):
+            entry = entries[index]
+            if entry.first_offset < upper_bound:
                 found.append(entry)
             if entry.last_stable_offset >= upper_bound:
                 return found
