@@ -315,7 +315,9 @@ class Transactions:
 
     def _pause(self) -> None:
         """Let what is due wait a little, instead of trying it all the time while a disk fails."""
-        self._not_before_ms = self._clock.steady_ms() + RETRY_MS
+        now_ms = self._clock.steady_ms()
+        if now_ms >= self._not_before_ms:  # else requests that fail would put it off for ever
+            self._not_before_ms = now_ms + RETRY_MS
         self.alarm.due_at(self.next_deadline_ms())
 
     # -- markers

@@ -183,6 +183,24 @@ def test_what_a_failing_disk_costs_does_not_depend_on_the_log(
     assert broker.state() == "CompleteAbort"
 
 
+def test_t60_requests_that_fail_do_not_put_off_timeouts(
+    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.begin()
+    append = broker.transactions.topic.append
+
+    def append_to_others(partition: int, *args: Any, **options: Any) -> None:
+        if partition != STATE_PARTITION:
+            failing()
+        append(partition, *args, **options)
+
+    monkeypatch.setattr(broker.transactions.topic, "append", append_to_others)
+    for _ in range(5):
+        assert broker.init("y").error == 16
+        broker.step(RETRY_MS // 2)
+    assert broker.state() == "CompleteAbort"
+
+
 def test_a_topic_that_cannot_be_made_is_15(
     broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
