@@ -306,3 +306,20 @@ def test_forgotten_ids_have_no_timer(driver: Driver) -> None:
     assert driver.coordinator.get("x") is None
     ((name, _),) = driver.coordinator.on_time(1000 + EXPIRATION_MS, 9)
     assert name == "y"
+
+
+def test_t72_an_event_that_was_not_written_has_not_happened(driver: Driver) -> None:
+    producer = driver.in_state(S.ONGOING)
+    before, deadline_ms = driver.of(), driver.coordinator.next_deadline_ms()
+    ((name, outcome),) = driver.coordinator.on_time(1101, 9)
+    driver.coordinator.undo(name, outcome)
+    assert driver.of() is before
+    assert driver.coordinator.next_deadline_ms() == deadline_ms
+    outcome = driver.coordinator.end(
+        "x", producer, is_commit=True, client_version=2, now_ms=driver.now_ms
+    )
+    driver.coordinator.undo("x", outcome)
+    assert driver.of() is before
+    new = driver.coordinator.init_producer_id("y", timeout_ms=1, expected=None, now_ms=1000)
+    driver.coordinator.undo("y", new)
+    assert driver.coordinator.all() == [before]
