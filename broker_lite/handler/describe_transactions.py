@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from anyio import to_thread
 
+from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.coordinator.transaction import Transaction
 from broker_lite.coordinator.transaction_views import (
     STATE_TEXTS,
@@ -39,7 +40,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.DescribeTransactionsRequest, request)
     find = context.transactions.find
-    found = [(each, find(each)) for each in body.transactional_ids]
+    found = [(each, find(each)) for each in few_repeats(body.transactional_ids)]
     size = len(found) + sum(
         len(transaction.partitions)
         for _, transaction in found

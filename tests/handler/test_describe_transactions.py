@@ -57,9 +57,14 @@ def test_t02_list_by_duration_and_pattern(broker: Handlers) -> None:
     assert broker.now(LIST, 2, request).error_code == 128
 
 
+def test_an_id_that_comes_again_and_again_is_shown_a_few_times(broker: Handlers) -> None:
+    request = messages.DescribeTransactionsRequest(transactional_ids=["open"] * 1000)
+    assert len(broker.now(DESCRIBE, 0, request).transaction_states) == 10
+
+
 @pytest.mark.anyio
 async def test_t01_t06_many_ids_are_shown_beside_the_event_loop(broker: Handlers) -> None:
-    ids = ["open", "idle"] * INLINE_SIZE_MAX
+    ids = ["open", "idle", *(f"nobody-{number}" for number in range(INLINE_SIZE_MAX))]
     describe = messages.DescribeTransactionsRequest(transactional_ids=ids)
     shown = (await broker.answer(DESCRIBE, 0, describe)).transaction_states
     assert [each.transactional_id for each in shown] == ids
