@@ -4,10 +4,10 @@ Every event is one step without a pause: the coordinator decides, its record is 
 transactional id's partition of `__transaction_state`, and only then is anything answered. When that
 append fails, the client is told to try again.
 
-The markers of a transaction that ends are written before its client hears of it; beyond some
-hundred partitions others have their turn in between, and are told to come again. A marker that can
-not be written is tried again every second: that the transaction ends is decided then, as it is for
-one that a killed broker left half done, which the next start finishes.
+The markers of a transaction that ends are written before its client hears of it; where that takes
+more than some milliseconds others have their turn in between, and are told to come again. A marker
+that cannot be written is tried again every second: that the transaction ends is decided then, as it
+is for one that a killed broker left half done, which the next start finishes.
 """
 
 import logging
