@@ -14,9 +14,10 @@ from broker_lite.errors import BrokerError, ErrorCode
 
 # RE2's own default, here because it is what makes a hostile pattern harmless
 _PATTERN_MEMORY_BYTES: Final = 8 << 20
-# Instructions of the pattern times characters of all names: 1 s or less, at 5 ns measured for each
-# in the worst case. Usual patterns have tens of instructions, and take 100 times less for each.
-_WORK_MAX: Final = 200_000_000
+# Instructions of the pattern times characters of all names: 0.3 s or less, at 5 to 10 ns measured
+# for each in the worst case. Usual patterns have tens of instructions, which does for 40,000 names
+# of 30 characters, and take 100 times less for each.
+_WORK_MAX: Final = 30_000_000
 # What a name costs besides, and compiling a small pattern, in the same measure.
 _WORK_PER_NAME: Final = 500
 _WORK_TO_COMPILE: Final = 20_000
