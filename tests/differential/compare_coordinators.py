@@ -44,6 +44,7 @@ from tests.support.reference_kafka import ReferenceKafka
 PATIENCE_S: Final = (0.08, 0.3, 0.8, 0.3, 0.3, 0.3, 0.3)
 CONCURRENT: Final = 24
 SHRINK_RUNS_MAX: Final = 80
+SHRINK_S_MAX: Final = 60.0
 SHRUNK_MAX: Final = 12
 SHOWN_MAX: Final = 12
 PROGRESS_S: Final = 5.0
@@ -66,7 +67,7 @@ _KINDS: Final = (
     (7, "transaction", TransactionSteps),
     (3, "exactly once", ExactlyOnceSteps),
 )
-WAITING_SHARE: Final = 0.12
+WAITING_SHARE: Final = 0.08
 
 
 def make_sequence(seed: int, versions: Versions) -> Sequence:
@@ -194,7 +195,8 @@ class Comparer:
         short = sequence
         runs = 0
         position = len(short.steps) - 2
-        while position >= 0 and runs < SHRINK_RUNS_MAX:
+        end = time.monotonic() + SHRINK_S_MAX
+        while position >= 0 and runs < SHRINK_RUNS_MAX and time.monotonic() < end:
             fewer = short.steps[:position] + short.steps[position + 1 :]
             position -= 1
             runs += 1
@@ -217,10 +219,13 @@ class Comparer:
 def _is_settled(line: str, *, is_settling: bool) -> bool:
     """Whether a difference counts where Kafka does in the background what is done at once here.
 
-    While it does so, only errors count; after it, group and member epochs are not the same.
+    While it does so, only errors count; after it, group and member epochs are not the same, nor who
+    has to follow them.
     """
     path = line.partition(": ")[0]
-    return path.endswith("error_code") if is_settling else not path.endswith("_epoch")
+    if is_settling:
+        return path.endswith("error_code")
+    return not path.endswith(("_epoch", "group_state"))
 
 
 def _codes_of(value: object, name: str = "") -> list[int]:

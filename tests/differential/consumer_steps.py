@@ -210,17 +210,17 @@ class ConsumerSteps(StepMaker):
         """One OffsetCommit, mostly by a member."""
         slot = self.slot()
         by_member = self.chance(0.85)
+        generation = self.source.choice(("+0",) * 5 + ("+1", self.old_epoch)) if by_member else None
         return [
             self.step(
                 "OffsetCommit",
                 slot,
                 group=self.group,
                 who="own" if by_member and self.chance(0.9) else "ghost" if by_member else "none",
-                generation=self.source.choice(("+0",) * 5 + ("+1", self.old_epoch))
-                if by_member
-                else None,
+                generation=generation,
                 instance=None,
-                offsets=self._offsets.offsets(sound=not by_member),
+                # an epoch of -1 is nobody's, see ClassicSteps.commit
+                offsets=self._offsets.offsets(sound=generation in (None, "-1")),
             )
         ]
 

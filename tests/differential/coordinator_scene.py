@@ -80,7 +80,7 @@ class Scene:
             await self._change_topic(step)
         else:
             answer = await self._send(index, step)
-        if self._parked and step.api in _RELEASING:
+        if self._parked and step.api in _RELEASING and answer != "parked":
             await asyncio.wait(self._parked.values(), timeout=self._patience_s)
         if step.args.get("regex"):
             # Kafka resolves regular expressions in the background (G-100)
@@ -110,12 +110,13 @@ class Scene:
         task = asyncio.ensure_future(
             self._answer_of(self._connections.ask(request, step.version, client_id), None)
         )
+        self._parked[index] = task
         await asyncio.wait({task}, timeout=self._patience_s)
         if not task.done():
             # whoever answers this has had the other request before
             await self._ask(messages.DescribeGroupsRequest(groups=[request.group_id]), 5, "fence")
-            await asyncio.wait({task}, timeout=self._patience_s)
-        self._parked[index] = task
+        if len(self._parked) > 1 or not task.done():
+            await asyncio.wait(self._parked.values(), timeout=self._patience_s)
         return "parked"
 
     async def _ask(self, request: Any, version: int, client_id: str) -> Any:

@@ -20,12 +20,12 @@ CHANGING_TOPIC: Final = "own2"
 # long enough that nothing ends by itself in a sequence that does not wait
 LONG_MS: Final = 300_000
 # ends at different times, so that the order of what ends is certain
-SHORT_SESSION_MS: Final = 1300
-SHORT_CONSUMER_SESSION_MS: Final = 1700
-SHORT_REBALANCE_MS: Final = 2100
-SHORT_TRANSACTION_MS: Final = 1000
+SHORT_SESSION_MS: Final = 2400
+SHORT_CONSUMER_SESSION_MS: Final = 3100
+SHORT_REBALANCE_MS: Final = 4000
+SHORT_TRANSACTION_MS: Final = 2000
 EARLY_S: Final = 0.25
-LATE_S: Final = 3.6
+LATE_S: Final = 6.6
 
 
 @dataclass(frozen=True, slots=True)
