@@ -13,7 +13,13 @@ from typing import Any, Final
 
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
+from broker_lite.control.topic_rules import PARTITIONS_PER_REQUEST_MAX
+from broker_lite.errors import (
+    BrokerError,
+    InvalidRequest,
+    KafkaStorageError,
+    UnknownServerError,
+)
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.create_topics import make_logs
@@ -39,7 +45,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 
 def _plan(cluster: Cluster, entries: Sequence[Any]) -> tuple[list[Any], list[tuple[Topic, int]]]:
-    """The results of what cannot grow, topic and new count of what can."""
+    """The results of what cannot grow, topic and new count of what can.
+
+    Beyond so many partitions Kafka fails half way, with the same error; here nothing is added.
+    """
     counts = Counter(entry.name for entry in entries)
     results = [
         _result(name, InvalidRequest("Duplicate topic name."))
@@ -47,13 +56,18 @@ def _plan(cluster: Cluster, entries: Sequence[Any]) -> tuple[list[Any], list[tup
         if count > 1
     ]
     planned: list[tuple[Topic, int]] = []
+    room = PARTITIONS_PER_REQUEST_MAX
     for entry in entries:
         if counts[entry.name] > 1:
             continue
         assignments = entry.assignments
         replicas = None if assignments is None else [one.broker_ids for one in assignments]
         try:
-            planned.append((cluster.plan_growth(entry.name, entry.count, replicas), entry.count))
+            topic = cluster.plan_growth(entry.name, entry.count, replicas)
+            room -= entry.count - topic.partition_count
+            if room < 0:
+                raise UnknownServerError
+            planned.append((topic, entry.count))
         except BrokerError as error:
             results.append(_result(entry.name, error))
     return results, planned

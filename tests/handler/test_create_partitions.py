@@ -34,6 +34,21 @@ def test_p106_validate_only(broker: HandlerBroker) -> None:
     assert broker.cluster.topics["t"].partition_count == 1
 
 
+def test_p111_very_many_partitions_are_not_added(broker: HandlerBroker) -> None:
+    """Measured with Kafka 4.3.1: the code, no text; it adds some of them nevertheless."""
+    for name in ("t", "u"):
+        broker.cluster.create_topic(name)
+    for counts in ((2**31 - 1, 5), (10_002, 5)):
+        topics = [
+            ENTRY(name=name, count=count, assignments=None)
+            for name, count in zip(("t", "u"), counts, strict=True)
+        ]
+        response = broker.call("CreatePartitions", 3, topics=topics)
+        results = [(result.error_code, result.error_message) for result in response.results]
+        assert results == [(ErrorCode.UNKNOWN_SERVER_ERROR, None)] * 2
+        assert [broker.cluster.topics[name].partition_count for name in ("t", "u")] == [1, 1]
+
+
 def test_p111_what_cannot_be_written_is_not_added(broker: HandlerBroker) -> None:
     broker.cluster.create_topic("t")
     assert broker.cluster.logs.metadata_log is not None
