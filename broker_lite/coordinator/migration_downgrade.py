@@ -13,6 +13,7 @@ from broker_lite.coordinator.consumer_protocol import (
 )
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.topics import Topics
+from broker_lite.wire import DecodeError
 
 
 def downgrade(
@@ -91,7 +92,8 @@ def assignment_bytes(
 
     Args:
         partitions: of topics that may be gone by now; those are left out.
-        metadata: of the member; it was read when the member joined.
+        metadata: of the member, for any of its protocols; only that of the first was read when it
+            joined, so it may be nonsense.
         topics: the topics of the moment.
     """
     named = {}
@@ -99,4 +101,8 @@ def assignment_bytes(
         topic = topics.by_id(topic_id)
         if topic is not None:
             named[topic.name] = sorted(numbers)
-    return serialize_assignment(named, read_version(metadata))
+    try:
+        version = read_version(metadata)
+    except DecodeError:
+        version = 0
+    return serialize_assignment(named, version)

@@ -158,3 +158,26 @@ def test_g107_topics_that_are_gone_are_left_out() -> None:
     for member in broker.classic_group.members.values():
         assert parse_assignment(member.assignment)[0] == {}
     assert clients[0].heartbeat() == ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_g107_metadata_that_was_never_read_may_be_nonsense() -> None:
+    """The protocol that is chosen need not be the one that was looked at when a member joined."""
+    broker = Coordinator()
+    new = ConsumerClient(broker, "n")
+    settle(new)
+    make_protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol
+    good = ClassicClient(broker).metadata
+    for offered in ([("range", good), ("odd", b"\xff\xff")], [("odd", good)]):
+        request = messages.JoinGroupRequest(
+            group_id="g",
+            session_timeout_ms=60_000,
+            rebalance_timeout_ms=60_000,
+            protocol_type="consumer",
+            protocols=[make_protocol(name=name, metadata=data) for name, data in offered],
+        )
+        token = broker.send(broker.coordinator.join_group, request, 3)
+        assert broker.answers[token].error_code == ErrorCode.NONE
+    assert new.leave() == ErrorCode.NONE
+    assert (broker.classic_group.state, broker.classic_group.protocol_name) == (PREPARING, "odd")
+    for member in broker.classic_group.members.values():
+        parse_assignment(member.assignment)
