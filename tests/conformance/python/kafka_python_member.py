@@ -1,9 +1,11 @@
 """A member of a group with kafka-python; `tests.conformance.members` says what it does."""
 
+import time
+
 from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata, TopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
-from kafka.errors import KafkaError
+from kafka.errors import KafkaConnectionError, KafkaError
 
 from tests.conformance.python.lines import Commands, Owned, emit, name_of, options
 
@@ -31,11 +33,18 @@ class Listener(ConsumerRebalanceListener):
 
 # kafka-python 3.0 forgets to finish a rebalance during which a poll came to its end
 POLL_MS = 2000
+PAUSE_S = 0.1
 
 
 def poll(consumer: KafkaConsumer) -> None:
     """Print some records and commit them."""
-    for partition, records in consumer.poll(POLL_MS, max_records=20).items():
+    try:
+        batches = consumer.poll(POLL_MS, max_records=20)
+    except KafkaConnectionError as error:  # the broker is gone for a while
+        emit("refused", name_of(error))
+        time.sleep(PAUSE_S)
+        return
+    for partition, records in batches.items():
         for record in records:
             value = (record.value or b"").decode()
             emit("read", partition.partition, record.offset, value)
