@@ -101,7 +101,7 @@ class OffsetCommits:
         answer = self._make_transactional_answer()
         known = self._known(request, answer, by_id=caller.version >= _TXN_COMMIT_BY_ID)
         if known:
-            error_code = self._check_transactional(request, caller.version)
+            error_code = self._check_transactional(request, known, caller.version)
             if error_code is not None:
                 _refuse(known, answer, error_code)
             else:
@@ -227,7 +227,7 @@ class OffsetCommits:
                     return False
         return True
 
-    def _check_transactional(self, request: Any, version: int) -> ErrorCode | None:
+    def _check_transactional(self, request: Any, known: Known, version: int) -> ErrorCode | None:
         """What the group has against a commit within a transaction.
 
         Rule: T-40, T-41 (OffsetMetadataManager.validateTransactionalOffsetCommit).
@@ -244,8 +244,9 @@ class OffsetCommits:
             # a producer of before KIP-447 does not say who it is
             return None
         error_code = _check_consumer(group, request, version, is_transactional=True)
-        if error_code is ErrorCode.STALE_MEMBER_EPOCH:
-            return ErrorCode.ILLEGAL_GENERATION
+        if error_code in _OLD_EPOCH:
+            is_kept = self._owns_since(group, request, known)
+            return None if is_kept else ErrorCode.ILLEGAL_GENERATION
         return error_code
 
     def _accepted(

@@ -118,6 +118,11 @@ def test_g63_an_older_epoch_is_good_for_what_was_kept(driver: Driver) -> None:
         metadata="x" * 4097,
     )
     assert {result[2] for result in found} == {12}
+    for indexes, expected in ((kept, NONE), (gone, 22)):
+        found = driver.commit_in_transaction(
+            5, member_id="m", generation=old.member_epoch, topics=[("t", sorted(indexes))]
+        )
+        assert {result[2] for result in found} == {expected}
     # before the member had anything
     assert code(driver.commit(member_id="m", generation=0, topics=[("t", [min(kept)])])) == 113
 

@@ -82,6 +82,7 @@ def make_sequence(seed: int, versions: Versions) -> Sequence:
         kind=kind,
         steps=tuple(steps),
         has_topic=kind in ("transaction", "exactly once"),
+        is_timed=waits,
         has_group_configs=waits and kind in ("consumer", "mixed", "exactly once"),
     )
 

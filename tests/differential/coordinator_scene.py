@@ -24,6 +24,7 @@ from tests.differential.coordinator_views import Plain, log_view, own_part, plai
 from tests.differential.group_requests import GROUP_REQUESTS
 from tests.differential.transaction_requests import TRANSACTION_REQUESTS
 
+TIMED_PATIENCE_S: Final = 0.1
 SETTLE_TIMEOUT_S: Final = 10.0
 LOADING: Final = frozenset({14, 15, 16})
 TRANSACTIONAL_IDS: Final = ("t0", "t1")
@@ -54,7 +55,8 @@ class Scene:
         self._connections = connections
         self._memory = memory
         self._sequence = sequence
-        self._patience_s = patience_s
+        # many long steps would take longer than the short timeouts
+        self._patience_s = min(patience_s, TIMED_PATIENCE_S) if sequence.is_timed else patience_s
         self._parked: dict[int, asyncio.Task[Any]] = {}
 
     async def run(self) -> list[Entry]:
@@ -80,8 +82,8 @@ class Scene:
             await self._change_topic(step)
         else:
             answer = await self._send(index, step)
-        if self._parked and step.api in _RELEASING and answer != "parked":
-            await asyncio.wait(self._parked.values(), timeout=self._patience_s)
+        if step.api in _RELEASING and answer != "parked":
+            await self._be_patient(list(self._parked.values()))
         if step.args.get("regex"):
             # Kafka resolves regular expressions in the background (G-100)
             await asyncio.sleep(SETTLE_S)
@@ -111,13 +113,20 @@ class Scene:
             self._answer_of(self._connections.ask(request, step.version, client_id), None)
         )
         self._parked[index] = task
-        await asyncio.wait({task}, timeout=self._patience_s)
+        await self._be_patient([task])
         if not task.done():
             # whoever answers this has had the other request before
             await self._ask(messages.DescribeGroupsRequest(groups=[request.group_id]), 5, "fence")
-        if len(self._parked) > 1 or not task.done():
-            await asyncio.wait(self._parked.values(), timeout=self._patience_s)
+        if len(self._parked) > 1 or not task.done() or self._sequence.is_timed:
+            await self._be_patient(list(self._parked.values()))
         return "parked"
+
+    async def _be_patient(self, tasks: list[asyncio.Task[Any]]) -> None:
+        """Wait for answers; where time matters as long as it may take, whatever comes."""
+        if self._sequence.is_timed:
+            await asyncio.sleep(self._patience_s)
+        elif tasks:
+            await asyncio.wait(tasks, timeout=self._patience_s)
 
     async def _ask(self, request: Any, version: int, client_id: str) -> Any:
         """Ask, and again while the coordinator is being loaded."""

@@ -57,6 +57,7 @@ class Sequence:
         kind: which generator made it.
         has_topic: whether it needs a topic of its own.
         has_group_configs: whether its consumer groups have short timeouts.
+        is_timed: whether timeouts end in it, so that it must take as long on both brokers.
     """
 
     seed: int
@@ -64,3 +65,4 @@ class Sequence:
     steps: tuple[Step, ...]
     has_topic: bool = False
     has_group_configs: bool = False
+    is_timed: bool = False
