@@ -6,7 +6,9 @@ from typing import Any
 from broker_lite.control.groups import Event
 from broker_lite.coordinator.effects import Caller
 from broker_lite.errors import BrokerError
-from broker_lite.handler.context import HandlerContext, Request
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire.messages import MessageType
 
 
 def caller_of(context: HandlerContext, request: Request) -> Caller:
@@ -39,3 +41,20 @@ async def ask_group(
         return await context.groups.ask(event, body.group_id, body, caller_of(context, request))
     except BrokerError as error:
         return refusal(error)
+
+
+async def answer_group(
+    context: HandlerContext,
+    request: Request,
+    event: Event,
+    request_type: MessageType,
+    response_type: MessageType,
+) -> Parts:
+    """Answer a request whose response has nothing but an error code when nothing could be done."""
+    body = decode(request_type, request)
+
+    def refusal(error: BrokerError) -> Any:
+        return response_type(error_code=error.code)
+
+    response = await ask_group(context, request, event, body, refusal)
+    return encode(response_type, response, request)

@@ -18,7 +18,7 @@ Not done: the reasons of v8 and v5, which Kafka only logs.
 from typing import Any, Final
 
 from broker_lite.errors import BrokerError
-from broker_lite.handler.ask_group import ask_group
+from broker_lite.handler.ask_group import answer_group, ask_group
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
@@ -59,14 +59,10 @@ async def handle_sync(context: HandlerContext, request: Request) -> Parts:
 
     Rule: G-51 to G-53, G-109.
     """
-    body = decode(messages.SyncGroupRequest, request)
-
-    def refusal(error: BrokerError) -> Any:
-        return messages.SyncGroupResponse(error_code=error.code)
-
     event = context.groups.coordinator.sync_group
-    response = await ask_group(context, request, event, body, refusal)
-    return encode(messages.SyncGroupResponse, response, request)
+    return await answer_group(
+        context, request, event, messages.SyncGroupRequest, messages.SyncGroupResponse
+    )
 
 
 async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
@@ -74,14 +70,10 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
 
     Rule: G-54, G-110.
     """
-    body = decode(messages.HeartbeatRequest, request)
-
-    def refusal(error: BrokerError) -> Any:
-        return messages.HeartbeatResponse(error_code=error.code)
-
     event = context.groups.coordinator.heartbeat
-    response = await ask_group(context, request, event, body, refusal)
-    return encode(messages.HeartbeatResponse, response, request)
+    return await answer_group(
+        context, request, event, messages.HeartbeatRequest, messages.HeartbeatResponse
+    )
 
 
 async def handle_leave(context: HandlerContext, request: Request) -> Parts:
@@ -89,11 +81,7 @@ async def handle_leave(context: HandlerContext, request: Request) -> Parts:
 
     Rule: G-55, G-56, G-111.
     """
-    body = decode(messages.LeaveGroupRequest, request)
-
-    def refusal(error: BrokerError) -> Any:
-        return messages.LeaveGroupResponse(error_code=error.code)
-
     event = context.groups.coordinator.leave_group
-    response = await ask_group(context, request, event, body, refusal)
-    return encode(messages.LeaveGroupResponse, response, request)
+    return await answer_group(
+        context, request, event, messages.LeaveGroupRequest, messages.LeaveGroupResponse
+    )

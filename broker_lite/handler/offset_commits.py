@@ -12,7 +12,7 @@ Not done: OffsetCommit v0 and v1, and OffsetFetch v0, which are about ZooKeeper.
 from typing import Any, Final
 
 from broker_lite.errors import BrokerError
-from broker_lite.handler.ask_group import ask_group
+from broker_lite.handler.ask_group import answer_group, ask_group
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
@@ -111,11 +111,7 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
 
     Rule: G-105.
     """
-    body = decode(messages.OffsetDeleteRequest, request)
-
-    def refusal(error: BrokerError) -> Any:
-        return messages.OffsetDeleteResponse(error_code=error.code)
-
     event = context.groups.coordinator.delete_offsets
-    response = await ask_group(context, request, event, body, refusal)
-    return encode(messages.OffsetDeleteResponse, response, request)
+    return await answer_group(
+        context, request, event, messages.OffsetDeleteRequest, messages.OffsetDeleteResponse
+    )

@@ -1,9 +1,6 @@
 """V-72, S-13: a write that fails leaves nothing, and appending works again when there is room."""
 
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,19 +21,9 @@ from tests.log.logs import (
     open_log,
     segment_bases,
 )
+from tests.support.small_disk import files_end_at
 
 SIZE = len(batch_bytes())
-
-
-@contextmanager
-def file_size_limit(size_bytes: int) -> Iterator[None]:
-    """Let writes beyond a size fail as on a full disk: first short, then with an error."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.mark.parametrize("room", [0, 1, 12, SIZE - 1], ids="{} bytes left".format)
@@ -45,7 +32,7 @@ def test_v72_a_full_disk(tmp_path: Path, room: int) -> None:
     log = open_log(tmp_path)
     for _ in range(3):
         append(log, producer=(5, 0, log.log_end_offset))
-    with file_size_limit(3 * SIZE + room):
+    with files_end_at(3 * SIZE + room):
         for _ in range(2):
             with pytest.raises(errors.KafkaStorageError):
                 append(log, producer=(5, 0, 3))
@@ -83,7 +70,7 @@ def test_v72_what_could_not_be_cut_is_cut_before_the_next_append(
         raise OSError("the disk is gone")
 
     torn_bytes = SIZE + 100  # more than what comes next covers
-    with file_size_limit(SIZE + torn_bytes):
+    with files_end_at(SIZE + torn_bytes):
         monkeypatch.setattr(os, "ftruncate", fail)
         for _ in range(2):
             with pytest.raises(errors.KafkaStorageError):
@@ -99,7 +86,7 @@ def test_v72_a_torn_tail_is_cut_at_a_clean_stop(
 ) -> None:
     log = open_log(tmp_path)
     append(log)
-    with file_size_limit(SIZE + 20):
+    with files_end_at(SIZE + 20):
         monkeypatch.setattr(os, "ftruncate", _refuse)
         with pytest.raises(errors.KafkaStorageError):
             append(log)
@@ -120,7 +107,7 @@ def test_v72_a_full_disk_while_rolling(tmp_path: Path) -> None:
     log = open_log(tmp_path, config)
     for _ in range(600):
         append(log)
-    with file_size_limit(0), pytest.raises(errors.KafkaStorageError):
+    with files_end_at(0), pytest.raises(errors.KafkaStorageError):
         append(log)
     assert len(log.segments) == 1
     assert append(log).base_offset == 600
