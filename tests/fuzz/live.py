@@ -241,6 +241,9 @@ def check_afterwards(found: Findings, broker: BrokerProcess, calm: Calm, sockets
     """Look whether an attack has left something behind."""
     deadline = time.monotonic() + STUCK_S
     while open_sockets(broker.pid) > sockets and time.monotonic() < deadline:
+        if fault := calm.check():  # its sessions go on
+            found.faults.append(fault)
+            return
         time.sleep(0.05)
     if (held := open_sockets(broker.pid)) > sockets:
         found.faults.append(f"{held} sockets are open, {sockets} before")
