@@ -32,9 +32,15 @@ def has_made_up_ids(sequence: Sequence) -> bool:
     return sequence.kind == "mixed" and len(joins) > 1
 
 
+def has_regexes(sequence: Sequence) -> bool:
+    """A member of the sequence subscribes by a regular expression."""
+    return any(step.args.get("regex") for step in sequence.steps)
+
+
 CONDITIONS: Final[Mapping[str, Callable[[Sequence], bool]]] = {
     "the assignor is uniform": assigns_by_uniform,
     "ids are made up": has_made_up_ids,
+    "a regular expression is matched": has_regexes,
 }
 
 

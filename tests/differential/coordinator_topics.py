@@ -27,8 +27,10 @@ async def create_topics(connections: Connections, topics: Mapping[str, int]) -> 
         for name, count in topics.items()
     ]
     answer = await ask(connections, kind(topics=asked, timeout_ms=10_000), 5)
-    assert {topic.error_code for topic in answer.topics} <= {0, TOPIC_EXISTS}, answer
-    return await _wait_for(connections, topics)
+    codes = {topic.name: topic.error_code for topic in answer.topics}
+    assert set(codes.values()) <= {0, TOPIC_EXISTS}, answer
+    counts = {name: count if codes[name] == 0 else 1 for name, count in topics.items()}
+    return await _wait_for(connections, counts)
 
 
 async def grow_topic(connections: Connections, name: str, count: int) -> None:
@@ -44,11 +46,12 @@ async def delete_topics(connections: Connections, names: Sequence[str]) -> None:
     """Delete topics where they are there, and wait until nobody knows them any more."""
     kind = messages.DeleteTopicsRequest
     await ask(connections, kind(topic_names=list(names), timeout_ms=10_000), 5)
-    while True:
-        found = await _described(connections, names)
-        if {topic.error_code for topic in found} == {UNKNOWN_TOPIC}:
-            return
-        await asyncio.sleep(POLL_S)
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        while True:
+            found = await _described(connections, names)
+            if {topic.error_code for topic in found} == {UNKNOWN_TOPIC}:
+                return
+            await asyncio.sleep(POLL_S)
 
 
 async def change_topic(
@@ -86,13 +89,13 @@ async def latest_offsets(connections: Connections, topic: str, count: int, isola
 
 
 async def _wait_for(connections: Connections, topics: Mapping[str, int]) -> dict[str, bytes]:
-    while True:
-        found = await _described(connections, list(topics))
-        ids = {topic.name: topic.topic_id for topic in found}
-        there = [await _is_there(connections, topic, topics[topic.name]) for topic in found]
-        if all(there):
-            return ids
-        await asyncio.sleep(POLL_S)
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        while True:
+            found = await _described(connections, list(topics))
+            there = [await _is_there(connections, topic, topics[topic.name]) for topic in found]
+            if all(there):
+                return {topic.name: topic.topic_id for topic in found}
+            await asyncio.sleep(POLL_S)
 
 
 async def _is_there(connections: Connections, topic: Any, count: int) -> bool:
