@@ -24,9 +24,7 @@ FETCH_MAX_VERSION: Final = 10
 DELETE_MIN_VERSION: Final = 0
 DELETE_MAX_VERSION: Final = 0
 
-_TOP_LEVEL_SINCE: Final = 2
 _GROUPS_SINCE: Final = 8
-_NO_OFFSET: Final = -1
 
 
 async def handle_commit(context: HandlerContext, request: Request) -> Parts:
@@ -74,36 +72,11 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
         context.groups.check_loaded(group_ids)
         response = context.groups.coordinator.fetch_offsets(body, version)
     except BrokerError as error:
-        response = _refused_fetch(body, version, error)
+        # not for the start, as all of the coordinator's modules
+        from broker_lite.coordinator.offset_fetch import refuse_fetch
+
+        response = refuse_fetch(body, version, error.code)
     return encode(messages.OffsetFetchResponse, response, request)
-
-
-def _refused_fetch(body: Any, version: int, error: BrokerError) -> Any:
-    """Rule: G-71."""
-    types = messages.OffsetFetchResponse
-    if version >= _GROUPS_SINCE:
-        return types(
-            groups=[
-                types.OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
-                for group in body.groups
-            ]
-        )
-    if version >= _TOP_LEVEL_SINCE:
-        return types(error_code=error.code)
-    return types(
-        topics=[
-            types.OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    types.OffsetFetchResponsePartition(
-                        partition_index=index, committed_offset=_NO_OFFSET, error_code=error.code
-                    )
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic in body.topics
-        ]
-    )
 
 
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
