@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from broker_lite.handler.context import ListenerInfo
+from tests.handler.data_apis import Handlers
+from tests.handler.transactions import Transactor
 from tests.support.handler_broker import LISTENER, HandlerBroker, OpenBroker, handler_broker
 
 
@@ -35,3 +37,13 @@ def open_broker(tmp_path: Path) -> Iterator[OpenBroker]:
 def broker(open_broker: OpenBroker) -> HandlerBroker:
     """A broker with the default settings."""
     return open_broker()
+
+
+@pytest.fixture
+def producer(tmp_path: Path) -> Iterator[Transactor]:
+    """A transactional producer that was initialised, with handlers of its own."""
+    handlers = Handlers(tmp_path / "data")
+    transactor = Transactor(handlers)
+    assert transactor.init() == 0
+    yield transactor
+    handlers.cluster.close()

@@ -24,13 +24,6 @@ def broker(tmp_path: Path) -> Iterator[Handlers]:
     handlers.cluster.close()
 
 
-@pytest.fixture
-def producer(broker: Handlers) -> Transactor:
-    transactor = Transactor(broker)
-    assert transactor.init() == 0
-    return transactor
-
-
 def marker(broker: Handlers, offset: int, partition: int = 0) -> tuple[int, int, bool]:
     """Producer id, epoch and result of the marker at an offset."""
     data = memoryview(bytearray(committed(broker, offset, partition).records))

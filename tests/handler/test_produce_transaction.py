@@ -1,6 +1,5 @@
 """Transactional Produce: T-33 to T-39, V-60, V-61, and what consumers see of it: T-55 to T-57."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,20 +9,6 @@ from broker_lite.wire import messages
 from tests.handler.data_apis import LIST_OFFSETS, TOPIC, Handlers, outcome, plain, size
 from tests.handler.transactions import NEW, OLD, TRANSACTIONAL, Transactor, committed
 from tests.log.batches import batch, record
-
-
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
-    yield handlers
-    handlers.cluster.close()
-
-
-@pytest.fixture
-def producer(broker: Handlers) -> Transactor:
-    transactor = Transactor(broker)
-    assert transactor.init() == 0
-    return transactor
 
 
 @pytest.mark.parametrize(

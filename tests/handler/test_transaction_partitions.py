@@ -1,22 +1,9 @@
 """AddPartitionsToTxn and AddOffsetsToTxn: T-28 to T-32."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from broker_lite.wire import messages
-from tests.handler.data_apis import Handlers
 from tests.handler.transactions import ADD_PARTITIONS, Transactor, add_request
-
-
-@pytest.fixture
-def producer(tmp_path: Path) -> Iterator[Transactor]:
-    handlers = Handlers(tmp_path / "data")
-    transactor = Transactor(handlers)
-    assert transactor.init() == 0
-    yield transactor
-    handlers.cluster.close()
 
 
 @pytest.mark.parametrize("version", range(6))

@@ -1,6 +1,5 @@
 """TxnOffsetCommit: T-40 to T-45, and what becomes of its offsets: T-53."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,6 @@ from broker_lite.errors import ErrorCode, KafkaStorageError
 from broker_lite.wire import messages
 from tests.handler.data_apis import TOPIC, Handlers
 from tests.handler.transactions import COMMIT_OFFSETS, OFFSET_FETCH, Transactor
-
-
-@pytest.fixture
-def producer(tmp_path: Path) -> Iterator[Transactor]:
-    handlers = Handlers(tmp_path / "data")
-    transactor = Transactor(handlers)
-    assert transactor.init() == 0
-    yield transactor
-    handlers.cluster.close()
 
 
 async def send(producer: Transactor, version: int, offset: int = 5, **fields: Any) -> list[int]:
