@@ -37,10 +37,17 @@ def has_regexes(sequence: Sequence) -> bool:
     return any(step.args.get("regex") for step in sequence.steps)
 
 
+def joins_by_id(sequence: Sequence) -> bool:
+    """A member that says who it is may join by the classic protocol what was a consumer group."""
+    apis = {step.api for step in sequence.steps if step.args.get("who") != "none"}
+    return {"JoinGroup", "ConsumerGroupHeartbeat"} <= apis
+
+
 CONDITIONS: Final[Mapping[str, Callable[[Sequence], bool]]] = {
     "the assignor is uniform": assigns_by_uniform,
     "ids are made up": has_made_up_ids,
     "a regular expression is matched": has_regexes,
+    "a member joins by its id": joins_by_id,
 }
 
 
