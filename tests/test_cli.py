@@ -13,6 +13,7 @@ import pytest
 
 import broker_lite
 from broker_lite import cli
+from broker_lite.commands import serve
 from broker_lite.settings import Settings
 
 ROOT = Path(__file__).parent.parent
@@ -55,7 +56,7 @@ def test_version_is_the_package_s() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say what to do: serve, config or --version; --help tells more"),
+        ([], "say what to do: a command or --version; --help tells more"),
         (["fly"], "invalid choice: 'fly'"),
         (["serve", "--fly"], "unrecognized arguments: --fly"),
         (["serve", "--port", "70000"], "70000 is not a port, 0 to 65535"),
@@ -237,7 +238,7 @@ def test_closed_standard_descriptors_are_taken() -> None:
 
 @pytest.mark.parametrize("host", ["::1", "[::1]"])
 def test_an_ipv6_host_with_and_without_brackets(host: str) -> None:
-    assert cli._listeners(Settings(), host, 0) == "PLAINTEXT://[::1]:0"
+    assert serve._listeners(Settings(), host, 0) == "PLAINTEXT://[::1]:0"
 
 
 def test_port_that_is_taken() -> None:

@@ -1,0 +1,5 @@
+"""The commands of the command line, one module each.
+
+What comes in is what a person typed, what goes out is what is printed and an exit code. A module
+has `add_arguments(parser)` and `run(options)`; `broker_lite.cli` imports the one that is asked for.
+"""

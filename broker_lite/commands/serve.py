@@ -1,0 +1,147 @@
+"""`broker-lite serve`: start a broker and tell when it is ready."""
+
+import argparse
+import atexit
+import gc
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import FrameType
+from typing import Final, NoReturn
+
+from broker_lite import __version__, logs
+from broker_lite.commands.descriptors import drop_output
+from broker_lite.commands.sources import add_sources, load
+from broker_lite.errors import SettingsError
+from broker_lite.settings import Settings, parse_listeners
+
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
+_START_TIME_FIELD: Final = 19  # of /proc/self/stat, counted after the name in brackets
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the command."""
+    add_sources(parser)
+    parser.add_argument("--host", help="address to listen on, 0.0.0.0 for all [127.0.0.1]")
+    parser.add_argument("--port", type=_port, help="port to listen on, 0 for a free one [9092]")
+    parser.add_argument("--data-dir", type=Path, help="where the data is [a temporary directory]")
+    parser.add_argument("--node-id", help="number of this node [1]")
+    parser.add_argument("--log-level", help=f"one of {', '.join(logs.LEVELS)} [info]")
+    parser.add_argument("--log-format", help=f"one of {', '.join(logs.FORMATS)} [text]")
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:6]) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text} is not a port, 0 to 65535")
+    return int(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a broker until SIGTERM or SIGINT."""
+    flags: dict[str, tuple[str, str]] = {}
+    for name, text, flag in (
+        ("node.id", options.node_id, "--node-id"),
+        ("broker.lite.log.level", options.log_level, "--log-level"),
+        ("broker.lite.log.format", options.log_format, "--log-format"),
+        ("log.dirs", options.data_dir and str(options.data_dir), "--data-dir"),
+    ):
+        if text is not None:
+            flags[name] = (text, flag)
+    warnings: list[str] = []
+    settings = load(options, flags, warnings)
+    if options.host is not None or options.port is not None:
+        flags["listeners"] = (_listeners(settings, options.host, options.port), "--host, --port")
+    directories = settings.log_dirs or settings.log_dir
+    # The interpreter's own end puts the default actions back: by then no signal gets through.
+    atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
+    for number in _STOP_SIGNALS:  # until the server has its own way, so that nothing is left
+        signal.signal(number, _end)
+    with _data_directory(directories) as directory:
+        flags["log.dirs"] = (directory, "--data-dir")
+        settings = load(options, flags, [])
+        logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
+        try:
+            return _run(settings, Path(directory), not directories, warnings)
+        finally:
+            for number in _STOP_SIGNALS:  # one more must not leave half a directory
+                signal.signal(number, _do_nothing)
+
+
+def _do_nothing(_signal: int, _frame: FrameType | None) -> None:
+    """Be the handler of a signal that changes nothing any more."""
+
+
+def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(0)
+
+
+def _listeners(settings: Settings, host: str | None, port: int | None) -> str:
+    """The text of `listeners` in which the first one that is opened has another address."""
+    first = parse_listeners(settings)[0]
+    new_host = first.host if host is None else host
+    if ":" in new_host and not new_host.startswith("["):
+        new_host = f"[{new_host}]"
+    entries: Sequence[str] = settings.listeners
+    address = f"{first.name}://{new_host}:{first.port if port is None else port}"
+    return ",".join(
+        address if entry.upper().startswith(f"{first.name}://") else entry for entry in entries
+    )
+
+
+def _data_directory(directories: Sequence[str] | None) -> AbstractContextManager[str]:
+    """The directory that is configured, else a temporary one for as long as the context lasts."""
+    if directories:
+        return nullcontext(directories[0])
+    from tempfile import TemporaryDirectory
+
+    return TemporaryDirectory(prefix="broker-lite-", ignore_cleanup_errors=True)
+
+
+def _run(settings: Settings, data_dir: Path, is_temporary: bool, warnings: Sequence[str]) -> int:
+    import logging
+
+    logger = logging.getLogger("broker_lite.serve")
+    for warning in warnings:
+        logger.warning("%s", warning)
+    if is_temporary:
+        logger.warning("data directory is temporary, it is removed at exit path=%s", data_dir)
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"data directory {data_dir}: {error.strerror}") from error
+    # What the imports make stays; looking for garbage among it is a twelfth of their time. The
+    # server enables it again when it is ready.
+    gc.disable()
+    try:
+        from broker_lite.server.run import serve
+
+        return serve(settings, data_dir=data_dir, ready=_tell_ready, durable=not is_temporary)
+    finally:
+        gc.enable()
+
+
+def _tell_ready(address: str) -> None:
+    elapsed_ms = round((time.clock_gettime(time.CLOCK_BOOTTIME) - _started_s()) * 1000)
+    try:
+        print(f"broker-lite {__version__} ready on {address} in {elapsed_ms} ms", flush=True)
+    except OSError as error:
+        drop_output()
+        reason = error.strerror
+        print(f"broker-lite: ready on {address}; standard output: {reason}", file=sys.stderr)
+
+
+def _started_s() -> float:
+    """When this process began, on the clock that counts from the machine's start.
+
+    Without /proc, when this module was imported.
+    """
+    try:
+        fields = Path("/proc/self/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        return _IMPORTED_S
+    return int(fields[_START_TIME_FIELD]) / os.sysconf("SC_CLK_TCK")
