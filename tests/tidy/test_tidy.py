@@ -20,6 +20,10 @@ LONG_FUNCTIONS = {"broker_lite/record/scan.py read_record"}
 # Modules that are tested from another file than their mirror's.
 TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "__main__": ("test_cli",),
+    "commands/config": ("test_cli",),
+    "commands/descriptors": ("test_cli",),
+    "commands/serve": ("test_cli",),
+    "commands/sources": ("test_cli",),
     "coordinator/assignor": (
         "coordinator/test_assignor_range",
         "coordinator/test_assignor_uniform",
