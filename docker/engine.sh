@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# engine.sh up DIR     run a Docker engine out of Debian packages that are unpacked in DIR
+# engine.sh down DIR   end it, with all its containers, and remove DIR
+#
+# For machines that have no engine and no registry to take one from: `. DIR/env` makes the docker
+# command talk to it. Needs root on Debian 12 or newer. Nothing is installed but runc, iptables and
+# mmdebstrap (for base.sh). Its bridge is the machine's, so there is one such engine at a time.
+set -euo pipefail
+
+RELEASE=trixie # Debian 13's engine needs glibc 2.34, so that it runs on Debian 12 as well
+PACKAGES=(docker.io docker-cli containerd docker-buildx docker-compose tini)
+LOCK=/run/lock/broker-lite-engine
+LOCK_WAIT_S=300
+START_TRIES=300 # of 0.2 s
+
+say() { echo "engine.sh: $*" >&2; }
+
+die() {
+  say "$*"
+  exit 1
+}
+
+install_tools() {
+  local missing=() tool
+  for tool in mmdebstrap runc iptables; do
+    command -v "$tool" >/dev/null || missing+=("$tool")
+  done
+  [ "${#missing[@]}" = 0 ] && return
+  apt-get -qq update
+  DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
+    "${missing[@]}" >/dev/null
+}
+
+# An apt of its own in DIR, on the mirror that the machine uses.
+unpack_engine() {
+  local dir=$1 mirror apt
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+    awk '/\/debian\/$/ && !found { print; found = 1 }')
+  [ -n "$mirror" ] || die "apt has no Debian archive among its sources"
+  mkdir -p "$dir"/{lists/partial,cache/archives/partial,deb}
+  echo "deb $mirror $RELEASE main" >"$dir/list"
+  apt=(apt-get -qq
+    -o "Dir::Etc::sourcelist=$dir/list" -o Dir::Etc::sourceparts=-
+    -o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache"
+    -o APT::Sandbox::User=root)
+  "${apt[@]}" update
+  (cd "$dir/deb" && "${apt[@]}" download "${PACKAGES[@]}")
+  local package
+  for package in "$dir"/deb/*.deb; do
+    dpkg-deb --extract "$package" "$dir/sys"
+  done
+  rm -rf "$dir"/{list,lists,cache,deb}
+}
+
+write_env() {
+  local dir=$1
+  mkdir -p "$dir/cli"
+  ln -sfn "$dir/sys/usr/libexec/docker/cli-plugins" "$dir/cli/cli-plugins"
+  cat >"$dir/env" <<END
+export PATH="$dir/sys/usr/bin:$dir/sys/usr/sbin:\$PATH"
+export DOCKER_HOST="unix://$dir/docker.sock"
+export DOCKER_CONFIG="$dir/cli"
+END
+}
+
+start_engine() {
+  local dir=$1 try
+  # flock lives as long as dockerd, and keeps the lock from what dockerd starts
+  setsid flock --close --timeout "$LOCK_WAIT_S" "$LOCK" \
+    dockerd --host "$DOCKER_HOST" --data-root "$dir/root" --exec-root "$dir/exec" \
+    --pidfile "$dir/pid" --storage-driver overlay2 \
+    --userland-proxy-path "$dir/sys/usr/sbin/docker-proxy" \
+    >"$dir/log" 2>&1 </dev/null &
+  local launcher=$!
+  for ((try = 0; try < START_TRIES + LOCK_WAIT_S * 5; try++)); do
+    docker info >/dev/null 2>&1 && return
+    kill -0 "$launcher" 2>/dev/null || break
+    sleep 0.2
+  done
+  tail -n 20 "$dir/log" >&2
+  die "the engine did not start (or another one has $LOCK)"
+}
+
+up() {
+  local dir=$1
+  [ "$(id -u)" = 0 ] || die "only root can run an engine"
+  install_tools
+  [ -x "$dir/sys/usr/sbin/dockerd" ] || unpack_engine "$dir"
+  write_env "$dir"
+  # shellcheck source=/dev/null
+  . "$dir/env"
+  start_engine "$dir"
+}
+
+down() {
+  local dir=$1 pid
+  if [ -e "$dir/pid" ]; then
+    # shellcheck source=/dev/null
+    . "$dir/env"
+    docker ps --all --quiet | xargs --no-run-if-empty docker rm --force --volumes >/dev/null
+    pid=$(cat "$dir/pid")
+    kill "$pid"
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+  fi
+  # a mount that is left would make rm walk into it
+  awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | sort --reverse |
+    xargs --no-run-if-empty umount --lazy
+  rm -rf "$dir"
+}
+
+case "${1-} $#" in
+"up 2") up "$(realpath -m "$2")" ;;
+"down 2") down "$(realpath -m "$2")" ;;
+*) die "say: engine.sh up DIR, or engine.sh down DIR" ;;
+esac
