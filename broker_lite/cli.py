@@ -1,7 +1,7 @@
 """The command line: finds the module of a command, runs it, and tells how it ended.
 
-What a person did wrong is one line on standard error and exit code 2; a disk that fails is one line
-and exit code 1. Only the module of the command that was asked for is imported, so that each answers
+What a person did wrong is one line on standard error and exit code 2; a disk that fails, or a broker
+that cannot be asked or says no, is one line and exit code 1. Only the module of the command that was asked for is imported, so that each answers
 at once.
 """
 
@@ -13,10 +13,10 @@ from typing import Final, NamedTuple, NoReturn
 
 from broker_lite import __version__
 from broker_lite.commands.descriptors import drop_output, take_standard_descriptors
-from broker_lite.errors import KafkaStorageError, SettingsError
+from broker_lite.errors import ClientError, KafkaStorageError, SettingsError
 
 _USAGE_ERROR: Final = 2
-_DISK_ERROR: Final = 1
+_FAILURE: Final = 1
 _INTERRUPTED: Final = 130
 
 
@@ -46,10 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     take_standard_descriptors()
     try:
         return _main(sys.argv[1:] if arguments is None else arguments)
-    except (SettingsError, KafkaStorageError) as error:
+    except (SettingsError, ClientError, KafkaStorageError) as error:
         text = " ".join(str(error).split())
         print(f"broker-lite: {text}", file=sys.stderr)
-        return _USAGE_ERROR if isinstance(error, SettingsError) else _DISK_ERROR
+        return _USAGE_ERROR if isinstance(error, SettingsError) else _FAILURE
     except BrokenPipeError:
         drop_output()
         return 1

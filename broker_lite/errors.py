@@ -3,6 +3,7 @@
 BrokerError                       any error that has a code of the protocol
 ├── one subclass a code that the rooms below the handlers raise, see the end of this module
 SettingsError                     a bad flag, file, variable or setting: one line for a person
+ClientError                       a broker cannot be asked, or says no: one line for a person
 
 Leaf rooms raise; a handler catches once per partition and answers that partition with the code.
 Source: spec E-01 (Errors).
@@ -157,6 +158,10 @@ class ErrorCode(IntEnum):
 
 class SettingsError(Exception):
     """A setting, flag, file or variable cannot be used; the text is one line for a person."""
+
+
+class ClientError(Exception):
+    """A broker cannot be asked, or says no; the text is one line for a person."""
 
 
 class BrokerError(Exception):

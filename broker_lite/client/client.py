@@ -1,0 +1,235 @@
+"""A client of a whole cluster: it finds brokers by their ids, leaders and coordinators.
+
+One connection a node is kept. Without a node's id a request goes over the connection that was made
+first, to a bootstrap server; leaders and coordinators are reached at the address that the cluster
+advertises for them, over the first connection when that is the same.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from broker_lite.client.address import Address, parse_addresses
+from broker_lite.client.connection import Connection
+from broker_lite.client.deadline import Deadline
+from broker_lite.client.errors import NoAnswer, NoConnection, Refused, check
+from broker_lite.errors import ClientError, ErrorCode
+from broker_lite.wire import messages
+
+GROUP: Final = 0
+TRANSACTION: Final = 1
+
+# A broker answers these while something is on its way: another try has a chance.
+RETRIED: Final = frozenset(
+    {
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_CONTROLLER,
+    }
+)
+_PAUSE_S: Final = 0.1
+_FIRST_WITH_SEVERAL_KEYS: Final = 4  # of FindCoordinator
+_Result = TypeVar("_Result")
+
+
+class Client:
+    """A client of one cluster; a context manager."""
+
+    def __init__(
+        self,
+        bootstrap: str,
+        *,
+        client_id: str = "broker-lite",
+        timeout_s: float = 30,
+        wait_s: float = 0,
+    ) -> None:
+        """Connect to the first bootstrap server that answers.
+
+        Args:
+            bootstrap: `HOST:PORT`, more of them with commas between; they are tried in order.
+            client_id: goes with every request.
+            timeout_s: how long connecting and each answer may take.
+            wait_s: how long to go on trying while nobody listens there yet.
+
+        Raises:
+            SettingsError: the bootstrap servers are not addresses.
+            ClientError: none of them can be reached; the text says why for each.
+        """
+        self.timeout_s = timeout_s
+        self._client_id = client_id
+        self._addresses: dict[int, Address] = {}
+        self._controller_id: int | None = None  # until the cluster was asked
+        self._connections: dict[tuple[Address, str], Connection] = {}
+        self._first = self._bootstrap(parse_addresses(bootstrap), Deadline(wait_s))
+
+    def close(self) -> None:
+        """Close every connection."""
+        for connection in (self._first, *self._connections.values()):
+            connection.close()
+
+    def request(
+        self,
+        value: Any,
+        *,
+        node_id: int | None = None,
+        timeout_s: float | None = None,
+        version_max: int | None = None,
+    ) -> Any:
+        """Send a request and return its answer.
+
+        Args:
+            value: a request, messages.CreateTopicsRequest(...) for example.
+            node_id: the broker that shall get it; None is any.
+            timeout_s: how long the answer may take; None is what the client was made with.
+            version_max: the highest version to use.
+
+        Raises:
+            ClientError: there is no answer. What codes the answer carries is the caller's to look
+                at (`check`).
+        """
+        connection = self.connection(node_id)
+        return connection.request(value, timeout_s=timeout_s, version_max=version_max)
+
+    def connection(self, node_id: int | None = None, purpose: str = "") -> Connection:
+        """The open connection to a node, made when there is none.
+
+        Args:
+            node_id: of a broker; None is the one that was reached first.
+            purpose: callers that must not wait behind each other's requests name theirs.
+
+        Raises:
+            NoConnection: no broker has that id, or it cannot be reached.
+        """
+        address = self._first.address if node_id is None else self._address(node_id)
+        if address == self._first.address and not purpose:
+            if self._first.closed:
+                self._first = self._open(address)
+            return self._first
+        connection = self._connections.get((address, purpose))
+        if connection is None or connection.closed:
+            connection = self._connections[address, purpose] = self._open(address)
+        return connection
+
+    def nodes(self) -> Mapping[int, Address]:
+        """Every broker of the cluster as it advertises itself, by id."""
+        if self._controller_id is None:
+            self.metadata(())
+        return self._addresses
+
+    def controller_id(self) -> int:
+        """The broker that takes requests which change topics; -1 when the cluster names none."""
+        if self._controller_id is None:
+            self.metadata(())
+        assert self._controller_id is not None
+        return self._controller_id
+
+    def metadata(self, topics: Iterable[str] | None = None, *, create: bool = False) -> Any:
+        """Ask what brokers, topics and partitions there are; the brokers are remembered.
+
+        Args:
+            topics: their names; None is all of them, none at all only asks for the brokers.
+            create: whether topics that do not exist are made, where the broker does that.
+
+        Returns:
+            The MetadataResponse. Topics carry their own codes.
+        """
+        wanted = [messages.MetadataRequest.MetadataRequestTopic(name=name) for name in topics or ()]
+        answer = self.request(
+            messages.MetadataRequest(
+                topics=None if topics is None else wanted, allow_auto_topic_creation=create
+            )
+        )
+        self._addresses = {node.node_id: Address(node.host, node.port) for node in answer.brokers}
+        self._controller_id = answer.controller_id
+        return answer
+
+    def leaders(self, topic: str, *, create: bool = False) -> Mapping[int, int]:
+        """The node id of the leader of each partition of a topic, by partition.
+
+        Waits while a partition has none, as just after a topic was made.
+
+        Raises:
+            Refused: there is no such topic, or no leader in time.
+        """
+
+        def ask() -> Mapping[int, int]:
+            (found,) = self.metadata([topic], create=create).topics
+            check(f"topic {topic}", found.error_code)
+            for partition in found.partitions:
+                check(f"partition {topic}-{partition.partition_index}", partition.error_code)
+            return {each.partition_index: each.leader_id for each in found.partitions}
+
+        return self.retry(ask)
+
+    def coordinator(self, key: str, kind: int = GROUP) -> int:
+        """The node id of the coordinator of a group (or of a transactional id).
+
+        Waits while there is none yet, as in a cluster that has had no group before.
+
+        Raises:
+            Refused: there is none in time, or the broker says no.
+        """
+        what = f"{'group' if kind == GROUP else 'transactional id'} {key}"
+
+        def ask() -> int:
+            connection = self.connection()
+            if connection.version_of(messages.FindCoordinatorRequest) >= _FIRST_WITH_SEVERAL_KEYS:
+                value = messages.FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
+                (found,) = self.request(value).coordinators
+            else:
+                found = self.request(messages.FindCoordinatorRequest(key_type=kind, key=key))
+            check(what, found.error_code, found.error_message)
+            self._addresses[found.node_id] = Address(found.host, found.port)
+            return int(found.node_id)
+
+        return self.retry(ask)
+
+    def retry(self, ask: Callable[[], _Result]) -> _Result:
+        """Call until the broker no longer refuses with a code of RETRIED, or the time is over."""
+        deadline = Deadline(self.timeout_s)
+        while True:
+            try:
+                return ask()
+            except Refused as error:
+                if error.code not in RETRIED or not deadline.pause(_PAUSE_S):
+                    raise
+
+    def _address(self, node_id: int) -> Address:
+        address = self._addresses.get(node_id) or self.nodes().get(node_id)
+        if address is None:
+            raise NoConnection(f"there is no broker {node_id}")
+        return address
+
+    def _open(self, address: Address) -> Connection:
+        return Connection(address, client_id=self._client_id, timeout_s=self.timeout_s)
+
+    def _bootstrap(self, addresses: Iterable[Address], deadline: Deadline) -> Connection:
+        while True:
+            failures: list[ClientError] = []
+            for address in addresses:
+                try:
+                    return self._open(address)
+                except ClientError as error:
+                    failures.append(error)
+            # A name that is not known or a stranger's answer will be the same in a moment.
+            hopeful = any(isinstance(error, NoConnection | NoAnswer) for error in failures)
+            if not hopeful or not deadline.pause(_PAUSE_S):
+                raise failures[0] if len(failures) == 1 else _all_of(failures)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _all_of(failures: Iterable[ClientError]) -> ClientError:
+    return NoConnection("; ".join(str(failure) for failure in failures))

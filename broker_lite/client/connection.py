@@ -1,0 +1,305 @@
+"""One blocking connection to a broker.
+
+Requests go out and answers come back in the same order, so several may be under way: `send` each,
+then `receive` as often. `request` is one of each. What versions the broker speaks is asked once,
+when the connection opens; every request goes out in the highest one that both sides know.
+"""
+
+import socket
+import struct
+from collections import deque
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Final, NamedTuple, NoReturn, Self, cast
+
+from broker_lite import __version__
+from broker_lite.client.address import Address
+from broker_lite.client.deadline import Deadline
+from broker_lite.client.errors import (
+    BadAnswer,
+    NoAnswer,
+    NoConnection,
+    NotSupported,
+    UnknownHost,
+    check,
+)
+from broker_lite.errors import ErrorCode
+from broker_lite.wire import DecodeError, EncodeError, messages
+
+API_VERSIONS: Final = 18
+API_VERSIONS_VERSION: Final = 3  # from Kafka 2.4 on; older ones refuse it in a way that is read
+ANSWER_BYTES_MAX: Final = 256 << 20
+FIRST_ANSWER_BYTES_MAX: Final = 1 << 20
+_UNSUPPORTED: Final = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
+_SOFTWARE: Final = "broker-lite"
+_CHUNK_BYTES_MAX: Final = 1 << 20
+_SIZE = struct.Struct(">i")
+_HEAD = struct.Struct(">ihhih")  # size, api key, version, correlation id, length of the client id
+_HEAD_BYTES_AFTER_SIZE: Final = 10
+
+
+class ApiVersion(NamedTuple):
+    """The versions of an API that a broker speaks, both ends included."""
+
+    first: int
+    last: int
+
+
+class _Sent(NamedTuple):
+    correlation_id: int
+    response: messages.MessageType
+    version: int
+    flexible: bool
+
+
+class Connection:
+    """An open connection; a context manager.
+
+    An error in sending or reading leaves it closed: what would come next belongs to something else.
+    """
+
+    def __init__(
+        self, address: Address, *, client_id: str = _SOFTWARE, timeout_s: float = 30
+    ) -> None:
+        """Connect and ask the broker for its versions.
+
+        Args:
+            address: where to.
+            client_id: goes with every request.
+            timeout_s: how long connecting may take, and every answer unless its request says so.
+
+        Raises:
+            UnknownHost: the name cannot be resolved.
+            NoConnection: nobody listens there, or the other side hangs up.
+            NoAnswer: no connection or no answer in time.
+            BadAnswer: not a Kafka broker.
+        """
+        self.address = address
+        self.versions: Mapping[int, ApiVersion] = {}
+        self._client_id = client_id.encode()
+        self._timeout_s = timeout_s
+        self._correlation_id = 0
+        self._sent: deque[_Sent] = deque()
+        self._answer_bytes_max = FIRST_ANSWER_BYTES_MAX
+        deadline = Deadline(timeout_s)
+        self._socket = _connect(address, timeout_s)
+        try:
+            self.versions = self._ask_versions(deadline)
+        except BaseException:
+            self.close()
+            raise
+        self._answer_bytes_max = ANSWER_BYTES_MAX
+
+    @property
+    def closed(self) -> bool:
+        """Whether it can be used no more."""
+        return self._socket.fileno() < 0
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests have been sent whose answers were not received yet."""
+        return len(self._sent)
+
+    def fileno(self) -> int:
+        """The descriptor, for select and poll: readable when an answer begins to arrive."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Close it; once more does nothing."""
+        self._socket.close()
+
+    def version_of(self, request: messages.MessageType, version_max: int | None = None) -> int:
+        """The highest version of a request that both sides know.
+
+        Args:
+            request: a type of message, messages.FetchRequest for example.
+            version_max: what the caller can do with the answer, if that is less.
+
+        Raises:
+            NotSupported: there is none.
+        """
+        assert request.api_key is not None
+        offered = self.versions.get(request.api_key)
+        api = request.name.removesuffix("Request")
+        if offered is None:
+            raise NotSupported(f"{self.address}: the broker does not have the API {api}")
+        highest = request.max_version if version_max is None else version_max
+        version = min(offered.last, request.max_version, highest)
+        if version < max(offered.first, request.min_version):
+            raise NotSupported(
+                f"{self.address}: the broker has {api} in versions {offered.first} to"
+                f" {offered.last}, which are not known here"
+            )
+        return version
+
+    def request(
+        self, value: Any, *, timeout_s: float | None = None, version_max: int | None = None
+    ) -> Any:
+        """Send a request and return its answer; nothing else may be in flight.
+
+        Args:
+            value: a request, messages.MetadataRequest(...) for example.
+            timeout_s: how long the answer may take; None is what the connection was made with.
+            version_max: the highest version to use.
+
+        Raises:
+            ClientError: see `send` and `receive`.
+        """
+        assert not self._sent, "answers of other requests come first"
+        self.send(value, version_max=version_max)
+        return self.receive(timeout_s)
+
+    def send(self, value: Any, *, version_max: int | None = None, answered: bool = True) -> int:
+        """Send a request without waiting for its answer.
+
+        Args:
+            value: a request.
+            version_max: the highest version to use.
+            answered: False for what brokers do not answer (a Produce request with acks=0).
+
+        Returns:
+            The version that was used.
+
+        Raises:
+            NotSupported: no common version, or the common one cannot carry the value.
+            NoConnection: the connection ended.
+            NoAnswer: the broker does not read.
+        """
+        request = messages.message(type(value).__name__)
+        version = self.version_of(request, version_max)
+        self._send(request, value, version, answered=answered)
+        return version
+
+    def receive(self, timeout_s: float | None = None) -> Any:
+        """Return the answer to the oldest request that has none.
+
+        Raises:
+            NoConnection: the connection ended.
+            NoAnswer: not in time.
+            BadAnswer: it cannot be read.
+        """
+        sent = self._sent.popleft()
+        body = self._receive_body(
+            sent, Deadline(self._timeout_s if timeout_s is None else timeout_s)
+        )
+        return self._decode(sent.response, body, sent.version)
+
+    def _ask_versions(self, deadline: Deadline) -> Mapping[int, ApiVersion]:
+        """Ask in the newest version; a broker that does not have it says so in version 0."""
+        value = messages.ApiVersionsRequest(
+            client_software_name=_SOFTWARE, client_software_version=__version__
+        )
+        version = API_VERSIONS_VERSION
+        body = self._ask(value, version, deadline)
+        if body[:2] == _UNSUPPORTED and version > 0:
+            version = 0
+            body = self._ask(messages.ApiVersionsRequest(), version, deadline)
+        answer = self._decode(messages.ApiVersionsResponse, body, version)
+        check(f"{self.address}: ApiVersions", answer.error_code)
+        return {
+            key.api_key: ApiVersion(key.min_version, key.max_version) for key in answer.api_keys
+        }
+
+    def _ask(self, value: Any, version: int, deadline: Deadline) -> memoryview:
+        self._send(messages.ApiVersionsRequest, value, version, answered=True)
+        return self._receive_body(self._sent.popleft(), deadline)
+
+    def _send(
+        self, request: messages.MessageType, value: Any, version: int, *, answered: bool
+    ) -> None:
+        try:
+            body = request.encode(value, version)
+        except EncodeError as error:
+            raise NotSupported(f"{self.address}: {error}") from error
+        flexible = request.flexible_from is not None and version >= request.flexible_from
+        self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
+        size = _HEAD_BYTES_AFTER_SIZE + len(self._client_id) + flexible + len(body)
+        head = _HEAD.pack(
+            size, request.api_key, version, self._correlation_id, len(self._client_id)
+        )
+        self._socket.settimeout(self._timeout_s)
+        try:
+            self._socket.sendall(b"".join((head, self._client_id, bytes(flexible), body)))
+        except OSError as error:
+            self._fail(error, self._timeout_s)
+        if answered:
+            response = messages.message(request.name.removesuffix("Request") + "Response")
+            self._sent.append(_Sent(self._correlation_id, response, version, flexible))
+
+    def _receive_body(self, sent: _Sent, deadline: Deadline) -> memoryview:
+        (size,) = _SIZE.unpack(self._read(_SIZE.size, deadline))
+        # ApiVersions keeps the old header for ever: who asks does not know yet what is understood
+        flexible = sent.flexible and sent.response.api_key != API_VERSIONS
+        head_bytes = _SIZE.size + flexible
+        if not head_bytes <= size <= self._answer_bytes_max:
+            self._refuse(f"an answer of {size} bytes")
+        frame = memoryview(self._read(size, deadline))
+        (correlation_id,) = _SIZE.unpack_from(frame)
+        if correlation_id != sent.correlation_id:
+            self._refuse(f"an answer to request {correlation_id} instead of {sent.correlation_id}")
+        if flexible and frame[_SIZE.size]:
+            self._refuse("an answer with tags in its header")
+        return frame[head_bytes:]
+
+    def _read(self, size: int, deadline: Deadline) -> bytearray:
+        """Read so many bytes; memory grows with what really comes."""
+        data = bytearray()
+        while len(data) < size:
+            # a timeout of 0 would be a socket that does not block
+            self._socket.settimeout(deadline.remaining_s or 1e-6)
+            try:
+                chunk = self._socket.recv(min(size - len(data), _CHUNK_BYTES_MAX))
+            except OSError as error:
+                self._fail(error, deadline.timeout_s)
+            if not chunk:
+                self.close()
+                raise NoConnection(f"{self.address}: the other side closed the connection")
+            data += chunk
+        return data
+
+    def _decode(self, response: messages.MessageType, body: memoryview, version: int) -> Any:
+        try:
+            value, _ = response.decode(body, version)
+        except DecodeError as error:
+            self._refuse(str(error))
+        return value
+
+    def _refuse(self, reason: str) -> NoReturn:
+        self.close()
+        raise BadAnswer(f"{self.address}: not a Kafka broker's answer: {reason}")
+
+    def _fail(self, error: OSError, timeout_s: float) -> NoReturn:
+        self.close()
+        if isinstance(error, TimeoutError):
+            raise NoAnswer(f"{self.address}: no answer within {timeout_s:g} s") from error
+        raise NoConnection(f"{self.address}: {_reason(error)}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _connect(address: Address, timeout_s: float) -> socket.socket:
+    try:
+        # as bytes: the codec of international names takes longer to import than to connect
+        host = address.host.encode("ascii" if address.host.isascii() else "idna")
+        found = socket.create_connection((cast("str", host), address.port), timeout_s)
+    except TimeoutError as error:
+        raise NoAnswer(f"{address}: no connection within {timeout_s:g} s") from error
+    except (socket.gaierror, UnicodeError) as error:
+        raise UnknownHost(f"{address}: the host's name cannot be resolved") from error
+    except OSError as error:
+        raise NoConnection(f"{address}: {_reason(error)}") from error
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
