@@ -31,6 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=_port, help="port to listen on, 0 for a free one [9092]")
     parser.add_argument("--data-dir", type=Path, help="where the data is [a temporary directory]")
     parser.add_argument("--node-id", help="number of this node [1]")
+    parser.add_argument(
+        "--topic",
+        action="append",
+        metavar="NAME[:PARTITIONS[:CONFIG=VALUE,...]]",
+        help="topic to create at the start; repeatable",
+    )
+    parser.add_argument("--topics-file", metavar="FILE", help="such topics, one a line")
+    parser.add_argument(
+        "--seed-file", metavar="FILE", help="records to start with, *.jsonl or *.csv"
+    )
     parser.add_argument("--log-level", help=f"one of {', '.join(logs.LEVELS)} [info]")
     parser.add_argument("--log-format", help=f"one of {', '.join(logs.FORMATS)} [text]")
 
@@ -49,6 +59,9 @@ def run(options: argparse.Namespace) -> int:
         ("broker.lite.log.level", options.log_level, "--log-level"),
         ("broker.lite.log.format", options.log_format, "--log-format"),
         ("log.dirs", options.data_dir and str(options.data_dir), "--data-dir"),
+        ("broker.lite.topics", options.topic and "\n".join(options.topic), "--topic"),
+        ("broker.lite.topics.file", options.topics_file, "--topics-file"),
+        ("broker.lite.seed.file", options.seed_file, "--seed-file"),
     ):
         if text is not None:
             flags[name] = (text, flag)

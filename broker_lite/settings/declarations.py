@@ -8,13 +8,21 @@ from broker_lite.settings.coordinator_settings import COORDINATOR_SETTINGS
 from broker_lite.settings.inert_settings import INERT_SETTINGS
 from broker_lite.settings.log_settings import LOG_SETTINGS
 from broker_lite.settings.network_settings import NETWORK_SETTINGS
+from broker_lite.settings.seed_settings import SEED_SETTINGS
 from broker_lite.settings.setting import Scope, Setting
 from broker_lite.settings.topic_settings import TOPIC_SETTINGS as _TOPIC
 
 SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
     {
         setting.name: setting
-        for group in (NETWORK_SETTINGS, LOG_SETTINGS, COORDINATOR_SETTINGS, _TOPIC, INERT_SETTINGS)
+        for group in (
+            NETWORK_SETTINGS,
+            LOG_SETTINGS,
+            COORDINATOR_SETTINGS,
+            SEED_SETTINGS,
+            _TOPIC,
+            INERT_SETTINGS,
+        )
         for setting in group
     }
 )
