@@ -1,8 +1,8 @@
 """The command line: finds the module of a command, runs it, and tells how it ended.
 
-What a person did wrong is one line on standard error and exit code 2; a disk that fails, or a broker
-that cannot be asked or says no, is one line and exit code 1. Only the module of the command that was asked for is imported, so that each answers
-at once.
+What a person did wrong is one line on standard error and exit code 2; a disk that fails, or a
+broker that cannot be asked or says no, is one line and exit code 1. Only the module of the command
+that was asked for is imported, so that each answers at once.
 """
 
 import argparse
