@@ -76,12 +76,21 @@ class ListenerInfo(NamedTuple):
     """The listener on which a connection came in.
 
     Without an advertised address, the one at which the client's connection arrived is given to it.
+    With a gateway's one, clients that come through the default gateway are given that.
     """
 
     name: str
     security_protocol: str = "PLAINTEXT"
     advertised_host: str | None = None
     advertised_port: int | None = None
+    gateway_host: str | None = None
+    gateway_port: int | None = None
+
+    def through_gateway(self) -> "ListenerInfo":
+        """The same listener as clients see it that come through the default gateway."""
+        if self.gateway_host is None:
+            return self
+        return self._replace(advertised_host=self.gateway_host, advertised_port=self.gateway_port)
 
 
 class HandlerContext:

@@ -22,6 +22,7 @@ from broker_lite.handler import emulate
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS, offered
+from broker_lite.server.gateway import as_seen_from, default_gateways
 from broker_lite.server.limits import CurrentLimits
 from broker_lite.server.listener import ListenerAddress
 from broker_lite.server.maintenance import maintain
@@ -103,6 +104,7 @@ def _node(cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
         apis = offered(APIS, emulate.max_versions(release))
     fetch_sessions = FetchSessionCache(cluster.settings.max_incremental_fetch_session_cache_slots)
     hooks: list[Hook] = []
+    gateways = default_gateways() if cluster.settings.broker_lite_gateway_advertised else ()
 
     def make_context(
         *,
@@ -117,7 +119,7 @@ def _node(cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
             clock=clock,
             settings=cluster.settings,
             apis=apis,
-            listener=listener,
+            listener=as_seen_from(client_address[0], listener, gateways),
             local_address=local_address,
             client_address=client_address,
             fetch_sessions=fetch_sessions,
@@ -138,6 +140,8 @@ def _address(listener: Listener) -> ListenerAddress:
         listener.security_protocol,
         listener.advertised_host,
         listener.advertised_port,
+        listener.gateway_host,
+        listener.gateway_port,
     )
     return ListenerAddress(info, listener.host, listener.port)
 

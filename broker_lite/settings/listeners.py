@@ -1,13 +1,20 @@
 """Which addresses a broker listens on and which it tells its clients."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from broker_lite.errors import SettingsError
 from broker_lite.settings.settings import Settings
 
 _PORT_MAX = 65535
 _EVERY_ADDRESS = frozenset(("0.0.0.0", "::"))  # noqa: S104 - refused
+_GATEWAY: Final = "broker.lite.gateway.advertised"
+_HOST_AND_PORT: Final = re.compile(
+    r"(?:\[(?P<ipv6>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(?::(?P<port>\d{1,5}))?",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +28,9 @@ class Listener:
         security_protocol: PLAINTEXT.
         advertised_host: what clients are told, None for the address at which they came.
         advertised_port: the same for the port.
+        gateway_host: what clients are told that come through the default gateway, None for what
+            all others are told.
+        gateway_port: the same for the port.
     """
 
     name: str
@@ -29,6 +39,8 @@ class Listener:
     security_protocol: str = "PLAINTEXT"
     advertised_host: str | None = None
     advertised_port: int | None = None
+    gateway_host: str | None = None
+    gateway_port: int | None = None
 
 
 def parse_listeners(settings: Settings) -> tuple[Listener, ...]:
@@ -41,43 +53,52 @@ def parse_listeners(settings: Settings) -> tuple[Listener, ...]:
 
     Rule: P-75 (SocketServerConfigs, EndPoint).
     """
-    protocols = _protocol_map(settings.listener_security_protocol_map)
     addresses = _addresses("listeners", settings.listeners)
-    advertised = _addresses("advertised.listeners", settings.advertised_listeners or ())
+    advertised = _advertised(settings.advertised_listeners or (), addresses)
+    protocols = _protocol_map(settings.listener_security_protocol_map)
+    gateway_host, gateway_port = _gateway(settings.broker_lite_gateway_advertised)
     controllers = {name.upper() for name in settings.controller_listener_names}
-    for name in advertised.keys() - addresses.keys():
-        raise SettingsError(f"advertised.listeners: {name} is not one of listeners")
-    for host, _ in advertised.values():
-        if host in _EVERY_ADDRESS:
-            raise SettingsError(f"advertised.listeners: nobody can connect to {host}")
     found = []
     for name, (host, port) in addresses.items():
         if name in controllers:
             continue
-        protocol = protocols.get(name)
-        if protocol is None:
-            raise SettingsError(f"listener.security.protocol.map: no protocol for listener {name}")
-        if protocol != "PLAINTEXT":
-            raise SettingsError(f"listener {name}: {protocol} is not supported, PLAINTEXT is")
         told_host, told_port = advertised.get(name, (None, None))
+        follows_gateway = name not in advertised
         found.append(
             Listener(
                 name=name,
                 host=host,
                 port=port,
-                security_protocol=protocol,
+                security_protocol=_protocol(protocols, name),
                 advertised_host=told_host or None,
                 advertised_port=told_port or None,
+                gateway_host=gateway_host if follows_gateway else None,
+                gateway_port=gateway_port if follows_gateway else None,
             )
         )
     if not found:
         raise SettingsError("listeners: none is left to open")
+    if sum(listener.gateway_port is not None for listener in found) > 1:
+        raise SettingsError(f"{_GATEWAY}: a port is that of one listener, and there are several")
     return tuple(found)
 
 
 def join_address(host: str, port: int) -> str:
     """HOST:PORT, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _gateway(text: str) -> tuple[str | None, int | None]:
+    """Host and port of HOST or HOST:PORT; what is not there is None."""
+    if not text:
+        return None, None
+    found = _HOST_AND_PORT.fullmatch(text)
+    if found is None or not 0 < int(found["port"] or 1) <= _PORT_MAX:
+        raise SettingsError(f"{_GATEWAY}: {text!r} is not HOST or HOST:PORT, IPv6 in brackets")
+    host = found["ipv6"] or found["name"]
+    if host in _EVERY_ADDRESS:
+        raise SettingsError(f"{_GATEWAY}: nobody can connect to {host}")
+    return host, int(found["port"]) if found["port"] else None
 
 
 def _protocol_map(text: str) -> dict[str, str]:
@@ -88,6 +109,25 @@ def _protocol_map(text: str) -> dict[str, str]:
             raise SettingsError(f"listener.security.protocol.map: {pair!r} is not NAME:PROTOCOL")
         protocols[name.strip().upper()] = protocol.strip().upper()
     return protocols
+
+
+def _protocol(protocols: Mapping[str, str], name: str) -> str:
+    protocol = protocols.get(name)
+    if protocol is None:
+        raise SettingsError(f"listener.security.protocol.map: no protocol for listener {name}")
+    if protocol != "PLAINTEXT":
+        raise SettingsError(f"listener {name}: {protocol} is not supported, PLAINTEXT is")
+    return protocol
+
+
+def _advertised(entries: Iterable[str], listeners: Container[str]) -> dict[str, tuple[str, int]]:
+    found = _addresses("advertised.listeners", entries)
+    for name, (host, _) in found.items():
+        if name not in listeners:
+            raise SettingsError(f"advertised.listeners: {name} is not one of listeners")
+        if host in _EVERY_ADDRESS:
+            raise SettingsError(f"advertised.listeners: nobody can connect to {host}")
+    return found
 
 
 def _addresses(key: str, entries: Iterable[str]) -> dict[str, tuple[str, int]]:

@@ -176,6 +176,13 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "broker.lite.gateway.advertised",
+        ConfigType.STRING,
+        "",
+        "Told to clients that come through the default gateway, HOST or HOST:PORT; empty for none.",
+        own=True,
+    ),
+    Setting(
         "broker.lite.open.files.max",
         ConfigType.INT,
         "0",

@@ -42,6 +42,34 @@ def test_controller_of_a_kraft_file_is_not_opened() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("localhost", "localhost", None),
+        ("host.docker.internal:19092", "host.docker.internal", 19092),
+        ("192.0.2.1:1", "192.0.2.1", 1),
+        ("[2001:DB8::1]", "2001:DB8::1", None),
+        ("[::1]:65535", "::1", 65535),
+    ],
+)
+def test_the_address_for_clients_behind_the_gateway(text: str, host: str, port: int) -> None:
+    (listener,) = _parse(broker_lite_gateway_advertised=text)
+    assert (listener.gateway_host, listener.gateway_port) == (host, port)
+    assert (listener.advertised_host, listener.advertised_port) == (None, None)
+
+
+def test_an_advertised_address_is_that_of_clients_behind_the_gateway_too() -> None:
+    """One port is told for the one listener that has no address of its own."""
+    inside, outside = _parse(
+        listeners="INSIDE://:9092,OUTSIDE://:9093",
+        advertised_listeners="INSIDE://broker:9092",
+        listener_security_protocol_map="INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+        broker_lite_gateway_advertised="localhost:19093",
+    )
+    assert (inside.gateway_host, inside.gateway_port) == (None, None)
+    assert (outside.gateway_host, outside.gateway_port) == ("localhost", 19093)
+
+
+@pytest.mark.parametrize(
     ("texts", "message"),
     [
         ({"listeners": "SSL://:1"}, "listener.security.protocol.map: no protocol for listener SSL"),
@@ -59,6 +87,19 @@ def test_controller_of_a_kraft_file_is_not_opened() -> None:
         ({"advertised_listeners": "PLAINTEXT://0.0.0.0:1"}, "nobody can connect to 0.0.0.0"),
         ({"advertised_listeners": "PLAINTEXT://[::]:1"}, "nobody can connect to ::"),
         ({"listener_security_protocol_map": "PLAINTEXT"}, "'PLAINTEXT' is not NAME:PROTOCOL"),
+        *(
+            ({"broker_lite_gateway_advertised": text}, f"{text!r} is not HOST or HOST:PORT")
+            for text in ("::1", "[::1", "a b", ":9092", "h:", "h:0", "h:65536", "h:x", "http://h")
+        ),
+        ({"broker_lite_gateway_advertised": "0.0.0.0:1"}, "nobody can connect to 0.0.0.0"),
+        (
+            {
+                "broker_lite_gateway_advertised": "localhost:9092",
+                "listeners": "A://:1,B://:2",
+                "listener_security_protocol_map": "A:PLAINTEXT,B:PLAINTEXT",
+            },
+            "broker.lite.gateway.advertised: a port is that of one listener",
+        ),
     ],
 )
 def test_faults(texts: dict[str, str], message: str) -> None:
