@@ -95,6 +95,7 @@ class Cluster(ClusterView):
             data_dir,
             node_id=settings.node_id,
             now_ms=clock.now_ms,
+            cluster_id=settings.broker_lite_cluster_id,
             file_cache=FileCache(settings.broker_lite_open_files_max or None),
         )
         cluster = cls(settings=settings, logs=logs, clock=clock, random_bytes=random_bytes)

@@ -1,4 +1,4 @@
-"""All sources of settings put together: defaults < file < environment < flags."""
+"""All sources of settings put together: surroundings < file < environment < flags."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -19,6 +19,7 @@ def load_settings(
     env: Mapping[str, str] | None = None,
     overrides: Iterable[tuple[str, str]] | Mapping[str, str] = (),
     *,
+    surroundings: Mapping[str, tuple[str, str]] | None = None,
     flags: Mapping[str, tuple[str, str]] | None = None,
     warnings: list[str] | None = None,
 ) -> Settings:
@@ -28,6 +29,8 @@ def load_settings(
         config_file: *.toml is ours, everything else is Java properties.
         env: the environment; only KAFKA_* counts.
         overrides: names and texts of `--set`.
+        surroundings: what the place where the broker runs has instead of the defaults: name to text
+            and origin.
         flags: settings that have a flag of their own: name to text and flag, stronger than `--set`.
         warnings: gets a line for each name that is not known here, in sources that are Kafka's;
             without it they are logged.
@@ -37,6 +40,8 @@ def load_settings(
     """
     notes: list[str] = [] if warnings is None else warnings
     given: dict[str, Given] = {}
+    for name, (text, origin) in (surroundings or {}).items():
+        _add(given, name, Given(text, origin), None)
     if config_file is not None:
         strict = is_toml(config_file)
         for name, text in read_file(config_file).items():
@@ -73,7 +78,7 @@ def _add(given: dict[str, Given], name: str, one: Given, notes: list[str] | None
     """Take one value; an unknown name is noted, or an error without notes."""
     setting = BROKER_SETTINGS.get(name)
     if setting is None:
-        line = f"{one.origin}: unknown setting {name}{_suggestion(name)}"
+        line = f"{one.origin}: {_unknown(name)}"
         if notes is None:
             raise SettingsError(line)
         notes.append(f"{line}; ignored")
@@ -85,6 +90,12 @@ def _add(given: dict[str, Given], name: str, one: Given, notes: list[str] | None
         allowed = "" if told else f" (allowed: {setting.allowed})"
         raise SettingsError(f"{one.origin}: {error}{allowed}") from error
     given[name] = one
+
+
+def _unknown(name: str) -> str:
+    if name.startswith("zookeeper."):
+        return f"{name}: broker-lite needs no ZooKeeper"
+    return f"unknown setting {name}{_suggestion(name)}"
 
 
 def _suggestion(name: str) -> str:

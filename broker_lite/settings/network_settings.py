@@ -3,7 +3,7 @@
 from typing import Final
 
 from broker_lite.settings.setting import ConfigType, Setting
-from broker_lite.settings.values import Between, OneOf
+from broker_lite.settings.values import Between, OneOf, Word
 
 NETWORK_SETTINGS: Final = (
     Setting("node.id", ConfigType.INT, "1", "Number of this node in the cluster.", Between(0)),
@@ -166,6 +166,14 @@ NETWORK_SETTINGS: Final = (
         ConfigType.STRING,
         "",
         "Kafka release whose API versions are offered, e.g. 2.8; empty for all.",
+        own=True,
+    ),
+    Setting(
+        "broker.lite.cluster.id",
+        ConfigType.STRING,
+        None,
+        "Id of the cluster; a data directory must be of it. Without one: the directory's, or new.",
+        Word(),
         own=True,
     ),
     Setting(

@@ -8,23 +8,26 @@ from broker_lite.settings.properties import parse_properties
 from broker_lite.settings.values import join
 
 _PREFIX = "KAFKA_"
+_BITNAMI_PREFIX = "KAFKA_CFG_"
 _NOT_SETTINGS = frozenset(
     {
         "KAFKA_CLASSPATH",
         "KAFKA_CLUSTER_ID",
+        "KAFKA_CREATE_TOPICS",
         "KAFKA_DEBUG",
+        "KAFKA_ENABLE_KRAFT",
         "KAFKA_GC_LOG_OPTS",
         "KAFKA_HEAP_OPTS",
         "KAFKA_HOME",
-        "KAFKA_JMX_HOSTNAME",
-        "KAFKA_JMX_OPTS",
-        "KAFKA_JMX_PORT",
-        "KAFKA_JVM_PERFORMANCE_OPTS",
+        "KAFKA_KRAFT_CLUSTER_ID",
         "KAFKA_OPTS",
+        "KAFKA_JVM_PERFORMANCE_OPTS",
         "KAFKA_TOOLS_LOG4J_LOGLEVEL",
         "KAFKA_VERSION",
     }
 )
+# of Java's logging and monitoring, and of what other programs of the same images read
+_NOT_SETTINGS_OF = ("KAFKA_LOG4J_", "KAFKA_JMX_", "KAFKA_REST_", "KAFKA_CONFLUENT_")
 
 
 def read_file(path: Path) -> dict[str, str]:
@@ -79,17 +82,18 @@ def _scalar(path: Path, name: str, value: object) -> str:
 def read_environment(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """The KAFKA_* variables as the apache/kafka image reads them: name to variable and text.
 
-    `___` stands for a dash, `__` for an underscore, `_` for a dot. Variables of Kafka's scripts
-    and images that are not settings are left out.
+    `___` stands for a dash, `__` for an underscore, `_` for a dot. KAFKA_CFG_* are the same
+    settings as the bitnami/kafka image names them; they are the weaker ones. Variables of Kafka's
+    scripts and images that are not settings are left out.
     """
     found = {}
-    for variable, text in environment.items():
+    for variable in sorted(environment, key=lambda name: not name.startswith(_BITNAMI_PREFIX)):
         if not variable.startswith(_PREFIX) or variable in _NOT_SETTINGS:
             continue
-        if variable.startswith("KAFKA_LOG4J_"):
+        if variable.startswith(_NOT_SETTINGS_OF):
             continue
-        name = variable.removeprefix(_PREFIX).lower()
+        name = variable.removeprefix(_BITNAMI_PREFIX).removeprefix(_PREFIX).lower()
         # the longest first, over a character that no variable's name has
         name = name.replace("___", "-").replace("__", "\0").replace("_", ".").replace("\0", "_")
-        found[name] = (variable, text)
+        found[name] = (variable, environment[variable])
     return found

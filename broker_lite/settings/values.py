@@ -117,6 +117,20 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """Text without white space, which a line of a properties file keeps as it is."""
+
+    def check(self, name: str, value: Value) -> None:
+        """Look for what is no letter, digit or sign of ASCII."""
+        if value is not None and not re.fullmatch(r"[!-~]+", str(value)):
+            raise rejected(name, value, "It must be one word of ASCII")
+
+    def describe(self) -> str:
+        """The shape."""
+        return "one word"
+
+
+@dataclass(frozen=True, slots=True)
 class ThrottledReplicas:
     """`*`, or pairs partition:broker.
 

@@ -255,3 +255,13 @@ def test_a_departure_that_cannot_be_written_does_not_hold_up_the_stop(
     cluster.close()
     assert "departure not written" in caplog.text
     assert open_cluster().log("t", 0).log_end_offset == 1
+
+
+def test_a_new_directory_is_of_the_cluster_that_is_asked_for(open_cluster: OpenCluster) -> None:
+    wanted = "d29yZCt3b3JkL3dvcmQrMQ=="  # as Testcontainers for Python makes them
+    open_cluster(broker_lite_cluster_id=wanted).close(sync=False)
+    second = open_cluster()
+    assert second.cluster_id == wanted
+    second.close(sync=False)
+    with pytest.raises(SettingsError, match=r"belongs to cluster d29yZ\S+, not other$"):
+        open_cluster(broker_lite_cluster_id="other")

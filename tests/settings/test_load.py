@@ -35,6 +35,30 @@ def test_nothing_is_the_defaults() -> None:
     assert load_settings() == Settings()
 
 
+def test_surroundings_are_weaker_than_all_else(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("num.partitions=2")
+    settings = load_settings(
+        path,
+        {"KAFKA_LOG_RETENTION_MS": "3"},
+        surroundings={
+            "num.partitions": ("7", "the image"),
+            "log.retention.ms": ("7", "the image"),
+            "fetch.max.bytes": ("7000", "the image"),
+        },
+    )
+    assert (settings.num_partitions, settings.log_retention_ms) == (2, 3)
+    assert settings.fetch_max_bytes == 7000
+    assert settings.origin_of("fetch.max.bytes") == "the image"
+
+
+def test_zookeeper_is_not_missed() -> None:
+    warnings: list[str] = []
+    load_settings(None, {"KAFKA_ZOOKEEPER_CONNECT": "zookeeper:2181"}, warnings=warnings)
+    told = "KAFKA_ZOOKEEPER_CONNECT: zookeeper.connect: broker-lite needs no ZooKeeper; ignored"
+    assert warnings == [told]
+
+
 KAFKAS_OWN = """
 process.roles=broker,controller
 node.id=1

@@ -62,3 +62,20 @@ def test_environment_as_the_image_reads_it() -> None:
         "log.segment.bytes": ("KAFKA_LOG_SEGMENT_BYTES", "1"),
         "a_b.c-d": ("KAFKA_A__B_C___D", "2"),
     }
+
+
+def test_environment_as_other_images_read_it() -> None:
+    environment = {
+        "KAFKA_NODE_ID": "2",
+        "KAFKA_CFG_NODE_ID": "1",
+        "KAFKA_CFG_LOG_RETENTION_MS": "3",
+        "KAFKA_ENABLE_KRAFT": "yes",
+        "KAFKA_KRAFT_CLUSTER_ID": "x",
+        "KAFKA_REST_BOOTSTRAP_SERVERS": "x",
+        "KAFKA_CONFLUENT_SUPPORT_METRICS_ENABLE": "false",
+        "KAFKA_JMX_PORT": "9101",
+    }
+    assert read_environment(environment) == {
+        "node.id": ("KAFKA_NODE_ID", "2"),
+        "log.retention.ms": ("KAFKA_CFG_LOG_RETENTION_MS", "3"),
+    }

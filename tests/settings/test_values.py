@@ -10,6 +10,7 @@ from broker_lite.settings.values import (
     OneOf,
     ThrottledReplicas,
     Value,
+    Word,
     parse,
     show,
 )
@@ -81,11 +82,12 @@ def test_show(value: Value, text: str | None) -> None:
         Between(None, 5),
         GzipLevel(),
         OneOf(("a", "")),
+        Word(),
         ThrottledReplicas(),
     ],
 )
 def test_validators_describe_themselves(
-    validator: Between | GzipLevel | OneOf | ThrottledReplicas,
+    validator: Between | GzipLevel | OneOf | ThrottledReplicas | Word,
 ) -> None:
     assert validator.describe()
 
@@ -94,6 +96,14 @@ def test_one_of_without_case() -> None:
     OneOf(("upgrade",), ignore_case=True).check("n", "UpGrade")
     with pytest.raises(InvalidValue, match="String must be one of: upgrade"):
         OneOf(("upgrade",)).check("n", "UpGrade")
+
+
+@pytest.mark.parametrize("text", ["", "a b", "a\tb", "\u00e9"])
+def test_a_word_is_one_word(text: str) -> None:
+    Word().check("n", "4L6g3nShT-eMCtK--X86sw")
+    Word().check("n", None)
+    with pytest.raises(InvalidValue, match="It must be one word of ASCII"):
+        Word().check("n", text)
 
 
 @settings(max_examples=200)
