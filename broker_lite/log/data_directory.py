@@ -5,6 +5,7 @@ Rule: S-76, S-77, S-78 (LogManager, MetaPropertiesEnsemble).
 
 import fcntl
 import os
+import shutil
 import uuid
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,11 @@ from typing import Final
 from broker_lite.errors import SettingsError
 from broker_lite.log.checkpoints import (
     CLEAN_SHUTDOWN_FILE,
+    CLEANER_FILE,
+    HIGH_WATERMARK_FILE,
+    LOG_START_FILE,
     META_PROPERTIES_FILE,
+    RECOVERY_POINT_FILE,
     CorruptCheckpoint,
     MetaProperties,
     format_clean_shutdown,
@@ -23,8 +28,19 @@ from broker_lite.log.checkpoints import (
     replace_file,
     sync_directory,
 )
+from broker_lite.log.names import is_set_aside, parse_partition_directory
 
 LOCK_FILE: Final = ".lock"
+
+_OF_PARTITIONS: Final = frozenset(
+    {
+        CLEAN_SHUTDOWN_FILE,
+        CLEANER_FILE,
+        HIGH_WATERMARK_FILE,
+        LOG_START_FILE,
+        RECOVERY_POINT_FILE,
+    }
+)
 
 
 class DirectoryLock:
@@ -136,3 +152,22 @@ def leave_clean_mark(path: Path, broker_epoch: int) -> None:
     Rule: S-47, S-77 (CleanShutdownFileHandler).
     """
     replace_file(path / CLEAN_SHUTDOWN_FILE, format_clean_shutdown(broker_epoch))
+
+
+def erase(path: Path) -> None:
+    """Remove all partitions and what is noted of them; whose directory it is stays in it.
+
+    Files and directories that have no name of ours are left alone.
+
+    Args:
+        path: a data directory that no broker uses.
+
+    Raises:
+        OSError: something could not be removed, and may be there in part.
+    """
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name in _OF_PARTITIONS:
+                os.unlink(entry)
+            elif is_set_aside(entry.name) or parse_partition_directory(entry.name) is not None:
+                shutil.rmtree(entry)

@@ -3,7 +3,7 @@
 import errno
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import anyio
@@ -55,6 +55,46 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
         sock.close()
         raise SettingsError(f"cannot listen on {where}: {error.strerror}") from error
     return sock
+
+
+class Listeners:
+    """The listening sockets of a broker: opened once, they stay until it accepts nobody any more.
+
+    While nobody accepts, clients that connect wait in the backlog.
+    """
+
+    def __init__(self) -> None:
+        """Open nothing yet."""
+        self._sockets: list[tuple[socket.socket, ListenerInfo]] = []
+
+    def __iter__(self) -> Iterator[tuple[socket.socket, ListenerInfo]]:
+        return iter(self._sockets)
+
+    def open(self, addresses: Sequence[ListenerAddress], *, backlog: int) -> None:
+        """Open them all; those that are open already stay as they are.
+
+        Raises:
+            SettingsError: one of the addresses cannot be had; none stays open.
+        """
+        if self._sockets:
+            return
+        try:
+            for address in addresses:
+                self._sockets.append((bind(address, backlog=backlog), address.info))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Host and port of each; a port of 0 has become a real one."""
+        return [sock.getsockname()[:2] for sock, _ in self._sockets]
+
+    def close(self) -> None:
+        """Close them all; nobody may be accepting."""
+        for sock, _ in self._sockets:
+            sock.close()
+        self._sockets.clear()
 
 
 def plain_address(address: tuple[Any, ...]) -> tuple[str, int]:

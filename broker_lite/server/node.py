@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 import anyio
@@ -15,7 +15,7 @@ from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.connection import Connection
 from broker_lite.server.connection import ClientConnection
 from broker_lite.server.limits import Limits
-from broker_lite.server.listener import ListenerAddress, accept_forever, bind, plain_address
+from broker_lite.server.listener import Listeners, accept_forever, plain_address
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -39,19 +39,21 @@ class ContextFactory(Protocol):
 
 
 class Node:
-    """Owns sockets: those that listen, and the connections that came in through them."""
+    """Accepts clients at sockets that listen, and owns the connections that came in there."""
 
     def __init__(
         self,
         *,
+        listeners: Listeners,
         apis: Mapping[int, Api],
         make_context: ContextFactory,
         get_limits: Callable[[], Limits],
         clock: Clock,
     ) -> None:
-        """Open nothing yet.
+        """Accept nobody yet.
 
         Args:
+            listeners: opened before run(), which closes them when stop() was called.
             apis: the table, for the header version of each request; also of what is not offered.
             make_context: called once per accepted connection.
             get_limits: the limits of now; asked for each new connection.
@@ -61,7 +63,7 @@ class Node:
         self._make_context = make_context
         self._get_limits = get_limits
         self._clock = clock
-        self._listeners: list[tuple[socket.socket, ListenerInfo]] = []
+        self._listeners = listeners
         self._connections: set[ClientConnection] = set()
         self._connections_per_ip: Counter[str] = Counter()
         self._group: TaskGroup | None = None
@@ -75,26 +77,11 @@ class Node:
         """How many clients are connected."""
         return len(self._connections)
 
-    def bind(self, addresses: Sequence[ListenerAddress], *, backlog: int) -> list[tuple[str, int]]:
-        """Open all listening sockets; clients may connect from now on, and wait for run().
-
-        Returns:
-            Host and port of each; a port of 0 has become a real one.
-
-        Raises:
-            SettingsError: one of the addresses cannot be had; none stays open.
-        """
-        try:
-            for address in addresses:
-                sock = bind(address, backlog=backlog)
-                self._listeners.append((sock, address.info))
-        except BaseException:
-            self._close_listeners()
-            raise
-        return [sock.getsockname()[:2] for sock, _ in self._listeners]
-
     def stop(self) -> None:
-        """Make run() end: no new clients, the end of requests in progress, close."""
+        """Make run() end: no new clients, the end of requests in progress, close.
+
+        To cancel run() instead closes the connections at once, and leaves the listeners open.
+        """
         self._stop_wanted.set()
 
     async def run(self) -> None:
@@ -111,12 +98,11 @@ class Node:
                     listeners.start_soon(self._sweep_forever)
                     await self._stop_wanted.wait()
                     listeners.cancel_scope.cancel()
-                self._close_listeners()
+                self._listeners.close()
                 await self._finish_connections()
                 connections.cancel_scope.cancel()
         finally:
             self._group = None
-            self._close_listeners()
             self.ended.set()
 
     async def _finish_connections(self) -> None:
@@ -125,11 +111,6 @@ class Node:
         if self._connections:
             with anyio.move_on_after(_GRACE_S):
                 await self._all_gone.wait()
-
-    def _close_listeners(self) -> None:
-        for sock, _ in self._listeners:
-            sock.close()
-        self._listeners.clear()
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], info: ListenerInfo) -> None:
         """Start a connection, or close it at once when a limit is reached.

@@ -1,15 +1,19 @@
-"""A broker from its start to its end, in one process with one event loop."""
+"""A broker from its start to its end, in one process with one event loop.
+
+A process serves one life after another: each begins with what is in the data directory, and ends
+when the broker is to stop, or to begin anew with nothing. The listening sockets outlive them all.
+"""
 
 import asyncio
-import contextlib
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 from anyio.to_thread import current_default_thread_limiter
@@ -22,11 +26,13 @@ from broker_lite.handler import emulate
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS, offered
+from broker_lite.log.data_directory import erase
 from broker_lite.server.gateway import as_seen_from, default_gateways
 from broker_lite.server.limits import CurrentLimits
-from broker_lite.server.listener import ListenerAddress
+from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.maintenance import maintain
 from broker_lite.server.node import Node
+from broker_lite.server.orders import Order, Orders
 from broker_lite.server.timers import run_timers
 from broker_lite.settings import Listener, Settings, join_address, parse_listeners
 
@@ -37,16 +43,32 @@ _THREADS_MAX: Final = 4
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
+class _Site(NamedTuple):
+    """What all lives of a broker have in common."""
+
+    settings: Settings
+    addresses: Sequence[ListenerAddress]
+    listeners: Listeners
+    orders: Orders
+    durable: bool
+
+
 def serve(
-    settings: Settings, *, data_dir: Path, ready: Callable[[str], None], durable: bool = True
+    settings: Settings,
+    *,
+    data_dir: Path,
+    ready: Callable[[str], None],
+    durable: bool = True,
+    orders: int | None = None,
 ) -> int:
-    """Run a broker until SIGTERM or SIGINT.
+    """Run a broker until SIGTERM or SIGINT, or until it is ordered to stop.
 
     Args:
         settings: without dynamic ones, which the data directory holds.
         data_dir: made if it does not exist.
         ready: called with HOST:PORT of the first listener once clients are accepted.
         durable: make everything durable at the end; not worth its time for a temporary directory.
+        orders: descriptor of a connected stream socket, closed at the end; see the orders module.
 
     Returns:
         The exit code: 0.
@@ -57,47 +79,86 @@ def serve(
 
     Rule: P-16.
     """
-    main = partial(_serve, settings, data_dir, ready, durable)
+    main = partial(_serve, settings, data_dir, ready, durable, orders)
     return anyio.run(main, backend="asyncio", backend_options={"use_uvloop": True})
 
 
 async def _serve(
-    settings: Settings, data_dir: Path, ready: Callable[[str], None], durable: bool
+    settings: Settings,
+    data_dir: Path,
+    ready: Callable[[str], None],
+    durable: bool,
+    orders_fd: int | None,
 ) -> int:
     addresses = [_address(listener) for listener in parse_listeners(settings)]
     current_default_thread_limiter().total_tokens = _THREADS_MAX
-    clock = Clock()
-    cluster = Cluster.open(settings, data_dir, clock)
-    with _stop_signals() as stop:
-        try:
-            # nothing read here goes away again: looking for garbage is a tenth of the reading
-            gc.disable()
-            coordinators = Coordinators.start(cluster, clock)
-            node = _node(cluster, coordinators, clock)
-            bound = node.bind(addresses, backlog=settings.socket_listen_backlog_size)
-            cluster.register([_endpoint(*pair) for pair in zip(addresses, bound, strict=True)])
-            # What the start has made stays: a full collection passes over it. Measured with the
-            # objects of 10,000 partitions: 52 ms of standing still become nothing. To collect
-            # before would take 18 ms and find nothing worth it.
-            gc.freeze()
-            gc.enable()
-            async with anyio.create_task_group() as group:
-                group.start_soon(node.run)
-                group.start_soon(maintain, cluster.logs, settings, clock)
-                group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)
-                ready(join_address(addresses[0].host or bound[0][0], bound[0][1]))
-                group.start_soon(anyio.to_thread.run_sync, coordinators.groups.preload)
-                await stop.wait()
-                node.stop()
-                await node.ended.wait()
-                group.cancel_scope.cancel()
-        finally:
-            gc.enable()
-            cluster.close(sync=durable)
+    with Orders(orders_fd) as orders, closing(Listeners()) as listeners:
+        site = _Site(settings, addresses, listeners, orders, durable)
+        clock = Clock()
+        cluster = Cluster.open(settings, data_dir, clock)
+        with _stop_signals(orders):
+            order = await _live(site, cluster, clock, ready)
+            while order is Order.RESET:
+                erase(data_dir)
+                clock = Clock()
+                cluster = Cluster.open(settings, data_dir, clock)
+                order = await _live(site, cluster, clock)
     return 0
 
 
-def _node(cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
+async def _live(
+    site: _Site, cluster: Cluster, clock: Clock, ready: Callable[[str], None] | None = None
+) -> Order:
+    """Serve clients until the next order, and close the cluster.
+
+    Args:
+        site: its listeners are opened the first time.
+        cluster: open.
+        clock: the cluster's.
+        ready: of the first life.
+    """
+    order = Order.STOP
+    try:
+        # nothing read here goes away again: looking for garbage is a tenth of the reading
+        gc.disable()
+        coordinators = Coordinators.start(cluster, clock)
+        node = _node(site.listeners, cluster, coordinators, clock)
+        address = _open_listeners(site, cluster)
+        if ready is not None:
+            # What the start has made stays: a full collection passes over it. Measured with the
+            # objects of 10,000 partitions: 52 ms of standing still become nothing. To collect
+            # before would take 18 ms and find nothing worth it. Where lives follow one another,
+            # what they leave behind has to be found.
+            gc.freeze()
+        gc.enable()
+        async with anyio.create_task_group() as group:
+            group.start_soon(node.run)
+            group.start_soon(maintain, cluster.logs, site.settings, clock)
+            group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)
+            if ready is not None:
+                ready(address)
+            site.orders.tell_ready(address)
+            group.start_soon(anyio.to_thread.run_sync, coordinators.groups.preload)
+            order = await site.orders.next()
+            if order is Order.STOP:
+                node.stop()
+                await node.ended.wait()
+            group.cancel_scope.cancel()
+    finally:
+        gc.enable()
+        cluster.close(sync=site.durable and order is Order.STOP)
+    return order
+
+
+def _open_listeners(site: _Site, cluster: Cluster) -> str:
+    """Open what is not open yet, tell the cluster, and give HOST:PORT of the first listener."""
+    site.listeners.open(site.addresses, backlog=site.settings.socket_listen_backlog_size)
+    bound = site.listeners.addresses
+    cluster.register([_endpoint(*pair) for pair in zip(site.addresses, bound, strict=True)])
+    return join_address(site.addresses[0].host or bound[0][0], bound[0][1])
+
+
+def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
     apis = APIS
     release = cluster.settings.emulate
     if release != emulate.NO_RELEASE:
@@ -127,6 +188,7 @@ def _node(cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
         )
 
     return Node(
+        listeners=listeners,
         apis=apis,
         make_context=make_context,
         get_limits=CurrentLimits(lambda: cluster.settings),
@@ -152,21 +214,23 @@ def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
     return Endpoint(address.info.name, host, address.info.advertised_port or bound[1])
 
 
-@contextlib.contextmanager
-def _stop_signals() -> Iterator[anyio.Event]:
-    """Give an event that the first SIGTERM or SIGINT sets; from the end on both do nothing.
+@contextmanager
+def _stop_signals(orders: Orders) -> Iterator[None]:
+    """Have SIGTERM and SIGINT give the order to stop; from the end on both do nothing.
 
     A stop that has begun is not begun again. The loop's own signal handlers would not do: taking
     one away leaves the default action in place, with which a second signal ends the process before
     all is put down. Nor would SIG_IGN: Python tells of a signal that came just before it.
     """
-    stop = anyio.Event()
     loop = asyncio.get_running_loop()
+    is_told = False
 
     def tell(number: int) -> None:
-        if not stop.is_set():
+        nonlocal is_told
+        if not is_told:
+            is_told = True
             logger.info("stopping on %s", signal.Signals(number).name)
-            stop.set()
+            orders.stop()
 
     def on_signal(number: int, _: FrameType | None) -> None:
         loop.call_soon_threadsafe(tell, number)
@@ -174,7 +238,7 @@ def _stop_signals() -> Iterator[anyio.Event]:
     for number in _STOP_SIGNALS:
         signal.signal(number, on_signal)
     try:
-        yield stop
+        yield
     finally:
         for number in _STOP_SIGNALS:
             signal.signal(number, _do_nothing)

@@ -29,7 +29,7 @@ from broker_lite.handler.context import HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE, Api
 from broker_lite.log.files import FileSlice
 from broker_lite.server.limits import Limits
-from broker_lite.server.listener import ListenerAddress
+from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import Node
 
 REQUEST = struct.pack(">ihhih6s", 16, 0, 0, 1, 6, b"client")
@@ -71,8 +71,16 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
         )
 
     async def main() -> None:
-        node = Node(apis=apis, make_context=make_context, get_limits=Limits, clock=Clock())
-        [(_, port)] = node.bind([ListenerAddress(ListenerInfo("BENCH"), "127.0.0.1", 0)], backlog=5)
+        listeners = Listeners()
+        listeners.open([ListenerAddress(ListenerInfo("BENCH"), "127.0.0.1", 0)], backlog=5)
+        [(_, port)] = listeners.addresses
+        node = Node(
+            listeners=listeners,
+            apis=apis,
+            make_context=make_context,
+            get_limits=Limits,
+            clock=Clock(),
+        )
         print(port, file=port_out, flush=True)
         await node.run()
 

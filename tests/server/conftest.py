@@ -22,7 +22,7 @@ from broker_lite.handler.context import (
 )
 from broker_lite.handler.table import NEVER_FLEXIBLE
 from broker_lite.server.limits import Limits
-from broker_lite.server.listener import ListenerAddress
+from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import Node
 
 ECHO, SILENT, PARKED, BROKEN, CLOSING, API_VERSIONS = 0, 1, 2, 4, 5, 18
@@ -184,23 +184,25 @@ def serve() -> Serve:
                 **addresses,
             )
 
+        sockets = Listeners()
+        sockets.open(
+            [ListenerAddress(ListenerInfo(name), "127.0.0.1", 0) for name in listeners],
+            backlog=100,
+        )
         node = Node(
+            listeners=sockets,
             apis=apis,
             make_context=make_context,
             get_limits=lambda: limits or Limits(),
             clock=Clock(),
         )
-        addresses = node.bind(
-            [ListenerAddress(ListenerInfo(name), "127.0.0.1", 0) for name in listeners],
-            backlog=100,
-        )
-        served = Served(node, addresses, parking)
+        served = Served(node, sockets.addresses, parking)
 
         async def run() -> None:
             await node.run()
             served.ended.set()
 
-        with anyio.fail_after(20), served.clients:
+        with anyio.fail_after(20), served.clients, contextlib.closing(sockets):
             async with anyio.create_task_group() as group:
                 group.start_soon(run)
                 yield served

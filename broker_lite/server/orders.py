@@ -1,0 +1,109 @@
+"""Orders to a broker that runs: from a signal, or as lines from whoever started it.
+
+The lines come on a connected stream socket: `reset` begins anew with nothing in the broker, `stop`
+ends it. Whenever it is ready the broker writes `ready HOST:PORT` there. The socket is a lifeline,
+too: when its other end closes, because its owner has ended in whatever way, the broker stops.
+"""
+
+import asyncio
+import enum
+import logging
+import socket
+from collections import deque
+from contextlib import suppress
+from types import TracebackType
+from typing import Final, Self
+
+import anyio
+
+logger = logging.getLogger("broker_lite.server")
+
+_RECEIVE_BYTES: Final = 256
+# A line this long is none of ours: nothing more is read.
+_LINE_BYTES_MAX: Final = 64
+
+
+class Order(enum.Enum):
+    """What a broker can be told to do."""
+
+    RESET = b"reset"
+    STOP = b"stop"
+
+
+class Orders:
+    """The orders of one broker, one after the other; a context manager inside its event loop."""
+
+    def __init__(self, fd: int | None = None) -> None:
+        """Take over a socket; leaving the context closes it.
+
+        Args:
+            fd: descriptor of the connected stream socket; None when only signals give orders.
+        """
+        self._sock = None if fd is None else socket.socket(fileno=fd)
+        self._given: deque[Order] = deque()
+        self._line = b""
+        self._arrived = anyio.Event()
+
+    def __enter__(self) -> Self:
+        """Listen from now on."""
+        if self._sock is not None:
+            self._sock.setblocking(False)
+            asyncio.get_running_loop().add_reader(self._sock, self._on_readable)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Listen no more."""
+        if self._sock is not None:
+            self._deafen()
+            self._sock.close()
+
+    def stop(self) -> None:
+        """Give the order to stop, before all others."""
+        self._given.appendleft(Order.STOP)
+        self._arrived.set()
+
+    async def next(self) -> Order:
+        """Wait for the next order."""
+        while not self._given:
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        return self._given.popleft()
+
+    def tell_ready(self, address: str) -> None:
+        """Tell whoever gives the orders that the broker can be used, at HOST:PORT."""
+        if self._sock is not None:
+            with suppress(OSError):  # who has gone is noticed where orders are read
+                self._sock.send(f"ready {address}\n".encode())
+
+    def _on_readable(self) -> None:
+        assert self._sock is not None
+        try:
+            data = self._sock.recv(_RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        *lines, self._line = (self._line + data).split(b"\n")
+        for line in lines:
+            self._take(line)
+        if not data or len(self._line) > _LINE_BYTES_MAX:
+            logger.info("stopping, nobody gives orders any more")
+            self._deafen()
+            self.stop()
+
+    def _take(self, line: bytes) -> None:
+        try:
+            self._given.append(Order(line))
+        except ValueError:
+            logger.warning("unknown order text=%r", line)
+        else:
+            self._arrived.set()
+
+    def _deafen(self) -> None:
+        assert self._sock is not None
+        asyncio.get_running_loop().remove_reader(self._sock)
