@@ -4,7 +4,6 @@
 Both need Java 17 and Maven.
 """
 
-import os
 import shutil
 import signal
 import socket
@@ -15,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.support.toolchain import user_cache
+
 KAFKA_VERSION = "4.3.1"
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 READY_TIMEOUT_S = 90
@@ -23,8 +24,7 @@ _HERE = Path(__file__).parent / "kafka"
 
 def jars() -> Path:
     """The folder with Kafka's jars; fetched at the first call."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    folder = cache / "broker-lite" / f"reference-kafka-{KAFKA_VERSION}"
+    folder = user_cache(f"reference-kafka-{KAFKA_VERSION}")
     if not (folder / "complete").exists():
         folder.mkdir(parents=True, exist_ok=True)
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"]

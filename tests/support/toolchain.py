@@ -6,6 +6,7 @@ fails when CI is set: there, nothing may be left out unseen.
 
 import os
 import shutil
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -27,3 +28,9 @@ def lacking(what: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(f"{reason} (CI is set, so nothing is skipped)", pytrace=False)
     pytest.skip(reason)
+
+
+def user_cache(name: str) -> Path:
+    """A folder for what is fetched or built once for all runs, in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return cache / "broker-lite" / name
