@@ -1,0 +1,84 @@
+"""Topics and partitions as producers and consumers see them: ids, leaders, what to do on an error.
+
+A topic that is not there, or not yet, is simply left out: whether that is an error, and how long to
+wait for it, is for who asks.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from broker_lite.client.client import Client
+from broker_lite.client.errors import check
+from broker_lite.errors import ErrorCode
+
+TopicPartition = tuple[str, int]
+
+NO_LEADER: Final = -1
+
+MISSING: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+    }
+)
+"""Codes of a topic that may be there in a moment."""
+
+MOVED: Final = MISSING | {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+}
+"""Codes of a partition after which the cluster is to be asked anew who leads it."""
+
+
+class Topic(NamedTuple):
+    """A topic with at least one partition.
+
+    Attributes:
+        topic_id: zero where the broker is too old to have ids.
+        leaders: node ids by partition; partitions without a leader are left out.
+        partition_count: of all partitions.
+    """
+
+    name: str
+    topic_id: bytes
+    is_internal: bool
+    leaders: Mapping[int, int]
+    partition_count: int
+
+
+def find_topics(
+    client: Client, names: Iterable[str] | None = None, *, create: bool = False
+) -> dict[str, Topic]:
+    """Ask for topics; those that are not there (yet) are left out.
+
+    Args:
+        client: asks.
+        names: None is all topics.
+        create: whether missing topics are made, where the broker does that.
+
+    Raises:
+        Refused: a name is invalid, or the broker says no in another way.
+    """
+    found = {}
+    for answer in client.metadata(names, create=create).topics:
+        if answer.error_code in MISSING:
+            continue
+        check(f"topic {answer.name}", answer.error_code)
+        found[answer.name] = _topic(answer)
+    return found
+
+
+def _topic(answer: Any) -> Topic:
+    leaders = {
+        partition.partition_index: partition.leader_id
+        for partition in answer.partitions
+        if partition.leader_id >= 0
+    }
+    count = len(answer.partitions)
+    return Topic(answer.name, answer.topic_id, answer.is_internal, leaders, count)

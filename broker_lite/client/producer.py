@@ -1,0 +1,317 @@
+"""A producer for one topic: records are put into batches, batches go to the leaders.
+
+At most one request is under way. While the broker works on it the next batches are filled; what is
+not sent yet is therefore bounded by a batch a partition. A batch that was lost is sent again with
+the same sequence numbers, so that an idempotent producer writes each record exactly once, in order.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from broker_lite.client.client import Client
+from broker_lite.client.deadline import Deadline
+from broker_lite.client.errors import NoAnswer, NoConnection, Refused, check
+from broker_lite.client.partitioner import StickyPartition, partition_of_key
+from broker_lite.client.partitions import MOVED, NO_LEADER, Topic, find_topics
+from broker_lite.client.producer_config import NO_ANSWER, ProducerConfig
+from broker_lite.errors import ClientError, ErrorCode
+from broker_lite.record.batch import (
+    MAX_RECORD_OVERHEAD,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    SEQUENCE_MAX,
+    RecordBatch,
+)
+from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.records import iterate_records
+from broker_lite.wire import messages
+
+Headers = Iterable[tuple[bytes, bytes | None]]
+
+_RETRIED: Final = MOVED | {
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+}
+_RECORD_OVERHEAD_BYTES: Final = MAX_RECORD_OVERHEAD
+_HEADER_OVERHEAD_BYTES: Final = 10  # two lengths
+
+
+class _Batch(NamedTuple):
+    partition: int
+    data: bytes
+    record_count: int
+
+
+_Unsettled = Sequence[tuple[_Batch, ClientError]]
+
+
+class Producer:
+    """Writes records to one topic.
+
+    Attributes:
+        sent_records: how many records brokers have taken.
+        failed_records: how many they have not.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        topic: str,
+        config: ProducerConfig,
+        *,
+        on_failure: Callable[[int, ClientError], None],
+    ) -> None:
+        """Find the topic, and get a producer id when the producer is to be idempotent.
+
+        Args:
+            client: asks and sends.
+            topic: is made when it is missing and the broker does that.
+            config: how batches are made and sent.
+            on_failure: told how many records could not be delivered, and why; what comes after
+                them is sent all the same.
+
+        Raises:
+            ClientError: the topic is not there in time, or the broker says no.
+        """
+        self.sent_records = 0
+        self.failed_records = 0
+        self._client = client
+        self._config = config
+        self._on_failure = on_failure
+        self._topic = _wait_for_topic(client, topic, config.max_block_s)
+        self._sticky = StickyPartition(self._topic.partition_count, config.batch_bytes)
+        self._batches: dict[int, BatchBuilder] = {}
+        self._under_way: tuple[int, Sequence[_Batch]] | None = None
+        self._sequences: dict[int, int] = {}
+        self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
+        if config.idempotent:
+            self._get_producer_id()
+
+    @property
+    def pending(self) -> bool:
+        """Whether there are records that were not sent yet."""
+        return bool(self._batches)
+
+    def append(self, key: bytes | None, value: bytes | None, headers: Headers = ()) -> None:
+        """Take a record; it goes out with its batch, when that is full or at flush()."""
+        config = self._config
+        size_bytes = _RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
+        if headers:
+            headers = tuple(headers)
+            size_bytes += sum(_header_size_max(*header) for header in headers)
+        if size_bytes > config.max_request_bytes:
+            self._fail(1, _too_large(size_bytes, config.max_request_bytes))
+            return
+        if key is None:
+            partition = self._sticky.partition
+            self._sticky.add(size_bytes)
+        else:
+            partition = partition_of_key(key, self._topic.partition_count)
+        builder = self._batches.get(partition)
+        if builder is not None and (
+            builder.uncompressed_size_bytes + size_bytes > config.batch_bytes
+        ):
+            self._send(self._leader(partition), [partition])
+            builder = None
+        if builder is None:
+            builder = self._batches[partition] = self._builder(partition)
+        builder.append(time.time_ns() // 1_000_000, key, value, headers)
+
+    def flush(self) -> None:
+        """Send what there is and wait until all of it is answered."""
+        by_leader: dict[int, list[int]] = {}
+        for partition in self._batches:
+            by_leader.setdefault(self._leader(partition), []).append(partition)
+        for leader, partitions in by_leader.items():
+            self._send(leader, partitions)
+        self._settle()
+
+    def _builder(self, partition: int, sequence: int | None = None) -> BatchBuilder:
+        if sequence is None:
+            sequence = self._sequences.get(partition, 0)
+        return BatchBuilder(
+            codec=self._config.codec,
+            level=self._config.level,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            base_sequence=sequence if self._config.idempotent else NO_SEQUENCE,
+        )
+
+    def _take(self, partition: int) -> _Batch:
+        builder = self._batches.pop(partition)
+        sequence = self._sequences.get(partition, 0) + builder.record_count
+        self._sequences[partition] = sequence & SEQUENCE_MAX
+        return _Batch(partition, builder.build(), builder.record_count)
+
+    def _leader(self, partition: int) -> int:
+        return self._topic.leaders.get(partition, NO_LEADER)
+
+    def _send(self, leader: int, partitions: Iterable[int]) -> None:
+        """Send the batches of partitions, after what is under way has been answered."""
+        self._settle()  # may change the sequence numbers of what is taken next
+        batches = [self._take(partition) for partition in partitions]
+        answered = self._config.acks != NO_ANSWER
+        try:
+            connection = self._client.connection(leader)
+            connection.send(self._request(batches), answered=answered)
+        except (NoConnection, NoAnswer) as error:
+            self._send_again([(batch, error) for batch in batches])
+            return
+        if answered:
+            self._under_way = (leader, batches)
+        else:
+            self.sent_records += sum(batch.record_count for batch in batches)
+
+    def _request(self, batches: Iterable[_Batch]) -> Any:
+        make = messages.ProduceRequest
+        partitions = [
+            make.PartitionProduceData(index=batch.partition, records=memoryview(batch.data))
+            for batch in batches
+        ]
+        topic = make.TopicProduceData(
+            name=self._topic.name, topic_id=self._topic.topic_id, partition_data=partitions
+        )
+        timeout_ms = round(self._config.request_timeout_s * 1000)
+        return make(acks=self._config.acks, timeout_ms=timeout_ms, topic_data=[topic])
+
+    def _settle(self) -> None:
+        """Wait for the answer to what is under way; send again what may be sent again."""
+        if self._under_way is None:
+            return
+        leader, batches = self._under_way
+        self._under_way = None
+        try:
+            answer = self._client.connection(leader).receive(self._config.request_timeout_s)
+        except (NoConnection, NoAnswer) as error:
+            self._send_again([(batch, error) for batch in batches])
+            return
+        self._send_again(self._take_answer(batches, answer))
+
+    def _take_answer(self, batches: Iterable[_Batch], answer: Any) -> _Unsettled:
+        """Count what was taken, give up what cannot be; return what is to be sent again, and why.
+
+        A batch that is too large for the topic comes back as two halves.
+        """
+        answers = {
+            partition.index: partition
+            for topic in answer.responses
+            for partition in topic.partition_responses
+        }
+        again: list[tuple[_Batch, ClientError]] = []
+        for batch in batches:
+            what = f"partition {self._topic.name}-{batch.partition}"
+            error = _refusal(what, answers.get(batch.partition))
+            if error is None:
+                self.sent_records += batch.record_count
+            elif error.code in _RETRIED:
+                again.append((batch, error))
+            elif error.code == ErrorCode.MESSAGE_TOO_LARGE and batch.record_count > 1:
+                again += [(half, error) for half in self._halves(batch)]
+            else:
+                self._give_up(batch, error)
+        return again
+
+    def _send_again(self, unsettled: _Unsettled) -> None:
+        for batch, error in unsettled:
+            self._deliver(batch, error)
+
+    def _deliver(self, batch: _Batch, error: ClientError) -> None:
+        """Send a batch by itself until it is taken or it was refused too often.
+
+        That nobody can be reached is no refusal: then only the time counts.
+        """
+        deadline = Deadline(self._config.delivery_timeout_s)
+        refusals = 0
+        while refusals < self._config.retries and deadline.pause(self._config.retry_backoff_s):
+            try:
+                self._find_leaders()
+                connection = self._client.connection(self._leader(batch.partition))
+                answer = connection.request(
+                    self._request([batch]), timeout_s=self._config.request_timeout_s
+                )
+            except (NoConnection, NoAnswer) as failure:
+                error = failure
+                continue
+            again = self._take_answer([batch], answer)
+            if len(again) != 1:  # it was taken or given up, or comes in halves
+                self._send_again(again)
+                return
+            error = again[0][1]
+            refusals += 1
+        self._give_up(batch, error)
+
+    def _find_leaders(self) -> None:
+        name = self._topic.name
+        self._topic = find_topics(self._client, [name]).get(name, self._topic)
+
+    def _halves(self, batch: _Batch) -> Iterable[_Batch]:
+        """The records of a batch as two batches that together have its sequence numbers."""
+        view = memoryview(batch.data)
+        whole = RecordBatch(view, 0, len(view))
+        records = tuple(iterate_records(whole))
+        middle = len(records) // 2
+        for half in (records[:middle], records[middle:]):
+            builder = self._builder(batch.partition, half[0].sequence)
+            for record in half:
+                builder.append(record.timestamp, record.key, record.value, record.headers)
+            yield _Batch(batch.partition, builder.build(), builder.record_count)
+
+    def _give_up(self, batch: _Batch, error: ClientError) -> None:
+        self._fail(batch.record_count, error)
+        if self._config.idempotent:
+            # the broker would miss the sequence numbers of what is lost
+            self._get_producer_id()
+
+    def _fail(self, record_count: int, error: ClientError) -> None:
+        self.failed_records += record_count
+        self._on_failure(record_count, error)
+
+    def _get_producer_id(self) -> None:
+        answer = self._client.retry(self._ask_producer_id)
+        self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
+        self._sequences.clear()
+        for builder in self._batches.values():  # filled, but not sent yet
+            builder.producer_id, builder.producer_epoch = self._producer_id, self._producer_epoch
+            builder.base_sequence = 0
+
+    def _ask_producer_id(self) -> Any:
+        answer = self._client.request(
+            messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
+        )
+        check("producer id", answer.error_code)
+        return answer
+
+
+def _refusal(what: str, answer: Any) -> Refused | None:
+    if answer is None:
+        return Refused(what, ErrorCode.UNKNOWN_SERVER_ERROR, "no answer for the partition")
+    # the very same batch was taken before, its answer was lost
+    if answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+        return None
+    return Refused(what, answer.error_code, answer.error_message)
+
+
+def _header_size_max(key: bytes, value: bytes | None) -> int:
+    return len(key) + len(value or b"") + _HEADER_OVERHEAD_BYTES
+
+
+def _too_large(size_bytes: int, max_bytes: int) -> Refused:
+    text = f"a record of {size_bytes} bytes, max.request.size is {max_bytes}"
+    return Refused("record", ErrorCode.MESSAGE_TOO_LARGE, text)
+
+
+def _wait_for_topic(client: Client, name: str, max_block_s: float) -> Topic:
+    """The topic, with all its partitions led, as it soon is when it was just made."""
+    deadline = Deadline(max_block_s)
+    while True:
+        topic = find_topics(client, [name], create=True).get(name)
+        if topic is not None and len(topic.leaders) == topic.partition_count > 0:
+            return topic
+        if not deadline.pause(0.05):
+            text = f"not there after {max_block_s * 1000:.0f} ms"
+            raise Refused(f"topic {name}", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)

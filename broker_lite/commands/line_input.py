@@ -1,0 +1,79 @@
+"""Lines from a descriptor, in chunks as they come, with a timeout for when none come.
+
+A line ends as a line ends for Java: with a line feed, a carriage return, or both.
+"""
+
+import os
+import select
+from typing import Final
+
+from broker_lite.errors import SettingsError
+
+_CHUNK_BYTES: Final = 1 << 16
+LINE_BYTES_MAX: Final = 1 << 27
+
+
+class LineInput:
+    """Reads lines; holds no more than one chunk and a line that has not ended.
+
+    Attributes:
+        ended: whether everything has been given out.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.ended = False
+        self._descriptor = descriptor
+        self._rest: list[bytes] = []
+        self._rest_bytes = 0
+        self._after_return = False
+
+    def read(self, timeout_s: float | None = None) -> list[bytes] | None:
+        """The lines of the next chunk, without their ends; at the end, what was left open.
+
+        Args:
+            timeout_s: how long to wait for input; None is for ever.
+
+        Returns:
+            None when there was no input in time.
+
+        Raises:
+            SettingsError: a line is longer than LINE_BYTES_MAX, or the input cannot be read.
+        """
+        if timeout_s is not None and not select.select([self._descriptor], (), (), timeout_s)[0]:
+            return None
+        try:
+            chunk = os.read(self._descriptor, _CHUNK_BYTES)
+        except OSError as error:
+            raise SettingsError(f"standard input: {error.strerror}") from error
+        if not chunk:
+            self.ended = True
+            return [self._take_rest()] if self._rest_bytes else []
+        return self._split(chunk)
+
+    def _split(self, chunk: bytes) -> list[bytes]:
+        if self._after_return and chunk.startswith(b"\n"):
+            chunk = chunk[1:]  # the second half of a line's end
+        self._after_return = chunk.endswith(b"\r")
+        if b"\r" in chunk:
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        first, newline, others = chunk.partition(b"\n")
+        self._add_rest(first)
+        if not newline:
+            return []
+        lines = [self._take_rest()]
+        *complete, rest = others.split(b"\n")
+        lines += complete
+        self._add_rest(rest)
+        return lines
+
+    def _add_rest(self, part: bytes) -> None:
+        self._rest.append(part)
+        self._rest_bytes += len(part)
+        if self._rest_bytes > LINE_BYTES_MAX:
+            raise SettingsError(f"standard input: a line is longer than {LINE_BYTES_MAX} bytes")
+
+    def _take_rest(self) -> bytes:
+        line = b"".join(self._rest)
+        self._rest.clear()
+        self._rest_bytes = 0
+        return line
