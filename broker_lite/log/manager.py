@@ -390,5 +390,9 @@ class LogManager:
         except (KafkaStorageError, OSError):
             logger.exception("stop is not clean data_dir=%s", self.data_dir)
         finally:
-            self._cache.discard_directory(str(self.data_dir))
-            self._unlock()
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Give the directory back as it is, in a state that is to be erased."""
+        self._cache.discard_directory(str(self.data_dir))
+        self._unlock()

@@ -146,7 +146,10 @@ async def _live(
             group.cancel_scope.cancel()
     finally:
         gc.enable()
-        cluster.close(sync=site.durable and order is Order.STOP)
+        if order is Order.RESET:
+            cluster.logs.abandon()
+        else:
+            cluster.close(sync=site.durable)
     return order
 
 
