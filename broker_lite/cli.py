@@ -6,6 +6,7 @@ that was asked for is imported, so that each answers at once.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -13,6 +14,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from broker_lite import __version__
 from broker_lite.commands.descriptors import drop_output, take_standard_descriptors
+from broker_lite.commands.scripts import as_command
 from broker_lite.errors import ClientError, KafkaStorageError, SettingsError
 
 _USAGE_ERROR: Final = 2
@@ -30,6 +32,19 @@ class Command(NamedTuple):
 COMMANDS: Final[Mapping[str, Command]] = {
     "serve": Command("broker_lite.commands.serve", "start a broker"),
     "config": Command("broker_lite.commands.config", "print every setting"),
+    "container": Command("broker_lite.commands.container", "do what the image's arguments say"),
+    "topics": Command("broker_lite.commands.topics", "list and change topics (kafka-topics)"),
+    "configs": Command("broker_lite.commands.configs", "print and change configs (kafka-configs)"),
+    "produce": Command("broker_lite.commands.produce", "write lines (kafka-console-producer)"),
+    "consume": Command("broker_lite.commands.consume", "print records (kafka-console-consumer)"),
+    "groups": Command("broker_lite.commands.groups", "look after groups (kafka-consumer-groups)"),
+    "offsets": Command("broker_lite.commands.offsets", "print offsets (kafka-get-offsets)"),
+    "api-versions": Command(
+        "broker_lite.commands.api_versions",
+        "print what a broker speaks (kafka-broker-api-versions)",
+    ),
+    "cluster": Command("broker_lite.commands.cluster", "print a cluster's id (kafka-cluster)"),
+    "storage": Command("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
 }
 
 
@@ -45,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     take_standard_descriptors()
     try:
-        return _main(sys.argv[1:] if arguments is None else arguments)
+        if arguments is None:
+            arguments = as_command(os.path.basename(sys.argv[0]), sys.argv[1:])
+        return _main(arguments)
     except (SettingsError, ClientError, KafkaStorageError) as error:
         text = " ".join(str(error).split())
         print(f"broker-lite: {text}", file=sys.stderr)
@@ -58,6 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["container"]:
+        from broker_lite.commands.container import unwrap
+
+        arguments = unwrap(arguments[1:], COMMANDS)
     name = next((word for word in arguments if not word.startswith("-")), "")
     module = import_module(COMMANDS[name].module) if name in COMMANDS else None
     parser = _Parser(

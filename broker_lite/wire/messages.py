@@ -78,6 +78,11 @@ class MessageType:
         flexible = self._schema.flexible
         return flexible.first if flexible else None
 
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """Where a request is answered: "broker" or "controller", or both."""
+        return self._schema.listeners
+
     def decode(self, data: Buffer, version: int, position: int = 0) -> tuple[Any, int]:
         """Decode one message.
 

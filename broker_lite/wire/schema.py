@@ -85,6 +85,7 @@ class MessageSchema:
     type: str
     valid: Versions
     flexible: Versions
+    listeners: tuple[str, ...]  # of a request: where it is answered, "broker" or "controller"
     structs: Mapping[str, tuple[Field, ...]]
 
 
@@ -154,6 +155,7 @@ def parse(entry: MessageEntry) -> MessageSchema:
         type=entry.type,
         valid=Versions.parse(document["validVersions"]),
         flexible=Versions.parse(document.get("flexibleVersions")),
+        listeners=tuple(document.get("listeners", ())),
         structs=structs,
     )
 

@@ -1,0 +1,59 @@
+"""Properties of Kafka's clients, as the tools of Kafka take them in `--command-config FILE`.
+
+Those that this client can follow are followed. What would make the connection another one than it
+is (TLS, SASL) is an error; everything else tunes what is not there, and is let be.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from broker_lite.errors import SettingsError
+from broker_lite.settings.properties import parse_properties
+
+DEFAULT_TIMEOUT_S: Final = 30.0
+_PROTOCOL: Final = "security.protocol"
+_TIMEOUTS_MS: Final = ("request.timeout.ms", "default.api.timeout.ms")  # the later one wins
+
+
+def read_client_properties(path: Path) -> dict[str, str]:
+    """Read a file of client properties.
+
+    Raises:
+        SettingsError: the file cannot be read, or asks for what this client cannot do.
+    """
+    try:
+        properties = parse_properties(path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not text"
+        raise SettingsError(f"{path}: {reason}") from error
+    check_security(properties, source=str(path))
+    return properties
+
+
+def check_security(properties: Mapping[str, str], *, source: str) -> None:
+    """Refuse every security protocol but PLAINTEXT.
+
+    Raises:
+        SettingsError: names the source and the protocol.
+    """
+    protocol = properties.get(_PROTOCOL, "PLAINTEXT").strip()
+    if protocol.upper() != "PLAINTEXT":
+        raise SettingsError(f"{source}: {_PROTOCOL}={protocol}: only PLAINTEXT is known here")
+
+
+def timeout_s(properties: Mapping[str, str]) -> float:
+    """How long an answer may take.
+
+    Raises:
+        SettingsError: the text is not a number of milliseconds.
+    """
+    found = DEFAULT_TIMEOUT_S
+    for name in _TIMEOUTS_MS:
+        text = properties.get(name, "").strip()
+        if not text:
+            continue
+        if not (text.isascii() and text.isdigit() and 0 < len(text) <= 10 and int(text)):
+            raise SettingsError(f"{name}={text}: not a number of milliseconds above 0")
+        found = int(text) / 1000
+    return found

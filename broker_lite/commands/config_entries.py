@@ -1,0 +1,108 @@
+"""Asking brokers for configs: the resources that have some, and their entries."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from broker_lite.client import Client, check
+from broker_lite.errors import ClientError
+from broker_lite.wire import messages
+
+TOPIC: Final = 2
+BROKER: Final = 4
+BROKER_LOGGER: Final = 8
+CLIENT_METRICS: Final = 16
+GROUP: Final = 32
+
+DEFAULT_CONFIG: Final = 5
+# Where a value comes from, as Kafka's tools print it.
+SOURCES: Final[Mapping[int, str]] = {
+    1: "DYNAMIC_TOPIC_CONFIG",
+    2: "DYNAMIC_BROKER_CONFIG",
+    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    4: "STATIC_BROKER_CONFIG",
+    DEFAULT_CONFIG: "DEFAULT_CONFIG",
+    6: "DYNAMIC_BROKER_LOGGER_CONFIG",
+    7: "DYNAMIC_CLIENT_METRICS_CONFIG",
+    8: "DYNAMIC_GROUP_CONFIG",
+}
+
+Resource: TypeAlias = tuple[int, str]  # its type and its name
+
+
+class Synonym(NamedTuple):
+    """A value that an entry has in one place."""
+
+    name: str
+    value: str | None
+    source: int
+
+
+class Entry(NamedTuple):
+    """A config with the value that counts; a secret one has no value."""
+
+    name: str
+    value: str | None
+    source: int
+    sensitive: bool
+    synonyms: tuple[Synonym, ...]
+
+
+def describe_configs(
+    client: Client, resources: Iterable[Resource], *, synonyms: bool = False
+) -> Mapping[Resource, list[Entry]]:
+    """Ask for every config of some resources.
+
+    Args:
+        client: of the cluster.
+        resources: a broker's configs are asked of that broker.
+        synonyms: whether to ask where else each entry has a value.
+
+    Raises:
+        ClientError: a broker says no.
+    """
+    by_node: dict[int | None, list[Resource]] = {}
+    for resource in resources:
+        by_node.setdefault(node_of(resource), []).append(resource)
+    found: dict[Resource, list[Entry]] = {}
+    request = messages.DescribeConfigsRequest
+    for node_id, asked in by_node.items():
+        value = request(
+            resources=[
+                request.DescribeConfigsResource(
+                    resource_type=kind, resource_name=name, configuration_keys=None
+                )
+                for kind, name in asked
+            ],
+            include_synonyms=synonyms,
+        )
+        for result in client.request(value, node_id=node_id).results:
+            check_resource(result)
+            found[result.resource_type, result.resource_name] = [*map(_entry, result.configs)]
+    return found
+
+
+def node_of(resource: Resource) -> int | None:
+    """The broker that has to be asked about a resource; None is any."""
+    kind, name = resource
+    return int(name) if kind in {BROKER, BROKER_LOGGER} and name else None
+
+
+def check_resource(result: Any) -> None:
+    """Raise what the broker said about a resource, in its own words where there are any.
+
+    Raises:
+        ClientError: a code other than 0.
+    """
+    if result.error_code and result.error_message:
+        raise ClientError(result.error_message)
+    check(result.resource_name, result.error_code)
+
+
+def _entry(entry: Any) -> Entry:
+    return Entry(
+        entry.name,
+        entry.value,
+        entry.config_source,
+        entry.is_sensitive,
+        tuple(Synonym(each.name, each.value, each.source) for each in entry.synonyms),
+    )

@@ -1,0 +1,71 @@
+"""What every command that asks a broker has in common: its address, and how to reach it."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from broker_lite import __version__
+from broker_lite.client import Client
+from broker_lite.client.properties import check_security, read_client_properties, timeout_s
+
+DEFAULT_BOOTSTRAP: Final = "localhost:9092"
+
+
+def add_connection(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that `connect` reads."""
+    parser.add_argument(
+        "--version", action="version", version=__version__, help="print the version"
+    )
+    parser.add_argument(
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        default=DEFAULT_BOOTSTRAP,
+        help=f"the broker; several with commas between are tried in order [{DEFAULT_BOOTSTRAP}]",
+    )
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        type=Path,
+        help="properties of Kafka's clients: client.id, request.timeout.ms; security is PLAINTEXT",
+    )
+    parser.add_argument(
+        "--wait",
+        metavar="SECONDS",
+        type=_seconds,
+        default=0.0,
+        help="how long to go on trying while no broker listens there yet [0]",
+    )
+
+
+def connect(options: argparse.Namespace, properties: Mapping[str, str] | None = None) -> Client:
+    """Make the client that the flags describe; it is a context manager.
+
+    Args:
+        options: with what add_connection() adds.
+        properties: of Kafka's clients, from other flags; they win over the file.
+
+    Raises:
+        SettingsError: an address or a property cannot be used.
+        ClientError: no broker can be reached.
+    """
+    found = read_client_properties(options.command_config) if options.command_config else {}
+    if properties:
+        check_security(properties, source="command line")
+        found |= properties
+    return Client(
+        options.bootstrap_server,
+        client_id=found.get("client.id") or "broker-lite",
+        timeout_s=timeout_s(found),
+        wait_s=options.wait,
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
+    return seconds

@@ -1,0 +1,117 @@
+"""`broker-lite storage`: make a data directory before its first start, or look at one.
+
+It takes the flags of kafka-storage.sh. `format` writes meta.properties as Kafka's does, with the
+cluster id that a broker then goes by; a broker that finds no such file makes it by itself.
+"""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from broker_lite.errors import SettingsError
+from broker_lite.log.checkpoints import (
+    META_PROPERTIES_FILE,
+    CorruptCheckpoint,
+    parse_meta_properties,
+    read_file,
+)
+from broker_lite.log.data_directory import claim_identity, new_id
+from broker_lite.settings import Settings, load_settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the command."""
+    parser.add_argument(
+        "action",
+        choices=("format", "info", "random-uuid"),
+        help="make the directories of log.dirs, look at them, or print a new cluster id",
+    )
+    parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="server.properties")
+    parser.add_argument("-t", "--cluster-id", metavar="ID", help="of the new directories")
+    parser.add_argument(
+        "-g", "--ignore-formatted", action="store_true", help="leave alone what is there already"
+    )
+    for names in (("-s", "--standalone"), ("-N", "--no-initial-controllers")):
+        parser.add_argument(*names, action="store_true", help="changes nothing: there is one node")
+    for names in (
+        ("-I", "--initial-controllers"),
+        ("-r", "--release-version"),
+        ("-f", "--feature"),
+    ):
+        parser.add_argument(*names, action="append", help="changes nothing here")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do the one thing that is asked for."""
+    if options.action == "random-uuid":
+        print(new_id())
+        return 0
+    if options.config is None:
+        raise SettingsError(f"storage {options.action} needs --config")
+    settings = load_settings(options.config, os.environ, (), flags={}, warnings=[])
+    directories = settings.log_dirs or settings.log_dir or ()
+    if options.action == "info":
+        return _info([Path(each) for each in directories])
+    if options.cluster_id is None:
+        raise SettingsError("storage format needs --cluster-id; storage random-uuid makes one")
+    if not directories:
+        print("There are no log.dirs: a broker takes a temporary directory, nothing is formatted.")
+        return 0
+    return _format([Path(each) for each in directories], settings, options)
+
+
+def _format(directories: Sequence[Path], settings: Settings, options: argparse.Namespace) -> int:
+    """Give each directory an identity."""
+    for directory in directories:
+        formatted = (directory / META_PROPERTIES_FILE).exists()
+        if formatted and not options.ignore_formatted:
+            raise SettingsError(
+                f"Log directory {directory} is already formatted. Use --ignore-formatted to ignore"
+                " this directory and format the others."
+            )
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            claim_identity(directory, node_id=settings.node_id, cluster_id=options.cluster_id)
+        except OSError as error:
+            raise SettingsError(f"data directory {directory}: {error.strerror}") from error
+        if formatted:
+            print(f"Log directory {directory} is formatted already.")
+        else:
+            print(f"Formatting metadata directory {directory}.")
+    return 0
+
+
+def _info(directories: Sequence[Path]) -> int:
+    """Print what is there; 1 when something is missing."""
+    found, problems = [], []
+    for directory in directories:
+        try:
+            text = read_file(directory / META_PROPERTIES_FILE)
+            meta = None if text is None else parse_meta_properties(text)
+        except (OSError, CorruptCheckpoint) as error:
+            raise SettingsError(f"data directory {directory}: {error}") from error
+        if not directory.is_dir():
+            problems.append(f"{directory} does not exist")
+        elif meta is None:
+            problems.append(f"{directory} is not formatted.")
+        else:
+            found.append(
+                f"{{cluster.id={meta.cluster_id}, directory.id={meta.directory_id},"
+                f" node.id={meta.node_id}, version=1}}"
+            )
+    _print_list(
+        "Found log director{}:", ("y", "ies"), [str(each) for each in directories if each.is_dir()]
+    )
+    for text in found:
+        print(f"Found metadata: {text}\n")
+    _print_list("Found problem{}:", ("", "s"), problems)
+    return 1 if problems else 0
+
+
+def _print_list(title: str, endings: tuple[str, str], lines: Sequence[str]) -> None:
+    if lines:
+        print(title.format(endings[len(lines) > 1]))
+        for line in lines:
+            print(f"  {line}")
+        print()
