@@ -258,6 +258,7 @@ class LocalLog:
                 if self.recovery_point <= segment.base_offset < target:  # it is new
                     sync_file(segment_stem(self.directory, segment.base_offset) + SNAPSHOT_SUFFIX)
                     sync_directory(Path(self.directory))
+                    sync_directory(Path(self.directory).parent)  # which names the partition's
         except OSError as error:
             raise KafkaStorageError from error
         self.recovery_point = max(self.recovery_point, target)
