@@ -74,6 +74,10 @@ class Orders:
             await self._arrived.wait()
         return self._given.popleft()
 
+    def are_waiting(self) -> bool:
+        """Whether there is an order that nobody has taken."""
+        return bool(self._given)
+
     def tell_ready(self, address: str) -> None:
         """Tell whoever gives the orders that the broker can be used, at HOST:PORT."""
         if self._sock is not None:

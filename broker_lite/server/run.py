@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import anyio
 from anyio.to_thread import current_default_thread_limiter
 
+from broker_lite import seed
 from broker_lite.control.changes import Endpoint
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
@@ -131,6 +132,9 @@ async def _live(
             # what they leave behind has to be found.
             gc.freeze()
         gc.enable()
+        if not await seed.apply(cluster, clock, site.orders.are_waiting):
+            order = await site.orders.next()
+            return order
         async with anyio.create_task_group() as group:
             group.start_soon(node.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)

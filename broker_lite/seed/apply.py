@@ -1,0 +1,85 @@
+"""Makes what the settings ask for, between the opening of a cluster and its first client."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from anyio.lowlevel import checkpoint
+
+if TYPE_CHECKING:
+    from broker_lite.control.clock import Clock
+    from broker_lite.control.cluster import Cluster
+    from broker_lite.seed.marker import Marker
+
+# Read before the event loop gets its turn to hear a signal: some 5 ms.
+_TURN_BYTES: Final = 64 * 1024
+
+
+async def apply(cluster: "Cluster", clock: "Clock", is_stopping: Callable[[], bool]) -> bool:
+    """Create the topics and write the records that the cluster's settings ask for.
+
+    Topics that exist are left as they are, and records only go to topics without any: at a second
+    start on the same data this does nothing.
+
+    Args:
+        cluster: registered.
+        clock: of the process.
+        is_stopping: asked every few milliseconds; a seed that is stopped counts as not begun.
+
+    Returns:
+        Whether it came to its end.
+
+    Raises:
+        SettingsError: a topic, a file or one of its lines cannot be used. Topics may have been
+            created by then; no record will be there after the next start.
+        KafkaStorageError: something cannot be written.
+    """
+    # the parts are imported when something is to be done, which most starts have not
+    from broker_lite.seed.marker import Marker, undo_unfinished_seed
+
+    settings = cluster.settings
+    marker = Marker(cluster.logs.data_dir)
+    undo_unfinished_seed(cluster, marker)
+    if settings.broker_lite_topics or settings.broker_lite_topics_file:
+        from broker_lite.seed.topics import create_topics, read_topics
+
+        create_topics(cluster, read_topics(settings))
+    if settings.broker_lite_seed_file:
+        return await _write_records(cluster, clock, marker, is_stopping)
+    return True
+
+
+async def _write_records(
+    cluster: "Cluster", clock: "Clock", marker: "Marker", is_stopping: Callable[[], bool]
+) -> bool:
+    import logging
+
+    from broker_lite.seed.formats import read_records
+    from broker_lite.seed.lines import Lines
+    from broker_lite.seed.progress import Progress
+    from broker_lite.seed.writer import SeedWriter
+
+    lines = Lines(cluster.settings.broker_lite_seed_file)
+    writer = SeedWriter(cluster, clock, marker, lines.error)
+    progress = Progress(lines, clock)
+    turn_end_bytes = 0
+    try:
+        for record in read_records(lines):
+            writer.add(record)
+            if lines.bytes_read >= turn_end_bytes:
+                turn_end_bytes = lines.bytes_read + _TURN_BYTES
+                progress.tell(writer.record_count)
+                await checkpoint()
+                if is_stopping():
+                    return False
+        writer.flush()
+    finally:
+        progress.end()
+    marker.remove()
+    logging.getLogger("broker_lite.seed").info(
+        "seeded file=%s records=%d topics=%d elapsed_ms=%d",
+        lines.path,
+        writer.record_count,
+        writer.topic_count,
+        progress.elapsed_ms,
+    )
+    return True

@@ -1,0 +1,130 @@
+"""The two forms of a seed file: JSON lines and CSV.
+
+JSON lines: one object a line, its members are the fields; blank lines are left out.
+CSV: the first row names the columns, each one of the fields, in any order; an empty cell is null,
+so only JSON lines can tell an empty text. Cells of key and value are texts; headers are JSON.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import Final, NoReturn
+
+from broker_lite.errors import SettingsError
+from broker_lite.seed.fields import FIELDS, FieldError, SeedRecord, make_record
+from broker_lite.seed.lines import LINE_BYTES_MAX, Lines
+
+_INTEGER_DIGITS_MAX: Final = 20
+
+
+def read_records(lines: Lines) -> Iterator[SeedRecord]:
+    """Read a seed file, by the end of its name.
+
+    Raises:
+        SettingsError: another kind of file, or a line of it cannot be used.
+    """
+    suffix = PurePath(lines.path).suffix.lower()
+    if suffix not in _READERS:
+        raise SettingsError(f"{lines.path}: a seed file is called {' or '.join(_READERS)}")
+    return _READERS[suffix](lines)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _decode(text: str) -> object:
+    """Read one JSON value.
+
+    Raises:
+        FieldError: it is none.
+    """
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise FieldError(f"no JSON: {error.msg}, at character {error.pos + 1}") from error
+    except (ValueError, RecursionError) as error:
+        raise FieldError(f"no JSON: {error}") from error
+
+
+def _read_json_lines(lines: Lines) -> Iterator[SeedRecord]:
+    for text in lines:
+        if text.isspace():
+            continue
+        try:
+            fields = _decode(text)
+            if not isinstance(fields, dict):
+                raise FieldError('not an object such as {"topic": "t", "value": "v"}')
+            record = make_record(fields, lines.number)
+        except FieldError as error:
+            raise lines.error(str(error)) from error
+        yield record
+
+
+def _read_csv(lines: Lines) -> Iterator[SeedRecord]:
+    names: list[str] | None = None
+    for line, row in _rows(lines):
+        if names is None:
+            names = _column_names(lines, row)
+            continue
+        if len(row) != len(names):
+            raise lines.error(f"{len(row)} cells, the first row has {len(names)}", line)
+        try:
+            record = make_record(dict(map(_field, names, row)), line)
+        except FieldError as error:
+            raise lines.error(str(error), line) from error
+        yield record
+
+
+def _rows(lines: Lines) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, each with its first line."""
+    limit_before = csv.field_size_limit(LINE_BYTES_MAX)
+    try:
+        first = 1
+        for row in csv.reader(lines, strict=True):
+            if row:
+                yield first, row
+            first = lines.number + 1
+    except csv.Error as error:
+        raise lines.error(f"no CSV: {error}", first) from error
+    finally:
+        csv.field_size_limit(limit_before)
+
+
+def _column_names(lines: Lines, row: list[str]) -> list[str]:
+    names = [name.strip().lower() for name in row]
+    for name in names:
+        if name not in FIELDS:
+            raise lines.error(f"column {name}: no such field; there are {', '.join(FIELDS)}")
+    if len(set(names)) < len(names) or "topic" not in names:
+        raise lines.error("each column once, one of them topic")
+    return names
+
+
+def _field(name: str, cell: str) -> tuple[str, object]:
+    if not cell:
+        return name, None
+    if name == "headers":
+        try:
+            return name, _decode(cell)
+        except FieldError as error:
+            raise FieldError(f"headers: {error}") from error
+    is_number = cell.isascii() and cell.isdigit() and len(cell) <= _INTEGER_DIGITS_MAX
+    if is_number and name in ("partition", "timestamp"):
+        return name, int(cell)
+    return name, cell
+
+
+_READERS: Final[Mapping[str, Callable[[Lines], Iterator[SeedRecord]]]] = MappingProxyType(
+    {
+        ".jsonl": _read_json_lines,
+        ".ndjson": _read_json_lines,
+        ".json": _read_json_lines,
+        ".csv": _read_csv,
+    }
+)

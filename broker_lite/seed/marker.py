@@ -1,0 +1,75 @@
+"""What makes a seed all or nothing: a file that names the topics which are being written to.
+
+It is there from before the first record of a topic until after the last of all. Whatever ends a
+seed before that, an error, a signal or a crash: the next start finds the file and empties these
+topics, whose records no client has ever seen.
+"""
+
+import logging
+from pathlib import Path
+from typing import Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.topic_rules import TopicPlan
+from broker_lite.errors import KafkaStorageError
+
+SEED_MARKER_FILE: Final = "broker-lite-seed-unfinished"
+_ONE_REPLICA: Final = 1
+
+_log = logging.getLogger("broker_lite.seed")
+
+
+class Marker:
+    """The file in one data directory; a method that meets a disk error raises KafkaStorageError."""
+
+    def __init__(self, data_dir: Path) -> None:
+        """Touch nothing yet."""
+        self._path = data_dir / SEED_MARKER_FILE
+
+    def topics(self) -> list[str]:
+        """The topics it names, without a name that is cut off: nothing was written there yet."""
+        try:
+            lines = self._path.read_text("ascii").splitlines(keepends=True)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise self._failure(error) from error
+        return [line[:-1] for line in lines if line.endswith("\n")]
+
+    def add(self, topic: str) -> None:
+        """Name a topic; from now on its records are worth nothing until remove()."""
+        try:
+            with self._path.open("a", encoding="ascii") as file:
+                file.write(f"{topic}\n")
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def remove(self) -> None:
+        """Let the records of all the topics count."""
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: OSError) -> KafkaStorageError:
+        return KafkaStorageError(f"{self._path}: {error.strerror}")
+
+
+def undo_unfinished_seed(cluster: Cluster, marker: Marker) -> None:
+    """Empty the topics of a seed that did not come to its end.
+
+    Raises:
+        KafkaStorageError: the metadata cannot be written, or the marker not be read or removed.
+    """
+    names = marker.topics()
+    topics = [cluster.topics[name] for name in dict.fromkeys(names) if name in cluster.topics]
+    if topics:
+        _log.warning("unfinished seed undone topics=%s", ",".join(one.name for one in topics))
+        cluster.delete_topics(topics)
+        plans = [
+            TopicPlan(topic.name, topic.partition_count, _ONE_REPLICA, topic.overrides)
+            for topic in topics
+        ]
+        for topic in cluster.create_topics(plans):
+            cluster.make_logs(topic)
+    marker.remove()

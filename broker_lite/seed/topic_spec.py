@@ -1,0 +1,83 @@
+"""How a topic is written down: `NAME[:PARTITIONS[:CONFIG=VALUE,...]]`.
+
+Without PARTITIONS, or with an empty one, the broker's default counts. A value that has commas of
+its own is put in brackets: `orders:3:cleanup.policy=[compact,delete],segment.ms=60000`. Nothing is
+checked here that the broker checks: names, numbers and configs as such.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from broker_lite.control.topic_rules import USE_DEFAULT, NewTopic
+from broker_lite.errors import SettingsError
+
+_SEPARATED: Final = re.compile(r"(?:\[[^\]\n]*\]|[^\s;])+")
+_CONFIG: Final = re.compile(r"(?:\[[^\]]*\]|[^,])+")
+_DIGITS_MAX: Final = 9
+
+
+class TopicSpec(NamedTuple):
+    """A topic as a person asked for it, and where: a flag, a variable, or a file and its line."""
+
+    topic: NewTopic
+    origin: str
+
+
+def parse_specs(text: str, origin: str) -> list[TopicSpec]:
+    """Read topics that stand in one text, separated by white space or semicolons.
+
+    Raises:
+        SettingsError: one of them is none.
+    """
+    return [parse_spec(word, origin) for word in _SEPARATED.findall(text)]
+
+
+def parse_spec_lines(text: str, path: str) -> list[TopicSpec]:
+    """Read a file of topics: one a line, blank lines and those that begin with # left out.
+
+    Raises:
+        SettingsError: one of them is none; the text names the line.
+    """
+    return [
+        parse_spec(line, f"{path}:{number}")
+        for number, line in enumerate(map(str.strip, text.splitlines()), 1)
+        if line and not line.startswith("#")
+    ]
+
+
+def parse_spec(text: str, origin: str) -> TopicSpec:
+    """Read one topic.
+
+    Raises:
+        SettingsError: the partitions are no number, or a config has no `=`.
+    """
+    name, _, rest = text.partition(":")
+    count, _, configs = rest.partition(":")
+    partition_count = USE_DEFAULT
+    if count:
+        partition_count = _parse_count(text, count, origin)
+    pairs = tuple(_parse_configs(text, configs, origin))
+    return TopicSpec(NewTopic(name, partition_count, configs=pairs), origin)
+
+
+def _parse_count(text: str, count: str, origin: str) -> int:
+    if not (count.isascii() and count.isdigit() and len(count) <= _DIGITS_MAX):
+        raise SettingsError(
+            f"{origin}: {text}: {count} is no number of partitions; "
+            "write NAME:PARTITIONS:CONFIG=VALUE,..."
+        )
+    return int(count)
+
+
+def _parse_configs(text: str, configs: str, origin: str) -> Iterator[tuple[str, str]]:
+    for config in _CONFIG.findall(configs):
+        key, equals, value = config.partition("=")
+        if not equals:
+            raise SettingsError(
+                f"{origin}: {text}: {config} is no CONFIG=VALUE; a value with commas stands in "
+                "brackets, as in cleanup.policy=[compact,delete]"
+            )
+        if value.startswith("[") and value.endswith("]"):
+            value = value[1:-1]
+        yield key.strip(), value.strip()
