@@ -7,15 +7,16 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
 from broker_lite import __version__, logs
 from broker_lite.commands.descriptors import drop_output
-from broker_lite.commands.sources import add_sources, load
+from broker_lite.commands.sources import Place, add_sources, load
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, parse_listeners
 
@@ -53,6 +54,48 @@ def _port(text: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Run a broker until SIGTERM or SIGINT."""
+    return start(options, Place(os.environ))
+
+
+def start(
+    options: argparse.Namespace,
+    place: Place,
+    *,
+    warnings: Sequence[str] = (),
+    on_ready: Callable[[Settings, str], None] = lambda *_: None,
+) -> int:
+    """Run a broker until SIGTERM or SIGINT.
+
+    Args:
+        options: with what add_arguments() adds.
+        place: where it runs.
+        warnings: lines to log at the start.
+        on_ready: called with HOST:PORT of the first listener when the ready line is printed.
+    """
+    flags = _flags(options)
+    notes = list(warnings)
+    settings = load(options, flags, notes, place)
+    if options.host is not None or options.port is not None:
+        flags["listeners"] = (_listeners(settings, options.host, options.port), "--host, --port")
+    directories = settings.log_dirs or settings.log_dir
+    # The interpreter's own end puts the default actions back: by then no signal gets through.
+    atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
+    for number in _STOP_SIGNALS:  # until the server has its own way, so that nothing is left
+        signal.signal(number, _end)
+    with _data_directory(directories) as directory:
+        flags["log.dirs"] = (directory, "--data-dir")
+        settings = load(options, flags, [], place)
+        logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
+        try:
+            tell = partial(_tell_ready, partial(on_ready, settings))
+            return _run(settings, Path(directory), not directories, notes, tell)
+        finally:
+            for number in _STOP_SIGNALS:  # one more must not leave half a directory
+                signal.signal(number, _do_nothing)
+
+
+def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
+    """The settings that have a flag of their own."""
     flags: dict[str, tuple[str, str]] = {}
     for name, text, flag in (
         ("node.id", options.node_id, "--node-id"),
@@ -65,24 +108,7 @@ def run(options: argparse.Namespace) -> int:
     ):
         if text is not None:
             flags[name] = (text, flag)
-    warnings: list[str] = []
-    settings = load(options, flags, warnings)
-    if options.host is not None or options.port is not None:
-        flags["listeners"] = (_listeners(settings, options.host, options.port), "--host, --port")
-    directories = settings.log_dirs or settings.log_dir
-    # The interpreter's own end puts the default actions back: by then no signal gets through.
-    atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
-    for number in _STOP_SIGNALS:  # until the server has its own way, so that nothing is left
-        signal.signal(number, _end)
-    with _data_directory(directories) as directory:
-        flags["log.dirs"] = (directory, "--data-dir")
-        settings = load(options, flags, [])
-        logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
-        try:
-            return _run(settings, Path(directory), not directories, warnings)
-        finally:
-            for number in _STOP_SIGNALS:  # one more must not leave half a directory
-                signal.signal(number, _do_nothing)
+    return flags
 
 
 def _do_nothing(_signal: int, _frame: FrameType | None) -> None:
@@ -115,7 +141,13 @@ def _data_directory(directories: Sequence[str] | None) -> AbstractContextManager
     return TemporaryDirectory(prefix="broker-lite-", ignore_cleanup_errors=True)
 
 
-def _run(settings: Settings, data_dir: Path, is_temporary: bool, warnings: Sequence[str]) -> int:
+def _run(
+    settings: Settings,
+    data_dir: Path,
+    is_temporary: bool,
+    warnings: Sequence[str],
+    ready: Callable[[str], None],
+) -> int:
     import logging
 
     logger = logging.getLogger("broker_lite.serve")
@@ -133,15 +165,16 @@ def _run(settings: Settings, data_dir: Path, is_temporary: bool, warnings: Seque
     try:
         from broker_lite.server.run import serve
 
-        return serve(settings, data_dir=data_dir, ready=_tell_ready, durable=not is_temporary)
+        return serve(settings, data_dir=data_dir, ready=ready, durable=not is_temporary)
     finally:
         gc.enable()
 
 
-def _tell_ready(address: str) -> None:
+def _tell_ready(on_ready: Callable[[str], None], address: str) -> None:
     elapsed_ms = round((time.clock_gettime(time.CLOCK_BOOTTIME) - _started_s()) * 1000)
     try:
         print(f"broker-lite {__version__} ready on {address} in {elapsed_ms} ms", flush=True)
+        on_ready(address)
     except OSError as error:
         drop_output()
         reason = error.strerror

@@ -4,8 +4,24 @@ import argparse
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from broker_lite.settings import Settings, load_settings, parse_assignment
+
+_NOTHING: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({})
+
+
+class Place(NamedTuple):
+    """What the place where a command runs says of settings.
+
+    Args:
+        environment: its variables.
+        surroundings: what it has instead of the defaults: name to text and origin.
+    """
+
+    environment: Mapping[str, str]
+    surroundings: Mapping[str, tuple[str, str]] = _NOTHING
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
@@ -19,17 +35,29 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
 
 
 def load(
-    options: argparse.Namespace, flags: Mapping[str, tuple[str, str]], warnings: list[str]
+    options: argparse.Namespace,
+    flags: Mapping[str, tuple[str, str]],
+    warnings: list[str],
+    place: Place | None = None,
 ) -> Settings:
-    """Put the settings together: file < environment < --set < flags.
+    """Put the settings together: surroundings < file < environment < --set < flags.
 
     Args:
         options: with what add_sources() adds.
         flags: settings that have a flag of their own: name to text and flag.
         warnings: gets a line for each name that is not known here.
+        place: where the command runs; this process's environment when none is given.
 
     Raises:
         SettingsError: one line for a person.
     """
     assignments = [parse_assignment(text) for text in options.set]
-    return load_settings(options.config, os.environ, assignments, flags=flags, warnings=warnings)
+    environment, surroundings = place or Place(os.environ)
+    return load_settings(
+        options.config,
+        environment,
+        assignments,
+        surroundings=surroundings,
+        flags=flags,
+        warnings=warnings,
+    )

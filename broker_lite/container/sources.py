@@ -1,0 +1,102 @@
+"""Where a broker's settings come from in a container: the image, a mounted file, the environment.
+
+The environment is read as the images of Apache, Confluent and Bitnami read theirs. What these
+images do beyond setting what a variable says is done here: the rest of the program knows nothing
+of them.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from broker_lite.settings.sources import read_environment
+
+_ORIGIN: Final = "the image"
+_DEFAULTS: Final = {
+    "listeners": "PLAINTEXT://:9092",
+    "log.dirs": "/data",
+    "broker.lite.gateway.advertised": "localhost",
+}
+# where people of other images mount their volumes, and their settings
+_DATA_MOUNTS: Final = ("/var/lib/kafka/data", "/bitnami/kafka")
+_CONFIG_FILES: Final = (
+    "/mnt/shared/config/server.properties",
+    "/bitnami/kafka/config/server.properties",
+)
+_CLUSTER_ID_VARIABLES: Final = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID", "KAFKA_CLUSTER_ID")
+_LISTENER_SETTINGS: Final = ("listeners", "advertised.listeners")
+
+
+class Sources(NamedTuple):
+    """The sources of settings, the weakest first.
+
+    Args:
+        surroundings: what the image gives instead of the defaults: name to text and origin.
+        config_file: one that somebody mounted.
+        environment: without what is no setting for us.
+        warnings: lines about what is not taken as it is.
+    """
+
+    surroundings: Mapping[str, tuple[str, str]]
+    config_file: Path | None
+    environment: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def read_sources(
+    environment: Mapping[str, str],
+    *,
+    is_file: Callable[[str], bool],
+    is_mount: Callable[[str], bool],
+) -> Sources:
+    """Put together what there is.
+
+    Args:
+        environment: of the container.
+        is_file: whether there is a file of that path.
+        is_mount: whether a volume is mounted there.
+    """
+    # a compose file that hands on a variable which is not set hands on a blank one
+    kept = {name: text for name, text in environment.items() if text.strip()}
+    given = read_environment(kept)
+    warnings: list[str] = []
+    for name in _LISTENER_SETTINGS:
+        if name in given:
+            variable, text = given[name]
+            kept[variable] = _without_blanks(text)
+    if "log.dirs" in given:
+        variable, text = given["log.dirs"]
+        kept[variable] = _first_directory(variable, text, warnings)
+    surroundings = {name: (text, _ORIGIN) for name, text in _DEFAULTS.items()}
+    mount = next(filter(is_mount, _DATA_MOUNTS), None)
+    if mount is not None:
+        surroundings["log.dirs"] = (mount, "the volume")
+    if "advertised.listeners" in given:
+        variable = given["advertised.listeners"][0]
+        surroundings["listeners"] = (_listeners_of(kept[variable]), variable)
+    for variable in _CLUSTER_ID_VARIABLES:
+        if variable in kept:
+            surroundings.setdefault("broker.lite.cluster.id", (kept[variable].strip(), variable))
+    config_file = next(filter(is_file, _CONFIG_FILES), None)
+    return Sources(surroundings, Path(config_file) if config_file else None, kept, tuple(warnings))
+
+
+def _without_blanks(text: str) -> str:
+    """A list without the empty items that scripts leave which join lists."""
+    return ",".join(filter(None, (item.strip() for item in text.split(","))))
+
+
+def _first_directory(variable: str, text: str, warnings: list[str]) -> str:
+    first, _, rest = _without_blanks(text).partition(",")
+    if rest:
+        warnings.append(f"{variable}: broker-lite keeps its data in one directory, {first}")
+    return first
+
+
+def _listeners_of(advertised: str) -> str:
+    """Listeners at every address, one for each that is advertised, as Kafka's image makes them."""
+    listeners = []
+    for entry in advertised.split(","):
+        name, separator, address = entry.partition("://")
+        listeners.append(f"{name}{separator}:{address.rpartition(':')[2]}")
+    return ",".join(listeners)
