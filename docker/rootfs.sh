@@ -59,15 +59,15 @@ libraries() {
 }
 
 base_layout() {
-  mkdir -p "$ROOT"/{dev,etc,home/broker,proc,sys,run,usr/{bin,lib,lib64,sbin},var/lib/dpkg/status.d}
-  install -d --mode=1777 "$ROOT"/{data,tmp,var/tmp}
+  mkdir -p "$ROOT"/{dev,etc,proc,sys,run,usr/{bin,lib,lib64,sbin},var/lib/dpkg/status.d}
+  # the last two are where people of other images have their volumes
+  install -d --mode=1777 "$ROOT"/{data,home/broker,tmp,var/tmp,var/lib/kafka/data,bitnami/kafka}
   local name
   for name in bin lib lib64 sbin; do ln -s "usr/$name" "$ROOT/$name"; done
   printf '%s\n' 'root:x:0:0:root:/:/bin/bash' 'broker:x:1000:1000::/home/broker:/bin/bash' \
     >"$ROOT/etc/passwd"
   printf '%s\n' 'root:x:0:' 'broker:x:1000:' >"$ROOT/etc/group"
   echo 'hosts: files dns' >"$ROOT/etc/nsswitch.conf"
-  chown 1000:1000 "$ROOT/home/broker"
 }
 
 shell_tools() {
@@ -129,9 +129,9 @@ END
 
 # Start scripts of test libraries write their own versions over some of these, as any user.
 given_files() {
-  cp -a "$HERE/rootfs/." "$ROOT"
-  chown --recursive 0:0 "$ROOT/etc"
-  chmod --recursive a+rwX "$ROOT/etc/confluent/docker" "$ROOT/etc/kafka/docker"
+  cp -a --remove-destination "$HERE/rootfs/." "$ROOT"
+  chown --recursive 0:0 "$ROOT"/{etc,opt,usr/bin}
+  chmod --recursive a+rwX "$ROOT"/etc/{confluent,kafka} "$ROOT/opt/kafka"
 }
 
 # Copyright files of all that was copied, and the records by which scanners know what is inside.

@@ -1,0 +1,3 @@
+#!/bin/bash
+# A broker that is started by this name has the image's defaults, too.
+exec /usr/bin/broker-lite container kafka-server-start "$@"
