@@ -26,6 +26,7 @@ class BrokerProcess:
         arguments: Sequence[str] = (),
         port: int = 0,
         log_path: Path | None = None,
+        program: Sequence[str] = (sys.executable, "-m", "broker_lite"),
     ) -> None:
         self.data_dir = data_dir
         self.host = "127.0.0.1"
@@ -33,7 +34,7 @@ class BrokerProcess:
         self.ready_ms = -1
         self._log_path = log_path or data_dir.with_name(data_dir.name + ".out")
         self._command = [
-            *(sys.executable, "-m", "broker_lite", "serve", "--host", self.host),
+            *(*program, "serve", "--host", self.host),
             *("--port", str(port), "--data-dir", str(data_dir)),
             *(word for setting in settings for word in ("--set", setting)),
             *arguments,
