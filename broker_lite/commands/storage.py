@@ -70,15 +70,15 @@ def _format(directories: Sequence[Path], settings: Settings, options: argparse.N
                 f"Log directory {directory} is already formatted. Use --ignore-formatted to ignore"
                 " this directory and format the others."
             )
+        if formatted:
+            print(f"Log directory {directory} is formatted already.")
+            continue
         try:
             directory.mkdir(parents=True, exist_ok=True)
             claim_identity(directory, node_id=settings.node_id, cluster_id=options.cluster_id)
         except OSError as error:
             raise SettingsError(f"data directory {directory}: {error.strerror}") from error
-        if formatted:
-            print(f"Log directory {directory} is formatted already.")
-        else:
-            print(f"Formatting metadata directory {directory}.")
+        print(f"Formatting metadata directory {directory}.")
     return 0
 
 
