@@ -14,7 +14,12 @@ from broker_lite.settings.describe import (
     describe_topic,
 )
 from broker_lite.settings.dynamic import with_dynamic_broker_configs
-from broker_lite.settings.listeners import Listener, join_address, parse_listeners
+from broker_lite.settings.listeners import (
+    Listener,
+    join_address,
+    parse_listeners,
+    with_first_address,
+)
 from broker_lite.settings.load import load_settings, parse_assignment
 from broker_lite.settings.setting import ConfigSource, ConfigType, InvalidValue, Scope, Setting
 from broker_lite.settings.settings import Given, Settings
@@ -53,4 +58,5 @@ __all__ = [
     "validate_topic_config",
     "validate_topic_configs",
     "with_dynamic_broker_configs",
+    "with_first_address",
 ]

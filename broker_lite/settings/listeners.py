@@ -130,6 +130,28 @@ def _advertised(entries: Iterable[str], listeners: Container[str]) -> dict[str, 
     return found
 
 
+def with_first_address(settings: Settings, host: str | None, port: int | None) -> str:
+    """The text of `listeners` in which the first one that is opened has another address.
+
+    Args:
+        settings: with the listeners to start from.
+        host: None for the one that it has.
+        port: the same for the port.
+
+    Raises:
+        SettingsError: see parse_listeners().
+    """
+    first = parse_listeners(settings)[0]
+    new_host = first.host if host is None else host
+    if ":" in new_host and not new_host.startswith("["):
+        new_host = f"[{new_host}]"
+    address = f"{first.name}://{new_host}:{first.port if port is None else port}"
+    return ",".join(
+        address if entry.upper().startswith(f"{first.name}://") else entry
+        for entry in settings.listeners
+    )
+
+
 def _addresses(key: str, entries: Iterable[str]) -> dict[str, tuple[str, int]]:
     found: dict[str, tuple[str, int]] = {}
     for entry in entries:

@@ -1,0 +1,33 @@
+"""The testing room: brokers for the tests of other programs, and the pytest plugin.
+
+In: settings by Kafka's names. Out: brokers in processes of their own, on free ports, which end with
+the process that asked for them. Nothing is imported before it is used: pytest imports the plugin in
+every run.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_lite.testing.aio import AsyncBroker
+    from broker_lite.testing.batches import make_batch
+    from broker_lite.testing.broker import Broker
+    from broker_lite.testing.forks import BrokerFailed
+    from broker_lite.testing.records import Record
+
+__all__ = ["AsyncBroker", "Broker", "BrokerFailed", "Record", "make_batch"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the module of a name when it is first asked for."""
+    from importlib import import_module
+
+    modules = {
+        "AsyncBroker": "aio",
+        "Broker": "broker",
+        "BrokerFailed": "forks",
+        "Record": "records",
+        "make_batch": "batches",
+    }
+    if name not in modules:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"{__name__}.{modules[name]}"), name)

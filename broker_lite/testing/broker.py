@@ -1,0 +1,319 @@
+"""A broker for tests: a context manager around a process that ends with this one."""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from broker_lite.testing.forks import BrokerFailed, forks_of_process
+from broker_lite.testing.plan import Plan
+from broker_lite.testing.process import BrokerProcess
+
+if TYPE_CHECKING:
+    from broker_lite.testing.aio import AsyncBroker
+    from broker_lite.testing.batches import Headers
+    from broker_lite.testing.records import Record
+
+_HOST: Final = "127.0.0.1"
+
+
+class Broker:
+    """One broker in a process of its own: `with Broker() as broker: connect(broker.bootstrap)`.
+
+    It is stopped when the context ends, or when this process ends in whatever way. The environment
+    has no say in its settings. All methods block; `aio` has them as coroutines, and
+    `async with Broker() as broker` starts and stops without blocking.
+
+    Attributes:
+        settings: what was given, as texts by Kafka's names.
+        host: at which it listens.
+        port: at which it listens; 0 before the first start when any free one will do.
+        data_dir: where its data is; a temporary one begins empty with each start().
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, object] | None = None,
+        *,
+        topics: Iterable[str] = (),
+        seed_file: str | os.PathLike[str] | None = None,
+        config: str | os.PathLike[str] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        host: str | None = None,
+        port: int = 0,
+        timeout_s: float = 60.0,
+    ) -> None:
+        """Remember what is asked for; nothing happens before start().
+
+        Args:
+            settings: by Kafka's names; True, numbers and lists are written as Kafka writes them.
+            topics: to begin with: `name`, `name:partitions` or `name:partitions:config=value,...`.
+            seed_file: records to begin with, *.jsonl or *.csv.
+            config: a settings file, weaker than `settings`.
+            data_dir: kept at the end; None is a temporary directory.
+            host: of the first listener, 127.0.0.1 by default.
+            port: of the first listener, 0 for a free one. Without host and port, `listeners` among
+                the settings stay as they are.
+            timeout_s: how long a start or a reset may take.
+        """
+        self.settings = {name: _text(value) for name, value in (settings or {}).items()}
+        if topics:
+            self.settings["broker.lite.topics"] = "\n".join(topics)
+        if seed_file is not None:
+            self.settings["broker.lite.seed.file"] = os.path.abspath(seed_file)
+        self.host = host or _HOST
+        self.port = port
+        self._config = None if config is None else os.path.abspath(config)
+        leaves_listeners = "listeners" in self.settings and host is None and not port
+        self._first_address = (None, None) if leaves_listeners else (self.host, port)
+        self._timeout_s = timeout_s
+        self._is_temporary = data_dir is None
+        self._data_dir = None if data_dir is None else Path(os.path.abspath(data_dir))
+        self._log_path: Path | None = None
+        self._process: BrokerProcess | None = None
+
+    # -- what it is
+
+    @property
+    def bootstrap(self) -> str:
+        """HOST:PORT for clients."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def data_dir(self) -> Path:
+        """Where its data is.
+
+        Raises:
+            BrokerFailed: it is a temporary directory, and the broker was never started.
+        """
+        if self._data_dir is None:
+            raise BrokerFailed("a temporary data directory is made when the broker is started")
+        return self._data_dir
+
+    @property
+    def pid(self) -> int:
+        """Its process id.
+
+        Raises:
+            BrokerFailed: it does not run.
+        """
+        return self._running().pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started here and not stopped since."""
+        return self._process is not None and not self._process.is_inherited
+
+    @property
+    def log(self) -> str:
+        """What it printed so far, in all its lives."""
+        if self._log_path is None or not self._log_path.exists():
+            return ""
+        return self._log_path.read_text("utf-8", errors="replace")
+
+    @property
+    def aio(self) -> "AsyncBroker":
+        """The same broker with coroutines instead of methods that block."""
+        from broker_lite.testing.aio import AsyncBroker
+
+        return AsyncBroker(self)
+
+    # -- what can be done with it
+
+    def start(self) -> Self:
+        """Start it, and wait until it is ready; a temporary directory begins empty.
+
+        Raises:
+            BrokerFailed: it does not start; the text says why.
+        """
+        if self.is_running:
+            raise BrokerFailed("the broker runs already")
+        if self._is_temporary:
+            self._remove_data()
+        self._start(*self._first_address)
+        return self
+
+    def stop(self) -> None:
+        """Stop it, if it runs; temporary data is removed.
+
+        Raises:
+            BrokerFailed: it had ended by itself, or does not end as it should.
+        """
+        if self._process is not None and self._process.is_inherited:
+            return
+        try:
+            self._stop()
+        finally:
+            if self._is_temporary:
+                self._remove_data()
+
+    def kill(self) -> None:
+        """End it with SIGKILL; what it wrote stays, also in a temporary directory.
+
+        Raises:
+            BrokerFailed: it does not run.
+        """
+        process = self._running()
+        self._process = None
+        process.kill()
+
+    def restart(self) -> None:
+        """Stop it, unless it was killed, and start it with the same data at the same port.
+
+        Raises:
+            BrokerFailed: see start() and stop().
+        """
+        self._stop()
+        self._start(self._first_address[0], self.port)
+
+    def reset(self) -> None:
+        """Begin anew with nothing but the topics and records of the start, at the same port.
+
+        All connections are closed. Cluster id and node id stay; settings are those of the start.
+
+        Raises:
+            BrokerFailed: it does not run, or has ended.
+        """
+        self._running().reset(self._timeout_s)
+
+    # -- topics and records
+
+    def create_topic(
+        self, name: str, partitions: int = 1, configs: Mapping[str, object] | None = None
+    ) -> None:
+        """Create a topic.
+
+        Args:
+            name: of the topic.
+            partitions: how many.
+            configs: by Kafka's names, written as `settings` are.
+
+        Raises:
+            ClientError: the broker says no.
+        """
+        from broker_lite.testing import records
+
+        texts = {key: _text(value) for key, value in (configs or {}).items()}
+        records.create_topic(self.bootstrap, name, partitions=partitions, configs=texts)
+
+    def produce(
+        self,
+        topic: str,
+        *values: bytes | str | None,
+        key: bytes | str | None = None,
+        headers: "Headers" = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> None:
+        """Write one record for each value, in one batch; a missing topic is created.
+
+        Args:
+            topic: where to.
+            values: text is written as UTF-8.
+            key: of all of them.
+            headers: of all of them.
+            partition: None is the one that Kafka's producer takes for the key, 0 without a key.
+            timestamp_ms: of all of them, since the epoch; None is now.
+
+        Raises:
+            ClientError: the broker says no.
+        """
+        from broker_lite.testing import records
+
+        records.produce(
+            self.bootstrap,
+            topic,
+            values,
+            key=key,
+            headers=headers,
+            partition=partition,
+            timestamp_ms=timestamp_ms,
+        )
+
+    def records(self, topic: str, *, read_committed: bool = False) -> "list[Record]":
+        """Read all records that a topic has now, partition by partition.
+
+        Args:
+            topic: where from.
+            read_committed: leave out those of open and aborted transactions.
+
+        Raises:
+            ClientError: there is no such topic, or the broker says no.
+        """
+        from broker_lite.testing import records
+
+        return records.read_all(self.bootstrap, topic, read_committed=read_committed)
+
+    # -- context managers
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._process is not None:
+            self.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.aio.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._process is not None:
+            await self.aio.stop()
+
+    # -- how
+
+    def _running(self) -> BrokerProcess:
+        if self._process is None or self._process.is_inherited:
+            raise BrokerFailed("the broker does not run")
+        return self._process
+
+    def _start(self, host: str | None, port: int | None) -> None:
+        forks = forks_of_process()
+        if self._log_path is None or not self._log_path.parent.exists():
+            self._log_path = forks.root / f"broker-{forks.new_number()}.log"
+        if self._data_dir is None:
+            self._data_dir = self._log_path.with_suffix(".data")
+        plan = Plan(
+            settings=self.settings,
+            config=self._config,
+            host=host,
+            port=port,
+            data_dir=str(self._data_dir),
+            is_temporary=self._is_temporary,
+            log_path=str(self._log_path),
+        )
+        self._process = BrokerProcess(forks, plan, self._timeout_s)
+        found_host, _, found_port = self._process.address.rpartition(":")
+        self.host, self.port = found_host.strip("[]"), int(found_port)
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.stop()
+
+    def _remove_data(self) -> None:
+        if self._data_dir is not None:
+            shutil.rmtree(self._data_dir, ignore_errors=True)
+            self._data_dir = None
+
+
+def _text(value: object) -> str:
+    """A value as Kafka writes it in its files."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(map(_text, value))
+    return str(value)

@@ -1,0 +1,158 @@
+"""The process of which brokers are forked: `python -m broker_lite.testing.launcher`.
+
+It has imported everything and made what a start needs, so a fork of it is ready after milliseconds.
+It runs no thread and no event loop. Its standard input is a socket to the process that tests, which
+sends a request a line and waits for the answer, a line too, both JSON:
+
+    {"do": "start", "plan": {...}}    with the broker's end of its orders -> {"pid": 123}
+    {"do": "kill", "pid": 123}        -> {}
+    {"do": "wait", "pid": 123}        -> {"code": 0}, when it has ended
+
+When the socket ends, because the process that tests has ended in whatever way, so do the brokers,
+each by its own orders. The launcher waits for them and removes everything that they left.
+"""
+
+import gc
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from broker_lite.testing.plan import Plan
+
+_RECEIVE_BYTES: Final = 1 << 16
+# What a broker gets for its end when nobody needs it any more.
+_END_TIMEOUT_S: Final = 5.0
+_POLL_S: Final = 0.005
+# Memory serves as the place for temporary data where so much of it is free.
+_MEMORY_FREE_BYTES_MIN: Final = 1 << 30
+_MEMORY: Final = "/dev/shm"  # noqa: S108 - a directory with a random name is made in it
+
+
+class Job(NamedTuple):
+    """What a forked process is to do: be the broker of a plan, with this descriptor of orders."""
+
+    plan: Plan
+    orders: int
+
+
+class Launcher:
+    """Forks brokers for as long as somebody asks for them."""
+
+    def __init__(self, sock: socket.socket, root: Path) -> None:
+        """Begin without any.
+
+        Args:
+            sock: connected to the process that tests.
+            root: the directory in which temporary data and logs are.
+        """
+        self._sock = sock
+        self._root = root
+        self._children: set[int] = set()
+
+    def run(self) -> Job | None:
+        """Answer requests until the socket ends.
+
+        Returns:
+            None then; in a forked process what it is to do.
+        """
+        self._answer({"root": str(self._root)})
+        while (received := self._receive()) is not None:
+            request, fds = received
+            match request["do"]:
+                case "start":
+                    job = self._fork(Plan(**request["plan"]), *fds)
+                    if job is not None:
+                        return job
+                case "kill":
+                    if request["pid"] in self._children:
+                        os.kill(request["pid"], signal.SIGKILL)
+                    self._answer({})
+                case "wait":
+                    self._answer({"code": self._wait(request["pid"])})
+        return None
+
+    def _receive(self) -> tuple[dict[str, Any], list[int]] | None:
+        data, fds = b"", []
+        while not data.endswith(b"\n"):
+            received, more, _, _ = socket.recv_fds(self._sock, _RECEIVE_BYTES, 1)
+            fds += more
+            if not received:
+                return None
+            data += received
+        return json.loads(data), fds
+
+    def _answer(self, answer: dict[str, object]) -> None:
+        self._sock.sendall(json.dumps(answer).encode() + b"\n")
+
+    def _fork(self, plan: Plan, orders: int) -> Job | None:
+        pid = os.fork()
+        if not pid:
+            self._sock.close()
+            return Job(plan, orders)
+        os.close(orders)
+        self._children.add(pid)
+        self._answer({"pid": pid})
+        return None
+
+    def _wait(self, pid: int) -> int | None:
+        if pid not in self._children:
+            return None
+        self._children.remove(pid)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def end(self) -> None:
+        """Wait for the brokers, which end by themselves, and remove what they left."""
+        deadline_s = time.monotonic() + _END_TIMEOUT_S
+        while self._children:
+            self._children -= {pid for pid in self._children if os.waitpid(pid, os.WNOHANG)[0]}
+            if self._children and time.monotonic() > deadline_s:
+                for pid in self._children:
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(_POLL_S if self._children else 0)
+        shutil.rmtree(self._root, ignore_errors=True)
+
+
+def temporary_place() -> str | None:
+    """Where temporary data is put: in memory where there is plenty, else where Python puts it.
+
+    The disk makes a start and a reset take up to ten times as long, for what nobody keeps.
+    """
+    if "TMPDIR" in os.environ:
+        return None
+    try:
+        status = os.statvfs(_MEMORY)
+    except OSError:
+        return None
+    is_good = status.f_bavail * status.f_frsize >= _MEMORY_FREE_BYTES_MIN
+    return _MEMORY if is_good and os.access(_MEMORY, os.W_OK | os.X_OK) else None
+
+
+def main() -> int:
+    """Be the launcher, or what it forks."""
+    gc.disable()  # all that is imported stays
+    from broker_lite.testing.child import run_broker, warm_up
+
+    root = Path(tempfile.mkdtemp(prefix="broker-lite-", dir=temporary_place()))
+    warm_up(root)
+    gc.freeze()  # what no collection looks at stays shared with the forks
+    gc.enable()
+    launcher = Launcher(socket.socket(fileno=os.dup(0)), root)
+    try:
+        job = launcher.run()
+    except ConnectionError:
+        job = None
+    if job is not None:
+        return run_broker(job.plan, job.orders)
+    launcher.end()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

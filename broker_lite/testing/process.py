@@ -1,0 +1,120 @@
+"""One broker's process: its number, and the socket at which it takes orders."""
+
+import time
+from typing import Final
+
+from broker_lite.testing.forks import BrokerFailed, Forks
+from broker_lite.testing.plan import Plan
+
+_RECEIVE_BYTES: Final = 4096
+_END_TIMEOUT_S: Final = 10.0
+
+
+class BrokerProcess:
+    """A process that was started and has not been seen ending.
+
+    Attributes:
+        pid: its number.
+        address: HOST:PORT of its first listener, as it told last.
+    """
+
+    def __init__(self, forks: Forks, plan: Plan, timeout_s: float) -> None:
+        """Start it, and wait until it is ready.
+
+        Raises:
+            BrokerFailed: it does not start.
+        """
+        self._forks = forks
+        self._log_path = plan.log_path
+        self.pid, self._orders = forks.start(plan)
+        self.address = self._ready(timeout_s)
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether another process started it, of which this one was forked."""
+        return self._orders.fileno() < 0
+
+    def reset(self, timeout_s: float) -> None:
+        """Have it begin anew, and wait until it is ready.
+
+        Raises:
+            BrokerFailed: it has ended.
+        """
+        self._order(b"reset\n")
+        self.address = self._ready(timeout_s)
+
+    def stop(self) -> None:
+        """Have it stop, and wait until it has.
+
+        Raises:
+            BrokerFailed: it had ended before, or does not end well.
+        """
+        self._order(b"stop\n")
+        self._orders.settimeout(_END_TIMEOUT_S)
+        try:
+            while self._orders.recv(_RECEIVE_BYTES):
+                pass
+        except TimeoutError:
+            self.kill()
+            raise self._failure(f"it did not stop within {_END_TIMEOUT_S:.0f} s") from None
+        except ConnectionError:  # it ended with orders unread
+            pass
+        self._orders.close()
+        code = self._forks.wait(self.pid)
+        if code:
+            raise self._failure(f"its exit code is {code}")
+
+    def kill(self) -> None:
+        """End it with SIGKILL, and wait until it is gone."""
+        self._forks.kill(self.pid)
+        self._orders.close()
+        self._forks.wait(self.pid)
+
+    def _order(self, line: bytes) -> None:
+        try:
+            self._orders.sendall(line)
+        except OSError:
+            raise self._ended() from None
+
+    def _ready(self, timeout_s: float) -> str:
+        """Wait for the line that says so, and give HOST:PORT."""
+        line = self._line(timeout_s)
+        what, _, rest = line.partition(" ")
+        if what == "ready":
+            return rest
+        self._end()
+        raise BrokerFailed(rest)
+
+    def _line(self, timeout_s: float) -> str:
+        deadline_s = time.monotonic() + timeout_s
+        line = b""
+        while not line.endswith(b"\n"):
+            self._orders.settimeout(max(deadline_s - time.monotonic(), 0.001))
+            try:
+                received = self._orders.recv(_RECEIVE_BYTES)
+            except TimeoutError:
+                self.kill()
+                raise self._failure(f"it was not ready within {timeout_s:g} s") from None
+            except OSError:
+                received = b""
+            if not received:
+                raise self._ended()
+            line += received
+        return line.decode().rstrip("\n")
+
+    def _ended(self) -> BrokerFailed:
+        code = self._end()
+        return self._failure("it has ended" if code is None else f"it has ended, exit code {code}")
+
+    def _end(self) -> int | None:
+        self._orders.close()
+        return self._forks.wait(self.pid)
+
+    def _failure(self, what: str) -> BrokerFailed:
+        """Say what happened, and the last that it said itself."""
+        try:
+            with open(self._log_path, encoding="utf-8", errors="replace") as log:
+                said = [line.strip() for line in log if line.strip()]
+        except OSError:
+            said = []
+        return BrokerFailed(f"the broker: {what}" + (f"; {said[-1]}" if said else ""))

@@ -1,0 +1,117 @@
+"""What tests want to write into a broker and to read from it, each in one call."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from broker_lite.client import Client, check
+from broker_lite.client.fetcher import Fetcher
+from broker_lite.client.offsets import EARLIEST, LATEST, list_offsets
+from broker_lite.client.partitioner import partition_of_key
+from broker_lite.client.partitions import find_topics
+from broker_lite.record.records import iterate_records
+from broker_lite.testing.batches import Headers, NewRecord, as_bytes, make_batch
+from broker_lite.wire import messages
+
+_WAIT_S: Final = 1.0
+_TIMEOUT_MS: Final = 30_000
+_ALL_REPLICAS: Final = -1
+
+
+class Record(NamedTuple):
+    """A record that was read."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+def create_topic(bootstrap: str, name: str, *, partitions: int, configs: Mapping[str, str]) -> None:
+    """Create a topic.
+
+    Raises:
+        ClientError: the broker says no.
+    """
+    request = messages.CreateTopicsRequest
+    topic = request.CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=-1,
+        configs=[request.CreatableTopicConfig(name=key, value=configs[key]) for key in configs],
+    )
+    with Client(bootstrap) as client:
+        (answer,) = client.request(request(topics=[topic], timeout_ms=_TIMEOUT_MS)).topics
+        check(f"topic {name}", answer.error_code, answer.error_message)
+
+
+def produce(
+    bootstrap: str,
+    topic: str,
+    values: Iterable[bytes | str | None],
+    *,
+    key: bytes | str | None,
+    headers: Headers,
+    partition: int | None,
+    timestamp_ms: int | None,
+) -> None:
+    """Write records, as one batch; the topic is created when it is missing.
+
+    Raises:
+        ClientError: the broker says no.
+    """
+    now_ms = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
+    key = as_bytes(key)
+    records = [NewRecord(as_bytes(value), key, tuple(headers)) for value in values]
+    request = messages.ProduceRequest
+    with Client(bootstrap) as client:
+        leaders = client.leaders(topic, create=True)
+        if partition is None:
+            partition = 0 if key is None else partition_of_key(key, len(leaders))
+        data = request.PartitionProduceData(
+            index=partition, records=memoryview(make_batch(*records, timestamp_ms=now_ms))
+        )
+        topic_id = find_topics(client, [topic])[topic].topic_id
+        written = request.TopicProduceData(name=topic, topic_id=topic_id, partition_data=[data])
+        answer = client.request(
+            request(acks=_ALL_REPLICAS, timeout_ms=_TIMEOUT_MS, topic_data=[written]),
+            node_id=leaders.get(partition),
+        )
+    (result,) = answer.responses[0].partition_responses
+    check(f"partition {topic}-{partition}", result.error_code, result.error_message)
+
+
+def read_all(bootstrap: str, topic: str, *, read_committed: bool) -> list[Record]:
+    """Read all records that a topic has now, partition by partition.
+
+    Raises:
+        ClientError: there is no such topic, or the broker says no.
+    """
+    with Client(bootstrap) as client:
+        partitions = [(topic, partition) for partition in client.leaders(topic)]
+        topics = find_topics(client, [topic])
+        ends = list_offsets(
+            client, dict.fromkeys(partitions, LATEST), topics, read_committed=read_committed
+        )
+        positions = list_offsets(client, dict.fromkeys(partitions, EARLIEST), topics)
+        fetcher = Fetcher(client, reset=EARLIEST, read_committed=read_committed)
+        fetcher.assign(positions)
+        found: list[Record] = []
+        while any((fetcher.positions[key] or 0) < end for key, end in ends.items()):
+            for fetched in fetcher.poll(_WAIT_S):
+                end = ends[topic, fetched.partition]
+                found += [
+                    Record(
+                        fetched.partition,
+                        record.offset,
+                        record.timestamp,
+                        record.key,
+                        record.value,
+                        tuple((name.decode(errors="replace"), v) for name, v in record.headers),
+                    )
+                    for record in iterate_records(fetched.batch)
+                    if fetched.position <= record.offset < end
+                ]
+    return sorted(found, key=lambda record: (record.partition, record.offset))
