@@ -5,6 +5,7 @@ images do beyond setting what a variable says is done here: the rest of the prog
 of them.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,6 +25,7 @@ _CONFIG_FILES: Final = (
     "/bitnami/kafka/config/server.properties",
 )
 _CLUSTER_ID_VARIABLES: Final = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID", "KAFKA_CLUSTER_ID")
+_ADDRESS: Final = re.compile(r"([^:/]+)://.*:(\d+)", re.ASCII)
 _LISTENER_SETTINGS: Final = ("listeners", "advertised.listeners")
 
 
@@ -58,27 +60,34 @@ def read_sources(
     """
     # a compose file that hands on a variable which is not set hands on a blank one
     kept = {name: text for name, text in environment.items() if text.strip()}
-    given = read_environment(kept)
     warnings: list[str] = []
-    for name in _LISTENER_SETTINGS:
-        if name in given:
-            variable, text = given[name]
+    for name, (variable, text) in read_environment(kept).items():
+        if name in _LISTENER_SETTINGS:
             kept[variable] = _without_blanks(text)
-    if "log.dirs" in given:
-        variable, text = given["log.dirs"]
-        kept[variable] = _first_directory(variable, text, warnings)
-    surroundings = {name: (text, _ORIGIN) for name, text in _DEFAULTS.items()}
-    mount = next(filter(is_mount, _DATA_MOUNTS), None)
-    if mount is not None:
-        surroundings["log.dirs"] = (mount, "the volume")
-    if "advertised.listeners" in given:
-        variable = given["advertised.listeners"][0]
-        surroundings["listeners"] = (_listeners_of(kept[variable]), variable)
-    for variable in _CLUSTER_ID_VARIABLES:
-        if variable in kept:
-            surroundings.setdefault("broker.lite.cluster.id", (kept[variable].strip(), variable))
+        elif name == "log.dirs":
+            kept[variable] = _first_directory(variable, text, warnings)
     config_file = next(filter(is_file, _CONFIG_FILES), None)
-    return Sources(surroundings, Path(config_file) if config_file else None, kept, tuple(warnings))
+    return Sources(
+        _surroundings(kept, next(filter(is_mount, _DATA_MOUNTS), None)),
+        None if config_file is None else Path(config_file),
+        kept,
+        tuple(warnings),
+    )
+
+
+def _surroundings(
+    environment: Mapping[str, str], data_mount: str | None
+) -> dict[str, tuple[str, str]]:
+    found = {name: (text, _ORIGIN) for name, text in _DEFAULTS.items()}
+    if data_mount is not None:
+        found["log.dirs"] = (data_mount, "the volume")
+    variable, advertised = read_environment(environment).get("advertised.listeners", ("", ""))
+    listeners = _listeners_of(advertised)
+    if listeners is not None:
+        found["listeners"] = (listeners, variable)
+    for variable in filter(environment.__contains__, reversed(_CLUSTER_ID_VARIABLES)):
+        found["broker.lite.cluster.id"] = (environment[variable].strip(), variable)
+    return found
 
 
 def _without_blanks(text: str) -> str:
@@ -93,10 +102,10 @@ def _first_directory(variable: str, text: str, warnings: list[str]) -> str:
     return first
 
 
-def _listeners_of(advertised: str) -> str:
-    """Listeners at every address, one for each that is advertised, as Kafka's image makes them."""
-    listeners = []
-    for entry in advertised.split(","):
-        name, separator, address = entry.partition("://")
-        listeners.append(f"{name}{separator}:{address.rpartition(':')[2]}")
-    return ",".join(listeners)
+def _listeners_of(advertised: str) -> str | None:
+    """Listeners at every address, one for each that is advertised, as Kafka's image makes them.
+
+    None for what is no list of addresses: that is told with the name under which it was given.
+    """
+    found = [_ADDRESS.fullmatch(entry) for entry in advertised.split(",")]
+    return ",".join(f"{one[1]}://:{one[2]}" for one in found if one) if all(found) else None
