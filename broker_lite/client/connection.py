@@ -217,8 +217,8 @@ class Connection:
         head = _HEAD.pack(
             size, request.api_key, version, self._correlation_id, len(self._client_id)
         )
-        self._socket.settimeout(self._timeout_s)
         try:
+            self._socket.settimeout(self._timeout_s)
             self._socket.sendall(b"".join((head, self._client_id, bytes(flexible), body)))
         except OSError as error:
             self._fail(error, self._timeout_s)
@@ -245,9 +245,9 @@ class Connection:
         """Read so many bytes; memory grows with what really comes."""
         data = bytearray()
         while len(data) < size:
-            # a timeout of 0 would be a socket that does not block
-            self._socket.settimeout(deadline.remaining_s or 1e-6)
             try:
+                # a timeout of 0 would be a socket that does not block
+                self._socket.settimeout(deadline.remaining_s or 1e-6)
                 chunk = self._socket.recv(min(size - len(data), _CHUNK_BYTES_MAX))
             except OSError as error:
                 self._fail(error, deadline.timeout_s)
@@ -269,6 +269,8 @@ class Connection:
         raise BadAnswer(f"{self.address}: not a Kafka broker's answer: {reason}")
 
     def _fail(self, error: OSError, timeout_s: float) -> NoReturn:
+        if self.closed:
+            raise NoConnection(f"{self.address}: the connection is closed") from error
         self.close()
         if isinstance(error, TimeoutError):
             raise NoAnswer(f"{self.address}: no answer within {timeout_s:g} s") from error
