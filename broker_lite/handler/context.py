@@ -88,8 +88,6 @@ class ListenerInfo(NamedTuple):
 
     def through_gateway(self) -> "ListenerInfo":
         """The same listener as clients see it that come through the default gateway."""
-        if self.gateway_host is None:
-            return self
         return self._replace(advertised_host=self.gateway_host, advertised_port=self.gateway_port)
 
 

@@ -4,16 +4,13 @@ In a container the gateway is the host's side of the network: clients that use a
 from its address, whichever address they dialled.
 """
 
-import logging
 import socket
 import struct
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Final
 
 from broker_lite.handler.context import ListenerInfo
-
-logger = logging.getLogger("broker_lite.server")
 
 _IPV4_ROUTES: Final = Path("/proc/net/route")
 _IPV6_ROUTES: Final = Path("/proc/net/ipv6_route")
@@ -22,7 +19,11 @@ _USABLE: Final = 0x1 | 0x2
 
 
 def default_gateways() -> frozenset[str]:
-    """The addresses of the default gateways, as plain_address() writes them; none elsewhere."""
+    """The addresses of the default gateways, as sockets have them; none on other systems.
+
+    Raises:
+        OSError: a routing table cannot be read now, for want of a descriptor.
+    """
     return frozenset(
         (
             *ipv4_gateways(_read(_IPV4_ROUTES)),
@@ -32,11 +33,18 @@ def default_gateways() -> frozenset[str]:
 
 
 def as_seen_from(
-    client_host: str, listener: ListenerInfo, gateways: Container[str]
+    client_host: str,
+    listener: ListenerInfo,
+    gateways: Callable[[], Container[str]] = default_gateways,
 ) -> ListenerInfo:
-    """A listener with the addresses that a client of this address is told."""
+    """A listener with the addresses that a client of this address is told.
+
+    The gateways are those of now: a network that a container joins later may bring another one.
+    """
+    if listener.gateway_host is None:
+        return listener
     address, _, _ = client_host.partition("%")  # a link-local one names its interface
-    return listener.through_gateway() if address in gateways else listener
+    return listener.through_gateway() if address in gateways() else listener
 
 
 def ipv4_gateways(routes: str) -> Iterator[str]:
@@ -62,7 +70,5 @@ def ipv6_gateways(routes: str) -> Iterator[str]:
 def _read(path: Path) -> str:
     try:
         return path.read_text("ascii")
-    except OSError as error:
-        # no IPv6 in this kernel, or not Linux: then nobody comes through such a gateway
-        logger.debug("no routes of %s: %s", path, error.strerror)
-        return ""
+    except (FileNotFoundError, PermissionError):
+        return ""  # no IPv6 in this kernel, or not Linux: nobody is known to come through a gateway

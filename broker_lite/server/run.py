@@ -28,7 +28,7 @@ from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS, offered
 from broker_lite.log.data_directory import erase
-from broker_lite.server.gateway import as_seen_from, default_gateways
+from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.limits import CurrentLimits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.maintenance import maintain
@@ -172,7 +172,6 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
         apis = offered(APIS, emulate.max_versions(release))
     fetch_sessions = FetchSessionCache(cluster.settings.max_incremental_fetch_session_cache_slots)
     hooks: list[Hook] = []
-    gateways = default_gateways() if cluster.settings.broker_lite_gateway_advertised else ()
 
     def make_context(
         *,
@@ -187,7 +186,7 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
             clock=clock,
             settings=cluster.settings,
             apis=apis,
-            listener=as_seen_from(client_address[0], listener, gateways),
+            listener=as_seen_from(client_address[0], listener),
             local_address=local_address,
             client_address=client_address,
             fetch_sessions=fetch_sessions,

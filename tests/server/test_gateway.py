@@ -81,20 +81,23 @@ def test_this_machines_tables_can_be_read() -> None:
 
 
 FOLLOWING = ListenerInfo("PLAINTEXT", gateway_host="localhost", gateway_port=19092)
-GATEWAYS = frozenset({"172.17.0.1", "fe80::1"})
+
+
+def gateways() -> frozenset[str]:
+    return frozenset({"172.17.0.1", "fe80::1"})
 
 
 @pytest.mark.parametrize("client_host", ["172.17.0.1", "fe80::1%eth0"])
 def test_a_client_behind_the_gateway_is_told_the_gateways_address(client_host: str) -> None:
-    seen = as_seen_from(client_host, FOLLOWING, GATEWAYS)
+    seen = as_seen_from(client_host, FOLLOWING, gateways)
     assert (seen.advertised_host, seen.advertised_port) == ("localhost", 19092)
 
 
 @pytest.mark.parametrize("client_host", ["127.0.0.1", "::1", "172.17.0.3", "fe80::2%eth0"])
 def test_others_are_told_what_they_dialled(client_host: str) -> None:
-    assert as_seen_from(client_host, FOLLOWING, GATEWAYS) is FOLLOWING
+    assert as_seen_from(client_host, FOLLOWING, gateways) is FOLLOWING
 
 
 def test_an_advertised_address_is_for_everybody() -> None:
     listener = ListenerInfo("PLAINTEXT", advertised_host="broker", advertised_port=9092)
-    assert as_seen_from("172.17.0.1", listener, GATEWAYS) is listener
+    assert as_seen_from("172.17.0.1", listener, gateways) is listener
