@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -91,10 +92,14 @@ class Container:
     """A container that runs in the background; a context manager."""
 
     def __init__(
-        self, *arguments: str, options: Sequence[str] = (), image: str = IMAGE, port: int = 9092
+        self,
+        *arguments: str,
+        options: Sequence[str] = (),
+        image: str = IMAGE,
+        host_port: int | None = None,
     ) -> None:
         self._command = ["run", "--detach", *options, image, *arguments]
-        self._port = port
+        self._host_port = host_port
         self.id = ""
 
     def __enter__(self) -> Self:
@@ -110,11 +115,6 @@ class Container:
         if error is not None:
             error.add_note(f"the container's log:\n{self.log[-3000:]}")
         docker("rm", "--force", "--volumes", self.id)
-
-    @property
-    def host_port(self) -> int:
-        """The port of the host that is mapped to the broker's."""
-        return int(docker("port", self.id, str(self._port)).splitlines()[0].rpartition(":")[2])
 
     @property
     def log(self) -> str:
@@ -133,10 +133,10 @@ class Container:
         return try_docker("exec", self.id, *command)
 
     def wait_for_answer(self) -> None:
-        """Wait for the first answer to ApiVersions through the mapped port."""
-        port = self.host_port
+        """Wait for the first answer to ApiVersions through the published port."""
+        assert self._host_port is not None
         deadline = time.monotonic() + TIMEOUT_S
-        while not _answers(port):
+        while not _answers(self._host_port):
             assert time.monotonic() < deadline, "no answer"
             assert self.state["Running"], "it ended"
             time.sleep(POLL_S)
@@ -153,10 +153,21 @@ class Container:
         """Wait for its end and return its exit code."""
         return int(docker("wait", self.id))
 
-    def stop(self) -> int:
-        """Stop it as `docker stop` does, and return its exit code."""
+    def stop(self) -> None:
+        """Stop it as `docker stop` does."""
         docker("stop", self.id)
+
+    @property
+    def exit_code(self) -> int:
+        """How it ended."""
         return int(self.state["ExitCode"])
+
+
+def free_port() -> int:
+    """A port of this machine that is free."""
+    with socket.create_server(("", 0)) as listener:
+        number: int = listener.getsockname()[1]
+        return number
 
 
 def _answers(port: int) -> bool:

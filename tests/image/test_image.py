@@ -1,0 +1,123 @@
+"""What the image consists of."""
+
+import json
+import subprocess
+import tomllib
+import zlib
+from typing import Any
+
+import pytest
+
+from broker_lite import __version__
+from broker_lite.commands.scripts import script_names
+from tests.image.conftest import Figures
+from tests.support.docker import PROJECT, docker
+
+UNPACKED_MAX_MB = 70
+GZIPPED_MAX_MB = 25
+TOOLS = (
+    "sh bash sed sleep cat echo grep cut tr env ls mkdir rm cp mv chmod touch id date head tail wc "
+    "sort ps kill nc wget test timeout tee find xargs awk basename dirname printf seq python3"
+)
+
+
+def in_image(image: str, *command: str, user: str = "1000:1000") -> str:
+    """Run a command in a container of the image and return what it printed."""
+    return docker(
+        "run", "--rm", f"--user={user}", f"--entrypoint={command[0]}", image, *command[1:]
+    )
+
+
+@pytest.fixture(scope="module")
+def config(image: str) -> dict[str, Any]:
+    """The image's configuration."""
+    found: dict[str, Any] = json.loads(docker("inspect", "--format={{json .Config}}", image))
+    return found
+
+
+def test_size(image: str, figures: Figures) -> None:
+    unpacked_bytes = int(docker("inspect", "--format={{.Size}}", image))
+    figures.check("size, unpacked", unpacked_bytes / 1e6, UNPACKED_MAX_MB, "MB")
+    gzipped_bytes = 0
+    packer = zlib.compressobj(6, wbits=31)
+    with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        while chunk := process.stdout.read(1 << 20):
+            gzipped_bytes += len(packer.compress(chunk))
+    assert process.returncode == 0
+    gzipped_bytes += len(packer.flush())
+    figures.check("size, gzipped", gzipped_bytes / 1e6, GZIPPED_MAX_MB, "MB")
+
+
+def test_how_it_runs(config: dict[str, Any]) -> None:
+    assert config["User"] == "1000:1000"
+    assert config["Volumes"] == {"/data": {}}
+    assert config["ExposedPorts"] == {"9092/tcp": {}}
+    assert config["StopSignal"] == "SIGTERM"
+    assert config["Entrypoint"] == ["/usr/bin/broker-lite", "container"]
+    assert config["Cmd"] is None
+    assert config["Healthcheck"]["Test"][0] == "CMD", "there is no shell between"
+
+
+def test_labels(config: dict[str, Any]) -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    labels = config["Labels"]
+    assert labels["org.opencontainers.image.title"] == project["name"]
+    assert labels["org.opencontainers.image.licenses"] == project["license"]
+    assert labels["org.opencontainers.image.version"] == __version__
+
+
+def test_one_layer_has_all_files(image: str) -> None:
+    sizes = docker("history", "--human=false", "--format={{.Size}}", image).split()
+    assert len([size for size in sizes if size != "0"]) == 1, "what one adds, none hides"
+
+
+def test_the_scan_is_compiled(image: str) -> None:
+    text = in_image(image, "broker-lite", "--version")
+    assert text == f"broker-lite {__version__} (scan: native)"
+
+
+@pytest.mark.parametrize("tool", TOOLS.split())
+def test_tools(tool: str, tools: dict[str, str]) -> None:
+    assert tool in tools
+
+
+@pytest.fixture(scope="module")
+def tools(image: str) -> dict[str, str]:
+    """Where the shell finds each tool."""
+    script = f"for tool in {TOOLS}; do echo $tool $(type -P $tool); done"
+    lines = in_image(image, "bash", "-c", script).splitlines()
+    return {words[0]: words[1] for line in lines if len(words := line.split()) == 2}
+
+
+def test_scripts_of_kafka(image: str) -> None:
+    scripts = script_names()
+    assert "kafka-topics.sh" in scripts
+    of_apache = in_image(image, "ls", "/opt/kafka/bin").split()
+    assert sorted(of_apache) == sorted(name for name in scripts if name.endswith(".sh"))
+    of_confluent = set(in_image(image, "ls", "/usr/bin").split())
+    assert of_confluent >= {name for name in scripts if not name.endswith(".sh")}
+
+
+def test_no_file_lends_its_rights(image: str) -> None:
+    found = in_image(image, "find", "/", "-xdev", "-type", "f", "-perm", "/6000", user="0:0")
+    assert found == ""
+
+
+def test_no_link_leads_nowhere(image: str) -> None:
+    script = "find / -xdev -type l ! -exec test -e {} \\; -print"
+    assert in_image(image, "sh", "-c", script, user="0:0") == ""
+
+
+def test_nothing_of_the_build_is_left(image: str) -> None:
+    names = ("pip", "setuptools", "Cython", "tests", "*.pyx", "*.c", "pip.conf", "*.crt")
+    wanted = [word for name in names for word in ("-o", "-name", name)][1:]
+    found = in_image(image, "find", "/", "-xdev", "(", *wanted, ")", user="0:0")
+    assert found == ""
+
+
+def test_every_package_has_its_copyright(image: str) -> None:
+    packages = in_image(image, "ls", "/var/lib/dpkg/status.d").split()
+    assert {"bash", "busybox", "libc6"} < set(packages)
+    documented = in_image(image, "ls", "/usr/share/doc").split()
+    assert set(packages) == set(documented)
