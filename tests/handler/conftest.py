@@ -40,10 +40,16 @@ def broker(open_broker: OpenBroker) -> HandlerBroker:
 
 
 @pytest.fixture
-def producer(tmp_path: Path) -> Iterator[Transactor]:
-    """A transactional producer that was initialised, with handlers of its own."""
-    handlers = Handlers(tmp_path / "data")
+def handlers(tmp_path: Path) -> Iterator[Handlers]:
+    """The data APIs with the default settings, and a topic of two partitions."""
+    opened = Handlers(tmp_path / "data")
+    yield opened
+    opened.cluster.close()
+
+
+@pytest.fixture
+def producer(handlers: Handlers) -> Transactor:
+    """A transactional producer that was initialised."""
     transactor = Transactor(handlers)
     assert transactor.init() == 0
-    yield transactor
-    handlers.cluster.close()
+    return transactor

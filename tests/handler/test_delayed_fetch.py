@@ -1,7 +1,6 @@
 """The long poll: F-30 to F-32, and what wakes it."""
 
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -20,11 +19,9 @@ LONG_MS = 60_000
 
 
 @pytest.fixture
-async def broker(tmp_path: Path) -> AsyncIterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
+async def handlers(handlers: Handlers) -> AsyncIterator[Handlers]:
     yield handlers
     assert not handlers.log(0)._waiters or len(handlers.context.fetch_sessions)
-    handlers.cluster.close()
 
 
 async def settle() -> None:
@@ -33,13 +30,13 @@ async def settle() -> None:
         await checkpoint()
 
 
-async def waits_until(broker: Handlers, request: Any, *steps: Callable[[], Any]) -> list[Any]:
+async def waits_until(handlers: Handlers, request: Any, *steps: Callable[[], Any]) -> list[Any]:
     """Fetch; all steps but the last leave it waiting, the last one completes it."""
     answers: list[Any] = []
     done = anyio.Event()
 
     async def fetch() -> None:
-        answers.extend(fetched(await broker.answer(FETCH, 12, request)))
+        answers.extend(fetched(await handlers.answer(FETCH, 12, request)))
         done.set()
 
     with anyio.fail_after(10):
@@ -54,8 +51,8 @@ async def waits_until(broker: Handlers, request: Any, *steps: Callable[[], Any])
     return answers
 
 
-def waiting_request(broker: Handlers, *partitions: Any, **fields: Any) -> Any:
-    return broker.fetch_request(*partitions, **{"max_wait_ms": LONG_MS, **fields})
+def waiting_request(handlers: Handlers, *partitions: Any, **fields: Any) -> Any:
+    return handlers.fetch_request(*partitions, **{"max_wait_ms": LONG_MS, **fields})
 
 
 @pytest.mark.parametrize(
@@ -72,85 +69,87 @@ def waiting_request(broker: Handlers, *partitions: Any, **fields: Any) -> Any:
     ],
 )
 async def test_f30_answers_at_once(
-    broker: Handlers, partitions: list[Any], fields: dict[str, int]
+    handlers: Handlers, partitions: list[Any], fields: dict[str, int]
 ) -> None:
-    broker.produce(BATCH, partitions=[1])
-    broker.now(FETCH, 12, waiting_request(broker, *partitions, **fields))
+    handlers.produce(BATCH, partitions=[1])
+    handlers.now(FETCH, 12, waiting_request(handlers, *partitions, **fields))
 
 
-async def test_f31_an_append_wakes(broker: Handlers) -> None:
+async def test_f31_an_append_wakes(handlers: Handlers) -> None:
     (answer,) = await waits_until(
-        broker, waiting_request(broker, wanted()), lambda: broker.produce(BATCH)
+        handlers, waiting_request(handlers, wanted()), lambda: handlers.produce(BATCH)
     )
     assert (size(answer), answer.high_watermark) == (SIZE, 1)
 
 
-async def test_f31_only_the_fetched_partition_wakes(broker: Handlers) -> None:
-    request = waiting_request(broker, wanted(1))
-    append_0 = lambda: broker.produce(BATCH, partitions=[0])  # noqa: E731
-    append_1 = lambda: broker.produce(BATCH, partitions=[1])  # noqa: E731
-    (answer,) = await waits_until(broker, request, append_0, append_1)
+async def test_f31_only_the_fetched_partition_wakes(handlers: Handlers) -> None:
+    request = waiting_request(handlers, wanted(1))
+    append_0 = lambda: handlers.produce(BATCH, partitions=[0])  # noqa: E731
+    append_1 = lambda: handlers.produce(BATCH, partitions=[1])  # noqa: E731
+    (answer,) = await waits_until(handlers, request, append_0, append_1)
     assert size(answer) == SIZE
 
 
-async def test_f31_g_bytes_of_all_partitions_count(broker: Handlers) -> None:
-    request = waiting_request(broker, wanted(0), wanted(1), min_bytes=3 * SIZE)
-    both = lambda: broker.produce(BATCH, BATCH)  # noqa: E731
-    answers = await waits_until(broker, request, both, lambda: broker.produce(BATCH))
+async def test_f31_g_bytes_of_all_partitions_count(handlers: Handlers) -> None:
+    request = waiting_request(handlers, wanted(0), wanted(1), min_bytes=3 * SIZE)
+    both = lambda: handlers.produce(BATCH, BATCH)  # noqa: E731
+    answers = await waits_until(handlers, request, both, lambda: handlers.produce(BATCH))
     assert [size(each) for each in answers] == [2 * SIZE, SIZE]
 
 
-async def test_f31_g_what_is_there_counts_too(broker: Handlers) -> None:
-    broker.produce(BATCH)
-    request = waiting_request(broker, wanted(0), min_bytes=2 * SIZE)
-    (answer,) = await waits_until(broker, request, lambda: broker.produce(BATCH))
+async def test_f31_g_what_is_there_counts_too(handlers: Handlers) -> None:
+    handlers.produce(BATCH)
+    request = waiting_request(handlers, wanted(0), min_bytes=2 * SIZE)
+    (answer,) = await waits_until(handlers, request, lambda: handlers.produce(BATCH))
     assert size(answer) == 2 * SIZE
 
 
-async def test_f04_unknown_partitions_do_not_end_the_wait(broker: Handlers) -> None:
-    request = waiting_request(broker, wanted(7), wanted(0))
-    answers = await waits_until(broker, request, lambda: broker.produce(BATCH))
+async def test_f04_unknown_partitions_do_not_end_the_wait(handlers: Handlers) -> None:
+    request = waiting_request(handlers, wanted(7), wanted(0))
+    answers = await waits_until(handlers, request, lambda: handlers.produce(BATCH))
     assert [(each.partition_index, each.error_code) for each in answers] == [(0, 0), (7, 3)]
 
 
-async def test_f31_f_a_new_segment_ends_the_wait(broker: Handlers) -> None:
+async def test_f31_f_a_new_segment_ends_the_wait(handlers: Handlers) -> None:
     def roll_and_append() -> None:
-        broker.log().roll(broker.clock.now_ms())
-        broker.produce(BATCH)
+        handlers.log().roll(handlers.clock.now_ms())
+        handlers.produce(BATCH)
 
-    broker.produce(BATCH)
-    request = waiting_request(broker, wanted(offset=1), min_bytes=10 * SIZE)
-    (answer,) = await waits_until(broker, request, roll_and_append)
+    handlers.produce(BATCH)
+    request = waiting_request(handlers, wanted(offset=1), min_bytes=10 * SIZE)
+    (answer,) = await waits_until(handlers, request, roll_and_append)
     assert size(answer) == SIZE
 
 
-async def test_f31_f_older_segments_are_answered_at_once(broker: Handlers) -> None:
-    broker.produce(BATCH)
-    broker.log().roll(broker.clock.now_ms())
-    broker.produce(BATCH)
-    broker.now(FETCH, 12, waiting_request(broker, wanted(), min_bytes=10 * SIZE))
+async def test_f31_f_older_segments_are_answered_at_once(handlers: Handlers) -> None:
+    handlers.produce(BATCH)
+    handlers.log().roll(handlers.clock.now_ms())
+    handlers.produce(BATCH)
+    handlers.now(FETCH, 12, waiting_request(handlers, wanted(), min_bytes=10 * SIZE))
 
 
-async def test_f31_c_p110_a_deleted_topic_ends_the_wait(broker: Handlers) -> None:
-    request = waiting_request(broker, wanted())
-    (answer,) = await waits_until(broker, request, lambda: broker.delete("t"))
+async def test_f31_c_p110_a_deleted_topic_ends_the_wait(handlers: Handlers) -> None:
+    request = waiting_request(handlers, wanted())
+    (answer,) = await waits_until(handlers, request, lambda: handlers.delete("t"))
     assert answer.error_code == 3
-    broker.create("t")
+    handlers.create("t")
 
 
-async def test_f31_log_start_changes_are_looked_at(broker: Handlers) -> None:
-    broker.produce(BATCH)
-    request = waiting_request(broker, wanted(), min_bytes=10 * SIZE)
-    (answer,) = await waits_until(broker, request, lambda: broker.log().delete_records_before(1))
+async def test_f31_log_start_changes_are_looked_at(handlers: Handlers) -> None:
+    handlers.produce(BATCH)
+    request = waiting_request(handlers, wanted(), min_bytes=10 * SIZE)
+    (answer,) = await waits_until(
+        handlers, request, lambda: handlers.log().delete_records_before(1)
+    )
     assert answer.error_code == 1
 
 
-async def test_f31_committed_readers_wait_for_the_end_marker(broker: Handlers) -> None:
-    log = broker.log()
+async def test_f31_committed_readers_wait_for_the_end_marker(handlers: Handlers) -> None:
+    log = handlers.log()
     transactional = batch(record(), attributes=0x10, producer=(1, 0, 0))
-    request = waiting_request(broker, wanted(), isolation_level=1)
+    request = waiting_request(handlers, wanted(), isolation_level=1)
     (answer,) = await waits_until(
-        broker,
+        handlers,
         request,
         lambda: log.append_batch(transactional, now_ms=1),
         lambda: log.append_control(1, 0, EndTransactionMarker(True, 0), now_ms=1),
@@ -158,79 +157,81 @@ async def test_f31_committed_readers_wait_for_the_end_marker(broker: Handlers) -
     assert size(answer) == log.size_bytes
 
 
-async def test_f31_e_a_new_leader_epoch_ends_the_wait(broker: Handlers) -> None:
-    log = broker.log()
+async def test_f31_e_a_new_leader_epoch_ends_the_wait(handlers: Handlers) -> None:
+    log = handlers.log()
 
     def new_epoch() -> None:
         log.become_leader(2)
-        broker.produce(BATCH)
+        handlers.produce(BATCH)
 
-    broker.produce(BATCH)
+    handlers.produce(BATCH)
     log.become_leader(1)
     partition = wanted(offset=1, last_fetched_epoch=0, current_leader_epoch=1)
-    request = waiting_request(broker, partition, min_bytes=10 * SIZE)
-    (answer,) = await waits_until(broker, request, new_epoch)
+    request = waiting_request(handlers, partition, min_bytes=10 * SIZE)
+    (answer,) = await waits_until(handlers, request, new_epoch)
     assert answer.error_code == 74
 
 
-async def test_f32_expiry_answers_what_is_there(broker: Handlers) -> None:
-    broker.produce(BATCH)
-    request = waiting_request(broker, wanted(), min_bytes=10 * SIZE, max_wait_ms=20)
+async def test_f32_expiry_answers_what_is_there(handlers: Handlers) -> None:
+    handlers.produce(BATCH)
+    request = waiting_request(handlers, wanted(), min_bytes=10 * SIZE, max_wait_ms=20)
     with anyio.fail_after(10):
-        (answer,) = fetched(await broker.answer(FETCH, 12, request))
+        (answer,) = fetched(await handlers.answer(FETCH, 12, request))
     assert (answer.error_code, size(answer)) == (0, SIZE)
 
 
 async def test_f31_a_partition_limit_below_min_bytes_waits_for_the_timeout(
-    broker: Handlers,
+    handlers: Handlers,
 ) -> None:
-    broker.produce(BATCH)
-    request = waiting_request(broker, wanted(max_bytes=10), min_bytes=SIZE + 1, max_wait_ms=20)
+    handlers.produce(BATCH)
+    request = waiting_request(handlers, wanted(max_bytes=10), min_bytes=SIZE + 1, max_wait_ms=20)
     with anyio.fail_after(10):
-        (answer,) = fetched(await broker.answer(FETCH, 12, request))
+        (answer,) = fetched(await handlers.answer(FETCH, 12, request))
     assert size(answer) == SIZE
 
 
 @pytest.mark.parametrize("session_epoch", [-1, 0])
-async def test_a_cancelled_wait_leaves_nothing_behind(broker: Handlers, session_epoch: int) -> None:
-    request = waiting_request(broker, wanted(0), wanted(1), session_epoch=session_epoch)
+async def test_a_cancelled_wait_leaves_nothing_behind(
+    handlers: Handlers, session_epoch: int
+) -> None:
+    request = waiting_request(handlers, wanted(0), wanted(1), session_epoch=session_epoch)
     async with anyio.create_task_group() as group:
-        group.start_soon(broker.answer, FETCH, 12, request)
+        group.start_soon(handlers.answer, FETCH, 12, request)
         await settle()
-        assert broker.log()._waiters
+        assert handlers.log()._waiters
         group.cancel_scope.cancel()
-    assert not broker.log()._waiters
-    assert not broker.log(1)._waiters
-    assert len(broker.context.fetch_sessions) == 0
+    assert not handlers.log()._waiters
+    assert not handlers.log(1)._waiters
+    assert len(handlers.context.fetch_sessions) == 0
 
 
-async def test_f41_a_request_that_overtook_another_of_its_session(broker: Handlers) -> None:
-    full = await broker.answer(FETCH, 12, broker.fetch_request(wanted(0), session_epoch=0))
+async def test_f41_a_request_that_overtook_another_of_its_session(handlers: Handlers) -> None:
+    full = await handlers.answer(FETCH, 12, handlers.fetch_request(wanted(0), session_epoch=0))
     session_id = full.session_id
     answers: list[Any] = []
 
     async def slow() -> None:
-        request = waiting_request(broker, session_id=session_id, session_epoch=1)
-        answers.append(await broker.answer(FETCH, 12, request))
+        request = waiting_request(handlers, session_id=session_id, session_epoch=1)
+        answers.append(await handlers.answer(FETCH, 12, request))
 
     with anyio.fail_after(10):
         async with anyio.create_task_group() as group:
             group.start_soon(slow)
             await settle()
-            request = broker.fetch_request(session_id=session_id, session_epoch=2)
-            fast = await broker.answer(FETCH, 12, request)
+            request = handlers.fetch_request(session_id=session_id, session_epoch=2)
+            fast = await handlers.answer(FETCH, 12, request)
             assert (fast.error_code, fetched(fast)) == (0, [])
-            broker.produce(BATCH)
+            handlers.produce(BATCH)
     (answer,) = answers
     assert (answer.error_code, answer.session_id, answer.responses) == (71, session_id, [])
 
 
-async def test_f31_a_session_waits_for_all_its_partitions(broker: Handlers) -> None:
-    request = broker.fetch_request(wanted(0), wanted(1), session_epoch=0)
-    full = await broker.answer(FETCH, 12, request)
+async def test_f31_a_session_waits_for_all_its_partitions(handlers: Handlers) -> None:
+    request = handlers.fetch_request(wanted(0), wanted(1), session_epoch=0)
+    full = await handlers.answer(FETCH, 12, request)
     answers = await waits_until(
-        broker,
-        waiting_request(broker, session_id=full.session_id, session_epoch=1),
-        lambda: broker.produce(BATCH, partitions=[1]),
+        handlers,
+        waiting_request(handlers, session_id=full.session_id, session_epoch=1),
+        lambda: handlers.produce(BATCH, partitions=[1]),
     )
     assert [(each.partition_index, size(each)) for each in answers] == [(1, SIZE)]

@@ -1,7 +1,5 @@
 """DeleteRecords: F-90, P-112."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +11,13 @@ from tests.log.batches import batch, records
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
+def handlers(handlers: Handlers) -> Handlers:
     handlers.produce(batch(records(10), count=10))
-    yield handlers
-    handlers.cluster.close()
+    return handlers
 
 
 def delete(
-    broker: Handlers, offset: int, *, topic: str = TOPIC, partition: int = 0, version: int = 2
+    handlers: Handlers, offset: int, *, topic: str = TOPIC, partition: int = 0, version: int = 2
 ) -> tuple[int, int]:
     request = messages.DeleteRecordsRequest
     value = request(
@@ -35,38 +31,38 @@ def delete(
             )
         ],
     )
-    (answer,) = broker.now(DELETE_RECORDS, version, value).topics
+    (answer,) = handlers.now(DELETE_RECORDS, version, value).topics
     (result,) = answer.partitions
     assert (answer.name, result.partition_index) == (topic, partition)
     return result.error_code, result.low_watermark
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_f90_moves_the_log_start(broker: Handlers, version: int) -> None:
-    assert delete(broker, 4, version=version) == (0, 4)
-    assert delete(broker, 2, version=version) == (0, 4)
-    assert delete(broker, -1, version=version) == (0, 10)
-    assert broker.log().log_start_offset == 10
+def test_f90_moves_the_log_start(handlers: Handlers, version: int) -> None:
+    assert delete(handlers, 4, version=version) == (0, 4)
+    assert delete(handlers, 2, version=version) == (0, 4)
+    assert delete(handlers, -1, version=version) == (0, 10)
+    assert handlers.log().log_start_offset == 10
 
 
-def test_f90_errors(broker: Handlers) -> None:
-    broker.create("compacted", cleanup_policy="compact")
-    broker.create("__consumer_offsets")
-    assert delete(broker, 11) == (1, -1)
-    assert delete(broker, -2) == (1, -1)
-    assert delete(broker, 0, topic="unknown") == (3, -1)
-    assert delete(broker, 0, partition=2) == (3, -1)
-    assert delete(broker, 0, topic="compacted") == (44, -1)
-    assert delete(broker, 0, topic="__consumer_offsets") == (17, -1)
-    assert delete(broker, 0, topic="__consumer_offsets", partition=9) == (3, -1)
+def test_f90_errors(handlers: Handlers) -> None:
+    handlers.create("compacted", cleanup_policy="compact")
+    handlers.create("__consumer_offsets")
+    assert delete(handlers, 11) == (1, -1)
+    assert delete(handlers, -2) == (1, -1)
+    assert delete(handlers, 0, topic="unknown") == (3, -1)
+    assert delete(handlers, 0, partition=2) == (3, -1)
+    assert delete(handlers, 0, topic="compacted") == (44, -1)
+    assert delete(handlers, 0, topic="__consumer_offsets") == (17, -1)
+    assert delete(handlers, 0, topic="__consumer_offsets", partition=9) == (3, -1)
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(Log, "delete_records_before", fail)
-    assert delete(broker, 0) == (-1, -1)
+    assert delete(handlers, 0) == (-1, -1)
     assert "a bug" in caplog.text

@@ -1,7 +1,5 @@
 """DescribeProducers: P-143."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,30 +10,23 @@ from tests.handler.data_apis import DESCRIBE_PRODUCERS, TOPIC, Handlers
 from tests.log.batches import BASE_TIMESTAMP, batch, record, records
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
-    yield handlers
-    handlers.cluster.close()
-
-
-def describe(broker: Handlers, topic: str = TOPIC, partition: int = 0) -> Any:
+def describe(handlers: Handlers, topic: str = TOPIC, partition: int = 0) -> Any:
     request = messages.DescribeProducersRequest
     value = request(topics=[request.TopicRequest(name=topic, partition_indexes=[partition])])
-    (answer,) = broker.now(DESCRIBE_PRODUCERS, 0, value).topics
+    (answer,) = handlers.now(DESCRIBE_PRODUCERS, 0, value).topics
     (result,) = answer.partitions
     assert (answer.name, result.partition_index) == (topic, partition)
     return result
 
 
-def test_p143_producers_of_a_partition(broker: Handlers) -> None:
-    assert describe(broker).active_producers == []
-    broker.produce(batch(records(3), count=3, producer=(7, 1, 0)))
-    broker.log().append_batch(
+def test_p143_producers_of_a_partition(handlers: Handlers) -> None:
+    assert describe(handlers).active_producers == []
+    handlers.produce(batch(records(3), count=3, producer=(7, 1, 0)))
+    handlers.log().append_batch(
         batch(record(), attributes=0x10, producer=(8, 0, 5), timestamp=BASE_TIMESTAMP + 1),
         now_ms=1,
     )
-    first, second = describe(broker).active_producers
+    first, second = describe(handlers).active_producers
     fields = ("producer_id", "producer_epoch", "last_sequence", "last_timestamp")
     more = ("coordinator_epoch", "current_txn_start_offset")
     assert [getattr(first, name) for name in fields + more] == [7, 1, 2, BASE_TIMESTAMP, -1, -1]
@@ -57,18 +48,18 @@ def test_p143_producers_of_a_partition(broker: Handlers) -> None:
     ],
 )
 def test_p143_errors(
-    broker: Handlers, topic: str, partition: int, code: int, text: str | None
+    handlers: Handlers, topic: str, partition: int, code: int, text: str | None
 ) -> None:
-    answer = describe(broker, topic, partition)
+    answer = describe(handlers, topic, partition)
     assert (answer.error_code, answer.error_message) == (code, text)
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(ProducerStateManager, "describe", fail)
-    assert describe(broker).error_code == -1
+    assert describe(handlers).error_code == -1
     assert "a bug" in caplog.text

@@ -1,7 +1,5 @@
 """EndTxn and WriteTxnMarkers: T-46 to T-59."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -17,22 +15,15 @@ from tests.handler.data_apis import FETCH, TOPIC, Handlers, fetched, size, wante
 from tests.handler.transactions import END, MARKERS, Transactor, committed
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
-    yield handlers
-    handlers.cluster.close()
-
-
-def marker(broker: Handlers, offset: int, partition: int = 0) -> tuple[int, int, bool]:
+def marker(handlers: Handlers, offset: int, partition: int = 0) -> tuple[int, int, bool]:
     """Producer id, epoch and result of the marker at an offset."""
-    data = memoryview(bytearray(committed(broker, offset, partition).records))
+    data = memoryview(bytearray(committed(handlers, offset, partition).records))
     header = RecordBatch(data, 0, len(data))
     found = read_end_transaction_marker(header)
     assert found is not None
     assert header.is_transactional
     assert header.base_sequence == -1
-    assert found.coordinator_epoch == broker.cluster.leader_epoch("__transaction_state", 20)
+    assert found.coordinator_epoch == handlers.cluster.leader_epoch("__transaction_state", 20)
     return header.producer_id, header.producer_epoch, found.is_commit
 
 
@@ -108,13 +99,13 @@ def test_t58_a_topic_made_anew_gets_the_marker(producer: Transactor) -> None:
 
 @pytest.mark.anyio
 async def test_t57_parked_readers_of_committed_records_are_woken(producer: Transactor) -> None:
-    broker = producer.broker
+    handlers = producer.broker
     producer.produce()
     answers: list[Any] = []
 
     async def read() -> None:
-        request = broker.fetch_request(wanted(0, 0), max_wait_ms=60_000, isolation_level=1)
-        answers.extend(fetched(await broker.answer(FETCH, 12, request)))
+        request = handlers.fetch_request(wanted(0, 0), max_wait_ms=60_000, isolation_level=1)
+        answers.extend(fetched(await handlers.answer(FETCH, 12, request)))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(read)
@@ -130,10 +121,10 @@ async def test_t57_parked_readers_of_committed_records_are_woken(producer: Trans
 
 
 @pytest.mark.anyio
-async def test_t50_a_transaction_of_many_partitions(broker: Handlers) -> None:
+async def test_t50_a_transaction_of_many_partitions(handlers: Handlers) -> None:
     """Others have their turn while its markers are written, and see it as ending."""
-    broker.create("wide", 600)
-    producer = Transactor(broker)
+    handlers.create("wide", 600)
+    producer = Transactor(handlers)
     producer.init()
     assert set(producer.add(*range(600), topic="wide")) == {0}
     value = messages.EndTxnRequest(
@@ -142,7 +133,7 @@ async def test_t50_a_transaction_of_many_partitions(broker: Handlers) -> None:
     seen = []
 
     async def end() -> None:
-        answer = await broker.answer(END, 5, value)
+        answer = await handlers.answer(END, 5, value)
         seen.append((answer.error_code, answer.producer_epoch))
 
     async with anyio.create_task_group() as tasks:
@@ -153,25 +144,25 @@ async def test_t50_a_transaction_of_many_partitions(broker: Handlers) -> None:
         assert producer.produce().error_code == 51
     assert seen == [(0, 1)]
     assert producer.state == "CompleteCommit"
-    assert {broker.log(each, "wide").log_end_offset for each in range(600)} == {1}
+    assert {handlers.log(each, "wide").log_end_offset for each in range(600)} == {1}
 
 
 @pytest.mark.anyio
 async def test_t50_a_client_that_goes_away_leaves_an_end_that_is_finished(
-    broker: Handlers,
+    handlers: Handlers,
 ) -> None:
-    broker.create("wide", 600)
-    producer = Transactor(broker)
+    handlers.create("wide", 600)
+    producer = Transactor(handlers)
     producer.init()
     producer.add(*range(600), topic="wide")
     value = messages.EndTxnRequest(
         transactional_id="x", producer_id=0, producer_epoch=0, committed=True
     )
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(broker.answer, END, 5, value)
+        tasks.start_soon(handlers.answer, END, 5, value)
         await checkpoint()
         tasks.cancel_scope.cancel()
-    transactions = broker.context.transactions
+    transactions = handlers.context.transactions
     assert producer.state == "PrepareCommit"
     while (due_ms := transactions.next_deadline_ms()) is not None and due_ms <= 1:
         transactions.on_time()
@@ -179,7 +170,7 @@ async def test_t50_a_client_that_goes_away_leaves_an_end_that_is_finished(
 
 
 def write_markers(
-    broker: Handlers, *, epoch: int = 0, version: int = 1, topic: str = TOPIC, **fields: Any
+    handlers: Handlers, *, epoch: int = 0, version: int = 1, topic: str = TOPIC, **fields: Any
 ) -> list[int]:
     request = messages.WriteTxnMarkersRequest
     one = request.WritableTxnMarker(
@@ -190,51 +181,51 @@ def write_markers(
         coordinator_epoch=0,
         **fields,
     )
-    (answer,) = broker.now(MARKERS, version, request(markers=[one])).markers
+    (answer,) = handlers.now(MARKERS, version, request(markers=[one])).markers
     (result,) = answer.topics
     assert (answer.producer_id, result.name) == (0, topic)
     return [each.error_code for each in result.partitions]
 
 
 def test_t59_markers_of_an_administrator(producer: Transactor) -> None:
-    broker = producer.broker
+    handlers = producer.broker
     producer.produce()
-    assert broker.log(0).last_stable_offset == 0
-    assert write_markers(broker) == [0, 0, 3]
-    assert broker.log(0).last_stable_offset == 2
-    assert write_markers(broker, topic="unknown") == [3, 3, 3]
-    assert broker.now(MARKERS, 1, messages.WriteTxnMarkersRequest(markers=[])).markers == []
+    assert handlers.log(0).last_stable_offset == 0
+    assert write_markers(handlers) == [0, 0, 3]
+    assert handlers.log(0).last_stable_offset == 2
+    assert write_markers(handlers, topic="unknown") == [3, 3, 3]
+    assert handlers.now(MARKERS, 1, messages.WriteTxnMarkersRequest(markers=[])).markers == []
 
 
 def test_t54_an_older_epoch_or_coordinator(producer: Transactor) -> None:
-    broker = producer.broker
+    handlers = producer.broker
     producer.produce()
     producer.end()
-    assert write_markers(broker) == [47, 0, 3]
-    assert write_markers(broker, epoch=1) == [0, 0, 3]
+    assert write_markers(handlers) == [47, 0, 3]
+    assert write_markers(handlers, epoch=1) == [0, 0, 3]
     producer.produce()
-    assert write_markers(broker, epoch=1, version=2, transaction_version=2)[0] == 47
+    assert write_markers(handlers, epoch=1, version=2, transaction_version=2)[0] == 47
 
 
 @pytest.mark.anyio
-async def test_t59_many_markers_let_others_have_their_turn(broker: Handlers) -> None:
-    broker.create("wide", 300)
+async def test_t59_many_markers_let_others_have_their_turn(handlers: Handlers) -> None:
+    handlers.create("wide", 300)
     request = messages.WriteTxnMarkersRequest
     wide = request.WritableTxnMarkerTopic(name="wide", partition_indexes=[*range(300)])
     one = request.WritableTxnMarker(
         producer_id=0, producer_epoch=0, transaction_result=True, topics=[wide], coordinator_epoch=0
     )
-    (answer,) = (await broker.answer(MARKERS, 1, request(markers=[one]))).markers
+    (answer,) = (await handlers.answer(MARKERS, 1, request(markers=[one]))).markers
     assert {each.error_code for each in answer.topics[0].partitions} == {0}
-    assert broker.log(299, "wide").log_end_offset == 1
+    assert handlers.log(299, "wide").log_end_offset == 1
 
 
 @pytest.mark.anyio
 async def test_t59_slow_markers_let_others_have_their_turn(
-    broker: Handlers, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slow(*_: object, **__: object) -> None:
-        broker.clock.step(STEP_MS)
+        handlers.clock.step(STEP_MS)
 
     monkeypatch.setattr(Log, "append_control", slow)
     one = messages.WriteTxnMarkersRequest.WritableTxnMarker(
@@ -251,9 +242,11 @@ async def test_t59_slow_markers_let_others_have_their_turn(
     turns: list[int] = []
 
     async def other() -> None:
-        turns.append(broker.clock.monotonic_ms())
+        turns.append(handlers.clock.monotonic_ms())
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(broker.answer, MARKERS, 1, messages.WriteTxnMarkersRequest(markers=[one]))
+        tasks.start_soon(
+            handlers.answer, MARKERS, 1, messages.WriteTxnMarkersRequest(markers=[one])
+        )
         tasks.start_soon(other)
     assert turns == [STEP_MS]

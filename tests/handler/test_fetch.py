@@ -2,7 +2,6 @@
 
 import asyncio
 from asyncio import create_task, sleep
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +30,11 @@ BATCH = batch(record(value=bytes(109)))
 SIZE = len(BATCH)
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
-    yield handlers
-    handlers.cluster.close()
-
-
-def fill(broker: Handlers, *counts: int) -> None:
+def fill(handlers: Handlers, *counts: int) -> None:
     """Append so many batches of one record to partition 0, 1, ..."""
     for partition, count in enumerate(counts):
         for _ in range(count):
-            (answer,) = broker.produce(BATCH, partitions=[partition])
+            (answer,) = handlers.produce(BATCH, partitions=[partition])
             assert answer.error_code == 0
 
 
@@ -57,12 +49,12 @@ def aborted(answer: Any) -> list[tuple[int, int]] | None:
 
 
 @pytest.mark.parametrize("version", range(4, 19))
-def test_f01_every_version_reads(broker: Handlers, version: int) -> None:
-    fill(broker, 2)
-    response = broker.now(FETCH, version, broker.fetch_request(wanted(offset=1)))
+def test_f01_every_version_reads(handlers: Handlers, version: int) -> None:
+    fill(handlers, 2)
+    response = handlers.now(FETCH, version, handlers.fetch_request(wanted(offset=1)))
     (topic,) = response.responses
     assert (topic.topic_id if version >= 13 else topic.topic) == (
-        broker.topic_id() if version >= 13 else TOPIC
+        handlers.topic_id() if version >= 13 else TOPIC
     )
     (answer,) = topic.partitions
     assert answer.error_code == 0
@@ -73,14 +65,14 @@ def test_f01_every_version_reads(broker: Handlers, version: int) -> None:
     assert size(answer) == SIZE
 
 
-def test_f02_a_follower_is_not_a_replica(broker: Handlers) -> None:
-    fill(broker, 1)
-    assert broker.fetch(wanted(), version=12, replica_id=7)[0].error_code == 6
+def test_f02_a_follower_is_not_a_replica(handlers: Handlers) -> None:
+    fill(handlers, 1)
+    assert handlers.fetch(wanted(), version=12, replica_id=7)[0].error_code == 6
     epoch = wanted(current_leader_epoch=0)
-    assert broker.fetch(epoch, version=12, replica_id=7)[0].error_code == 75
+    assert handlers.fetch(epoch, version=12, replica_id=7)[0].error_code == 75
     state = messages.FetchRequest.ReplicaState(replica_id=7)
-    request = broker.fetch_request(wanted(), replica_state=state)
-    response = broker.now(FETCH, 16, request)
+    request = handlers.fetch_request(wanted(), replica_state=state)
+    response = handlers.now(FETCH, 16, request)
     (answer,) = fetched(response)
     # v16+ names the leader, but its address to consumers only
     assert (answer.error_code, answer.current_leader.leader_id) == (6, 1)
@@ -88,23 +80,23 @@ def test_f02_a_follower_is_not_a_replica(broker: Handlers) -> None:
 
 
 @pytest.mark.parametrize("replica_id", [-2, -3])
-def test_f02_other_readers(broker: Handlers, replica_id: int) -> None:
-    fill(broker, 1)
-    assert size(broker.fetch(wanted(), replica_id=replica_id)[0]) == SIZE
+def test_f02_other_readers(handlers: Handlers, replica_id: int) -> None:
+    fill(handlers, 1)
+    assert size(handlers.fetch(wanted(), replica_id=replica_id)[0]) == SIZE
 
 
-def test_f03_the_last_entry_of_a_partition_counts(broker: Handlers) -> None:
-    fill(broker, 2)
-    answers = broker.fetch(wanted(offset=9), wanted(offset=1))
+def test_f03_the_last_entry_of_a_partition_counts(handlers: Handlers) -> None:
+    fill(handlers, 2)
+    answers = handlers.fetch(wanted(offset=9), wanted(offset=1))
     assert [(each.error_code, size(each)) for each in answers] == [(0, SIZE)]
 
 
-def test_f04_unknown_topics(broker: Handlers) -> None:
+def test_f04_unknown_topics(handlers: Handlers) -> None:
     for answer, code in (
-        (broker.fetch(wanted(), topic="unknown")[0], 3),
-        (broker.fetch(wanted(2))[0], 3),
-        (broker.fetch(wanted(), version=13, topic_id=b"\7" * 16)[0], 100),
-        (broker.fetch(wanted(5), version=13)[0], 3),
+        (handlers.fetch(wanted(), topic="unknown")[0], 3),
+        (handlers.fetch(wanted(2))[0], 3),
+        (handlers.fetch(wanted(), version=13, topic_id=b"\7" * 16)[0], 100),
+        (handlers.fetch(wanted(5), version=13)[0], 3),
     ):
         assert answer.error_code == code
         assert offsets(answer) == (-1, -1, -1)
@@ -112,9 +104,9 @@ def test_f04_unknown_topics(broker: Handlers) -> None:
         assert size(answer) == 0
 
 
-def test_f04_unknown_partitions_are_answered_behind_the_others(broker: Handlers) -> None:
-    fill(broker, 1)
-    answers = broker.fetch(wanted(7), wanted(0))
+def test_f04_unknown_partitions_are_answered_behind_the_others(handlers: Handlers) -> None:
+    fill(handlers, 1)
+    answers = handlers.fetch(wanted(7), wanted(0))
     assert [each.partition_index for each in answers] == [0, 7]
 
 
@@ -127,18 +119,18 @@ def test_f04_unknown_partitions_are_answered_behind_the_others(broker: Handlers)
         pytest.param({"current_leader_epoch": 1}, 75, id="F-20 newer epoch"),
     ],
 )
-def test_f05_errors_while_reading(broker: Handlers, fields: dict[str, int], code: int) -> None:
-    fill(broker, 2)
-    (answer,) = broker.fetch(wanted(**fields), isolation_level=1)
+def test_f05_errors_while_reading(handlers: Handlers, fields: dict[str, int], code: int) -> None:
+    fill(handlers, 2)
+    (answer,) = handlers.fetch(wanted(**fields), isolation_level=1)
     assert answer.error_code == code
     assert offsets(answer) == (-1, -1, -1)
     assert aborted(answer) is None
     assert size(answer) == 0
 
 
-def test_f05_v16_74_names_the_leader(broker: Handlers) -> None:
-    broker.log().become_leader(3)
-    response = broker.now(FETCH, 16, broker.fetch_request(wanted(current_leader_epoch=2)))
+def test_f05_v16_74_names_the_leader(handlers: Handlers) -> None:
+    handlers.log().become_leader(3)
+    response = handlers.now(FETCH, 16, handlers.fetch_request(wanted(current_leader_epoch=2)))
     (answer,) = fetched(response)
     assert (answer.error_code, answer.current_leader.leader_id) == (74, 1)
     assert answer.current_leader.leader_epoch == 3
@@ -146,64 +138,64 @@ def test_f05_v16_74_names_the_leader(broker: Handlers) -> None:
     assert (endpoint.node_id, endpoint.host, endpoint.port) == (1, "127.0.0.1", 9092)
 
 
-def test_f05_f20_at_the_end_and_without_epoch_there_is_less_to_check(broker: Handlers) -> None:
-    fill(broker, 2)
-    assert broker.fetch(wanted(offset=2, max_bytes=-1))[0].error_code == 0
-    assert broker.fetch(wanted(current_leader_epoch=-2))[0].error_code == 0
+def test_f05_f20_at_the_end_and_without_epoch_there_is_less_to_check(handlers: Handlers) -> None:
+    fill(handlers, 2)
+    assert handlers.fetch(wanted(offset=2, max_bytes=-1))[0].error_code == 0
+    assert handlers.fetch(wanted(current_leader_epoch=-2))[0].error_code == 0
 
 
-def test_f11_a_negative_limit_fails_the_first_partition_only(broker: Handlers) -> None:
-    fill(broker, 2, 2)
-    answers = broker.fetch(wanted(0), wanted(1), max_bytes=-1)
+def test_f11_a_negative_limit_fails_the_first_partition_only(handlers: Handlers) -> None:
+    fill(handlers, 2, 2)
+    answers = handlers.fetch(wanted(0), wanted(1), max_bytes=-1)
     assert [(each.error_code, size(each)) for each in answers] == [(-1, 0), (0, SIZE)]
 
 
 @pytest.mark.parametrize(("version", "answers"), [(12, [-1]), (13, [])])
 def test_e05_an_unknown_isolation_level_fails_the_request(
-    broker: Handlers, version: int, answers: list[int]
+    handlers: Handlers, version: int, answers: list[int]
 ) -> None:
-    response = broker.now(FETCH, version, broker.fetch_request(wanted(), isolation_level=2))
+    response = handlers.now(FETCH, version, handlers.fetch_request(wanted(), isolation_level=2))
     assert response.error_code == -1
     assert [each.error_code for each in fetched(response)] == answers
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(Log, "read", fail)
-    assert broker.fetch(wanted())[0].error_code == -1
+    assert handlers.fetch(wanted())[0].error_code == -1
     assert "a bug" in caplog.text
 
 
-def test_f06_isolation_decides_about_the_aborted_list(broker: Handlers) -> None:
-    fill(broker, 1)
-    assert aborted(broker.fetch(wanted(), isolation_level=0)[0]) is None
-    assert aborted(broker.fetch(wanted(), isolation_level=1)[0]) == []
-    assert aborted(broker.fetch(wanted(offset=1), isolation_level=1)[0]) == []
+def test_f06_isolation_decides_about_the_aborted_list(handlers: Handlers) -> None:
+    fill(handlers, 1)
+    assert aborted(handlers.fetch(wanted(), isolation_level=0)[0]) is None
+    assert aborted(handlers.fetch(wanted(), isolation_level=1)[0]) == []
+    assert aborted(handlers.fetch(wanted(offset=1), isolation_level=1)[0]) == []
 
 
-def test_f10_reading_begins_with_the_whole_batch(broker: Handlers) -> None:
+def test_f10_reading_begins_with_the_whole_batch(handlers: Handlers) -> None:
     three = batch(records(3), count=3)
-    broker.produce(three)
-    broker.log().delete_records_before(2)
-    (answer,) = broker.fetch(wanted(offset=2))
+    handlers.produce(three)
+    handlers.log().delete_records_before(2)
+    (answer,) = handlers.fetch(wanted(offset=2))
     assert size(answer) == len(three)
     assert offsets(answer) == (3, 3, 2)
-    assert broker.fetch(wanted(offset=1))[0].error_code == 1
+    assert handlers.fetch(wanted(offset=1))[0].error_code == 1
 
 
 @pytest.mark.parametrize("max_bytes", [0, 1])
-def test_f11_the_first_batch_comes_whole(broker: Handlers, max_bytes: int) -> None:
-    fill(broker, 3)
-    assert size(broker.fetch(wanted(max_bytes=max_bytes))[0]) == SIZE
+def test_f11_the_first_batch_comes_whole(handlers: Handlers, max_bytes: int) -> None:
+    fill(handlers, 3)
+    assert size(handlers.fetch(wanted(max_bytes=max_bytes))[0]) == SIZE
 
 
-def test_f11_the_rest_may_be_partial(broker: Handlers) -> None:
-    fill(broker, 3)
-    assert size(broker.fetch(wanted(max_bytes=SIZE + 21))[0]) == SIZE + 21
+def test_f11_the_rest_may_be_partial(handlers: Handlers) -> None:
+    fill(handlers, 3)
+    assert size(handlers.fetch(wanted(max_bytes=SIZE + 21))[0]) == SIZE + 21
 
 
 @pytest.mark.parametrize(
@@ -217,68 +209,68 @@ def test_f11_the_rest_may_be_partial(broker: Handlers) -> None:
     ],
 )
 def test_f11_two_partitions(
-    broker: Handlers, counts: tuple[int, int], max_bytes: int, sizes: list[int]
+    handlers: Handlers, counts: tuple[int, int], max_bytes: int, sizes: list[int]
 ) -> None:
-    fill(broker, *counts)
-    answers = broker.fetch(wanted(0), wanted(1), max_bytes=max_bytes)
+    fill(handlers, *counts)
+    answers = handlers.fetch(wanted(0), wanted(1), max_bytes=max_bytes)
     assert [size(each) for each in answers] == sizes
     assert [each.high_watermark for each in answers] == list(counts)
 
 
-def test_f11_without_room_errors_are_still_found(broker: Handlers) -> None:
-    fill(broker, 1, 1)
+def test_f11_without_room_errors_are_still_found(handlers: Handlers) -> None:
+    fill(handlers, 1, 1)
     for isolation_level, names in ((0, None), (1, [])):
-        answers = broker.fetch(
+        answers = handlers.fetch(
             wanted(0), wanted(1), max_bytes=SIZE, isolation_level=isolation_level
         )
         assert [size(each) for each in answers] == [SIZE, 0]
         assert aborted(answers[1]) == names
-    answers = broker.fetch(wanted(0), wanted(1, offset=5), max_bytes=SIZE)
+    answers = handlers.fetch(wanted(0), wanted(1, offset=5), max_bytes=SIZE)
     assert [each.error_code for each in answers] == [0, 1]
 
 
 def test_f11_fetch_max_bytes_is_the_brokers_limit(tmp_path: Path) -> None:
-    broker = Handlers(tmp_path / "data", settings={"fetch.max.bytes": "1024"})
-    fill(broker, 10)
-    assert size(broker.fetch(wanted())[0]) == 1024
-    broker.cluster.close()
+    handlers = Handlers(tmp_path / "data", settings={"fetch.max.bytes": "1024"})
+    fill(handlers, 10)
+    assert size(handlers.fetch(wanted())[0]) == 1024
+    handlers.cluster.close()
 
 
-def test_f12_f13_one_segment_a_partition(broker: Handlers) -> None:
-    fill(broker, 2)
-    broker.log().roll(broker.clock.now_ms())
-    fill(broker, 1)
-    assert size(broker.fetch(wanted())[0]) == 2 * SIZE
-    assert size(broker.fetch(wanted(offset=2))[0]) == SIZE
+def test_f12_f13_one_segment_a_partition(handlers: Handlers) -> None:
+    fill(handlers, 2)
+    handlers.log().roll(handlers.clock.now_ms())
+    fill(handlers, 1)
+    assert size(handlers.fetch(wanted())[0]) == 2 * SIZE
+    assert size(handlers.fetch(wanted(offset=2))[0]) == SIZE
 
 
-def test_f13_f14_v94_a_transaction(broker: Handlers) -> None:
-    log, now_ms = broker.log(), broker.clock.now_ms()
+def test_f13_f14_v94_a_transaction(handlers: Handlers) -> None:
+    log, now_ms = handlers.log(), handlers.clock.now_ms()
     transactional = batch(records(2), count=2, attributes=TRANSACTIONAL, producer=(1, 0, 0))
-    broker.produce(BATCH)
+    handlers.produce(BATCH)
     log.append_batch(transactional, now_ms=now_ms)
-    fill(broker, 1)
-    (answer,) = broker.fetch(wanted(), isolation_level=1)
+    fill(handlers, 1)
+    (answer,) = handlers.fetch(wanted(), isolation_level=1)
     assert offsets(answer) == (4, 1, 0)
     assert size(answer) == SIZE
-    assert size(broker.fetch(wanted(), isolation_level=0)[0]) == log.size_bytes
+    assert size(handlers.fetch(wanted(), isolation_level=0)[0]) == log.size_bytes
     for offset in (1, 3):
-        (answer,) = broker.fetch(wanted(offset=offset), isolation_level=1)
+        (answer,) = handlers.fetch(wanted(offset=offset), isolation_level=1)
         assert (answer.error_code, size(answer), aborted(answer)) == (0, 0, [])
     log.append_control(1, 0, EndTransactionMarker(False, 0), now_ms=now_ms)
-    (answer,) = broker.fetch(wanted(), isolation_level=1)
+    (answer,) = handlers.fetch(wanted(), isolation_level=1)
     assert (aborted(answer), size(answer)) == ([(1, 1)], log.size_bytes)
-    assert aborted(broker.fetch(wanted(), isolation_level=0)[0]) is None
+    assert aborted(handlers.fetch(wanted(), isolation_level=0)[0]) is None
 
 
-def test_f21_f22_where_the_logs_part(broker: Handlers) -> None:
-    fill(broker, 2)
-    log = broker.log()
+def test_f21_f22_where_the_logs_part(handlers: Handlers) -> None:
+    fill(handlers, 2)
+    log = handlers.log()
     log.become_leader(3)
-    fill(broker, 2)
+    fill(handlers, 2)
 
     def ask(offset: int, epoch: int) -> Any:
-        return broker.fetch(wanted(offset=offset, last_fetched_epoch=epoch))[0]
+        return handlers.fetch(wanted(offset=offset, last_fetched_epoch=epoch))[0]
 
     assert size(ask(2, 0)) == 2 * SIZE
     for offset, epoch, tag in ((3, 0, (0, 2)), (4, 2, (0, 2)), (9, 3, (3, 4))):
@@ -291,15 +283,15 @@ def test_f21_f22_where_the_logs_part(broker: Handlers) -> None:
     assert ask(0, 0).error_code == 1
 
 
-def test_f15_the_length_is_that_of_the_range(broker: Handlers) -> None:
-    fill(broker, 1)
-    request = broker.fetch_request(wanted())
+def test_f15_the_length_is_that_of_the_range(handlers: Handlers) -> None:
+    fill(handlers, 1)
+    request = handlers.fetch_request(wanted())
     body = messages.FetchRequest.encode(request, 12)
-    waiting: Any = fetch.handle(broker.context, broker.request(FETCH, 12, body))
+    waiting: Any = fetch.handle(handlers.context, handlers.request(FETCH, 12, body))
     with pytest.raises(StopIteration) as stopped:
         waiting.send(None)
     head, records_part, tail = stopped.value.value
-    fill(broker, 1)
+    fill(handlers, 1)
     assert records_part.size_bytes == SIZE
     assert head.endswith((SIZE + 1 & 0x7F | 0x80).to_bytes(1, "big") + bytes([SIZE + 1 >> 7]))
     assert tail == bytes(3)
@@ -320,12 +312,12 @@ def test_f11_no_more_files_are_sent_than_may_be_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("api", ["fetch", "list offsets", "offset for leader epoch"])
-def test_f04_many_logs_are_loaded_a_few_at_a_time(broker: Handlers, api: str) -> None:
+def test_f04_many_logs_are_loaded_a_few_at_a_time(handlers: Handlers, api: str) -> None:
     """Other connections have their turn in between, also where partitions are unknown."""
-    broker.create("many", 130)
+    handlers.create("many", 130)
     indexes = range(140)
     if api == "fetch":
-        value = broker.fetch_request(*map(wanted, indexes), topic="many")
+        value = handlers.fetch_request(*map(wanted, indexes), topic="many")
         code = FETCH
     elif api == "list offsets":
         lists = messages.ListOffsetsRequest
@@ -346,7 +338,7 @@ def test_f04_many_logs_are_loaded_a_few_at_a_time(broker: Handlers, api: str) ->
                 await sleep(0)
 
         task = create_task(other())
-        response = await broker.answer(code, 4, value)
+        response = await handlers.answer(code, 4, value)
         task.cancel()
         topics = response.topics if code != FETCH else response.responses
         return [each.error_code for each in topics[0].partitions]

@@ -1,6 +1,6 @@
 """Fetch sessions (KIP-227), through the handler and the cache by itself: F-40 to F-48."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,11 @@ BATCH = batch(record())
 SIZE = len(BATCH)
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
-    yield handlers
-    handlers.cluster.close()
-
-
 class Client:
     """A consumer with a session."""
 
-    def __init__(self, broker: Handlers, *partitions: Any, version: int = 12, **fields: Any):
-        self.broker = broker
+    def __init__(self, handlers: Handlers, *partitions: Any, version: int = 12, **fields: Any):
+        self.broker = handlers
         self.version = version
         self.first = self.send(*partitions, session_id=0, session_epoch=0, **fields)
         self.session_id: int = self.first.session_id
@@ -67,40 +60,40 @@ def indexes(response: Any) -> list[int]:
         pytest.param(7, {"session_epoch": -1}, id="F-40 epoch -1"),
     ],
 )
-def test_f40_no_session_is_made(broker: Handlers, version: int, fields: dict[str, int]) -> None:
-    response = broker.now(FETCH, version, broker.fetch_request(wanted(), **fields))
+def test_f40_no_session_is_made(handlers: Handlers, version: int, fields: dict[str, int]) -> None:
+    response = handlers.now(FETCH, version, handlers.fetch_request(wanted(), **fields))
     assert response.session_id == 0
-    assert len(broker.context.fetch_sessions) == 0
+    assert len(handlers.context.fetch_sessions) == 0
 
 
 @pytest.mark.parametrize("epoch", [0, -1])
-def test_f40_a_full_fetch_ends_the_session_it_names(broker: Handlers, epoch: int) -> None:
-    client = Client(broker, wanted())
+def test_f40_a_full_fetch_ends_the_session_it_names(handlers: Handlers, epoch: int) -> None:
+    client = Client(handlers, wanted())
     client.send(wanted(), session_id=client.session_id, session_epoch=epoch)
     old = client.send(session_id=client.session_id, session_epoch=1)
     assert (old.error_code, old.session_id, old.responses) == (70, 0, [])
 
 
 @pytest.mark.parametrize("session_id", [0, -5, 123456])
-def test_f41_unknown_sessions(broker: Handlers, session_id: int) -> None:
-    request = broker.fetch_request(wanted(), session_id=session_id, session_epoch=1)
-    response = broker.now(FETCH, 12, request)
+def test_f41_unknown_sessions(handlers: Handlers, session_id: int) -> None:
+    request = handlers.fetch_request(wanted(), session_id=session_id, session_epoch=1)
+    response = handlers.now(FETCH, 12, request)
     assert (response.error_code, response.session_id, response.responses) == (70, 0, [])
 
 
-def test_f41_wrong_epoch_and_wrong_naming_leave_the_session(broker: Handlers) -> None:
-    client = Client(broker, wanted())
+def test_f41_wrong_epoch_and_wrong_naming_leave_the_session(handlers: Handlers) -> None:
+    client = Client(handlers, wanted())
     for epoch in (2, 99):
         wrong = client.send(session_id=client.session_id, session_epoch=epoch)
         assert (wrong.error_code, wrong.session_id, wrong.responses) == (71, 0, [])
-    request = broker.fetch_request(session_id=client.session_id, session_epoch=1)
-    wrong = broker.now(FETCH, 13, request)
+    request = handlers.fetch_request(session_id=client.session_id, session_epoch=1)
+    wrong = handlers.now(FETCH, 13, request)
     assert (wrong.error_code, wrong.session_id, wrong.responses) == (106, 0, [])
     assert client.news() == []
 
 
-def test_f42_the_full_answer_has_all_partitions(broker: Handlers) -> None:
-    client = Client(broker, wanted(0), wanted(1), wanted(9))
+def test_f42_the_full_answer_has_all_partitions(handlers: Handlers) -> None:
+    client = Client(handlers, wanted(0), wanted(1), wanted(9))
     assert indexes(client.first) == [0, 1, 9]
     assert client.session_id > 0
 
@@ -109,92 +102,92 @@ def test_f42_epochs_wrap() -> None:
     assert [next_epoch(0), next_epoch(7), next_epoch(2147483647)] == [1, 8, 1]
 
 
-def test_f43_partitions_are_added_changed_and_forgotten(broker: Handlers) -> None:
-    broker.produce(BATCH, BATCH)
-    client = Client(broker, wanted(0))
+def test_f43_partitions_are_added_changed_and_forgotten(handlers: Handlers) -> None:
+    handlers.produce(BATCH, BATCH)
+    client = Client(handlers, wanted(0))
     assert client.news(wanted(0, offset=1), wanted(1)) == [(1, 0, SIZE)]
     assert client.news(wanted(1, offset=1)) == []
-    broker.produce(BATCH, BATCH)
+    handlers.produce(BATCH, BATCH)
     assert client.news(forgotten=[0]) == [(1, 0, SIZE)]
     client.news(forgotten=[7])
     response = client.send(session_id=client.session_id, session_epoch=client.epoch, forgotten=[1])
     assert (response.error_code, response.session_id, response.responses) == (0, 0, [])
-    assert len(broker.context.fetch_sessions) == 0
-    assert not broker.log()._waiters
-    assert not broker.log(1)._waiters
+    assert len(handlers.context.fetch_sessions) == 0
+    assert not handlers.log()._waiters
+    assert not handlers.log(1)._waiters
 
 
-def test_f44_only_changes_are_answered(broker: Handlers) -> None:
-    client = Client(broker, wanted(0), wanted(1))
+def test_f44_only_changes_are_answered(handlers: Handlers) -> None:
+    client = Client(handlers, wanted(0), wanted(1))
     assert client.news() == []
-    broker.produce(BATCH)
+    handlers.produce(BATCH)
     assert client.news() == [(0, 0, SIZE)]
     # what was not taken comes again
     assert client.news() == [(0, 0, SIZE)]
     assert client.news(wanted(0, offset=1)) == []
-    broker.log(0).delete_records_before(1)
+    handlers.log(0).delete_records_before(1)
     assert client.news() == [(0, 0, 0)]
     assert client.news() == []
 
 
-def test_f44_the_high_watermark_alone_is_news(broker: Handlers) -> None:
+def test_f44_the_high_watermark_alone_is_news(handlers: Handlers) -> None:
     transactional = batch(record(), attributes=0x10, producer=(1, 0, 0))
-    client = Client(broker, wanted(0), isolation_level=1)
-    broker.log().append_batch(transactional, now_ms=1)
+    client = Client(handlers, wanted(0), isolation_level=1)
+    handlers.log().append_batch(transactional, now_ms=1)
     assert client.news(isolation_level=1) == [(0, 0, 0)]
     assert client.news(isolation_level=1) == []
     # another isolation level: everything is looked at again
     assert client.news(isolation_level=0) == [(0, 0, len(transactional))]
 
 
-def test_f44_errors_are_repeated_and_the_good_answer_after_them_is_sent(broker: Handlers) -> None:
-    client = Client(broker, wanted(0), wanted(1))
+def test_f44_errors_are_repeated_and_the_good_answer_after_them_is_sent(handlers: Handlers) -> None:
+    client = Client(handlers, wanted(0), wanted(1))
     assert client.news(wanted(0, offset=5)) == [(0, 1, 0)]
     assert client.news() == [(0, 1, 0)]
     assert client.news(wanted(0, offset=0)) == [(0, 0, 0)]
     assert client.news() == []
 
 
-def test_f44_a_diverging_epoch_is_repeated(broker: Handlers) -> None:
-    broker.produce(BATCH)
-    client = Client(broker, wanted(0, offset=1))
+def test_f44_a_diverging_epoch_is_repeated(handlers: Handlers) -> None:
+    handlers.produce(BATCH)
+    client = Client(handlers, wanted(0, offset=1))
     assert client.news(wanted(0, offset=2, last_fetched_epoch=0)) == [(0, 0, 0)]
     assert client.news() == [(0, 0, 0)]
 
 
-def test_f45_who_got_records_moves_to_the_end(broker: Handlers) -> None:
+def test_f45_who_got_records_moves_to_the_end(handlers: Handlers) -> None:
     for _ in range(3):
-        broker.produce(BATCH, BATCH)
-    client = Client(broker, wanted(0), wanted(1), max_bytes=1)
+        handlers.produce(BATCH, BATCH)
+    client = Client(handlers, wanted(0), wanted(1), max_bytes=1)
     assert [size(each) for each in fetched(client.first)] == [SIZE, 0]
     assert client.news(max_bytes=1) == [(0, 0, SIZE)]
     assert client.news(max_bytes=1) == [(1, 0, SIZE)]
     assert client.news(max_bytes=1) == [(0, 0, SIZE)]
 
 
-def test_f45_unknown_topics_stand_behind(broker: Handlers) -> None:
-    client = Client(broker, wanted(9), wanted(0))
+def test_f45_unknown_topics_stand_behind(handlers: Handlers) -> None:
+    client = Client(handlers, wanted(9), wanted(0))
     assert indexes(client.first) == [0, 9]
-    broker.produce(BATCH)
+    handlers.produce(BATCH)
     assert client.news() == [(0, 0, SIZE), (9, 3, 0)]
 
 
-def test_f48_unknown_ids_are_asked_for_until_they_are_known(broker: Handlers) -> None:
-    client = Client(broker, wanted(), version=13, topic_id=b"\7" * 16)
+def test_f48_unknown_ids_are_asked_for_until_they_are_known(handlers: Handlers) -> None:
+    client = Client(handlers, wanted(), version=13, topic_id=b"\7" * 16)
     assert client.news() == [(0, 100, 0)]
     assert client.news() == [(0, 100, 0)]
 
 
 @pytest.mark.parametrize(("version", "code"), [(12, 3), (13, 100)])
 def test_p110_a_deleted_topic_is_unknown_to_the_session(
-    broker: Handlers, version: int, code: int
+    handlers: Handlers, version: int, code: int
 ) -> None:
-    topic_id = broker.topic_id()
-    client = Client(broker, wanted(), version=version)
+    topic_id = handlers.topic_id()
+    client = Client(handlers, wanted(), version=version)
     assert client.news() == []
-    broker.delete("t")
+    handlers.delete("t")
     assert client.news() == [(0, code, 0)]
-    new_id = broker.create("t")
+    new_id = handlers.create("t")
     assert new_id != topic_id
     assert client.news() == ([(0, 0, 0)] if version == 12 else [(0, 100, 0)])
 
@@ -202,15 +195,15 @@ def test_p110_a_deleted_topic_is_unknown_to_the_session(
 def test_an_incremental_fetch_looks_at_changed_partitions_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broker = Handlers(tmp_path / "data")
-    broker.create("many", 50)
-    client = Client(broker, *(wanted(index) for index in range(50)), topic="many")
-    session = broker.context.fetch_sessions.get(client.session_id)
+    handlers = Handlers(tmp_path / "data")
+    handlers.create("many", 50)
+    client = Client(handlers, *(wanted(index) for index in range(50)), topic="many")
+    session = handlers.context.fetch_sessions.get(client.session_id)
     assert session is not None
-    broker.produce(BATCH, partitions=[33], topic="many")
+    handlers.produce(BATCH, partitions=[33], topic="many")
     assert [each.index for each in session.partitions.pending()] == [33]
     assert client.news() == [(33, 0, SIZE)]
-    broker.cluster.close()
+    handlers.cluster.close()
 
 
 # -- the cache by itself

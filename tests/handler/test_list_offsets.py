@@ -1,7 +1,5 @@
 """ListOffsets: F-70 to F-75."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,15 +14,8 @@ T0 = BASE_TIMESTAMP
 NOTHING = (0, -1, -1, -1)
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
-    yield handlers
-    handlers.cluster.close()
-
-
 def ask(
-    broker: Handlers,
+    handlers: Handlers,
     *timestamps: int,
     version: int = 11,
     topic: str = TOPIC,
@@ -50,111 +41,111 @@ def ask(
             )
         ],
     )
-    (answer,) = broker.now(LIST_OFFSETS, version, value).topics
+    (answer,) = handlers.now(LIST_OFFSETS, version, value).topics
     assert answer.name == topic
     partitions: list[Any] = answer.partitions
     return partitions
 
 
-def found(broker: Handlers, timestamp: int, **fields: Any) -> tuple[int, int, int, int]:
-    (answer,) = ask(broker, timestamp, **fields)
+def found(handlers: Handlers, timestamp: int, **fields: Any) -> tuple[int, int, int, int]:
+    (answer,) = ask(handlers, timestamp, **fields)
     return answer.error_code, answer.timestamp, answer.offset, answer.leader_epoch
 
 
-def fill(broker: Handlers, *timestamps: int) -> None:
+def fill(handlers: Handlers, *timestamps: int) -> None:
     for timestamp in timestamps:
-        assert broker.produce(batch(record(), timestamp=timestamp))[0].error_code == 0
+        assert handlers.produce(batch(record(), timestamp=timestamp))[0].error_code == 0
 
 
 @pytest.mark.parametrize("version", range(1, 12))
-def test_f70_every_version(broker: Handlers, version: int) -> None:
-    fill(broker, T0, T0 + 10)
+def test_f70_every_version(handlers: Handlers, version: int) -> None:
+    fill(handlers, T0, T0 + 10)
     epoch = 0 if version >= 4 else -1
-    assert found(broker, -1, version=version) == (0, -1, 2, epoch)
-    assert found(broker, -2, version=version) == (0, -1, 0, epoch)
-    assert found(broker, T0 + 1, version=version) == (0, T0 + 10, 1, epoch)
+    assert found(handlers, -1, version=version) == (0, -1, 2, epoch)
+    assert found(handlers, -2, version=version) == (0, -1, 0, epoch)
+    assert found(handlers, T0 + 1, version=version) == (0, T0 + 10, 1, epoch)
 
 
-def test_f71_special_timestamps(broker: Handlers) -> None:
-    assert found(broker, -3) == NOTHING
-    fill(broker, T0, T0 + 10, T0 + 5)
-    broker.log().delete_records_before(1)
-    assert found(broker, -1) == (0, -1, 3, 0)
-    assert found(broker, -2) == (0, -1, 1, 0)
-    assert found(broker, -3) == (0, T0 + 10, 1, 0)
-    assert found(broker, -4) == (0, -1, 1, 0)
-    assert found(broker, -5) == NOTHING
-    assert found(broker, -6) == NOTHING
+def test_f71_special_timestamps(handlers: Handlers) -> None:
+    assert found(handlers, -3) == NOTHING
+    fill(handlers, T0, T0 + 10, T0 + 5)
+    handlers.log().delete_records_before(1)
+    assert found(handlers, -1) == (0, -1, 3, 0)
+    assert found(handlers, -2) == (0, -1, 1, 0)
+    assert found(handlers, -3) == (0, T0 + 10, 1, 0)
+    assert found(handlers, -4) == (0, -1, 1, 0)
+    assert found(handlers, -5) == NOTHING
+    assert found(handlers, -6) == NOTHING
 
 
 @pytest.mark.parametrize(("timestamp", "version"), [(-3, 6), (-4, 7), (-5, 8), (-6, 10), (-7, 11)])
-def test_f71_a_version_too_low_is_35(broker: Handlers, timestamp: int, version: int) -> None:
-    assert found(broker, timestamp, version=version)[:3] == (35, -1, -1)
+def test_f71_a_version_too_low_is_35(handlers: Handlers, timestamp: int, version: int) -> None:
+    assert found(handlers, timestamp, version=version)[:3] == (35, -1, -1)
 
 
-def test_f72_by_timestamp(broker: Handlers) -> None:
-    fill(broker, T0, T0 + 10, T0 + 5)
-    assert found(broker, 0) == (0, T0, 0, 0)
-    assert found(broker, T0 + 1) == (0, T0 + 10, 1, 0)
-    assert found(broker, T0 + 11) == NOTHING
+def test_f72_by_timestamp(handlers: Handlers) -> None:
+    fill(handlers, T0, T0 + 10, T0 + 5)
+    assert found(handlers, 0) == (0, T0, 0, 0)
+    assert found(handlers, T0 + 1) == (0, T0 + 10, 1, 0)
+    assert found(handlers, T0 + 11) == NOTHING
 
 
-def test_f71_f72_v94_committed_readers_see_less(broker: Handlers) -> None:
-    fill(broker, T0)
-    log = broker.log()
+def test_f71_f72_v94_committed_readers_see_less(handlers: Handlers) -> None:
+    fill(handlers, T0)
+    log = handlers.log()
     transactional = batch(
         record(), attributes=0x10, producer=(1, 0, 0), timestamp=T0 + 10, base_offset=1
     )
     log.append_batch(transactional, now_ms=1)
-    fill(broker, T0 + 20)
-    assert found(broker, -1, isolation_level=0)[2] == 3
-    assert found(broker, -1, isolation_level=1)[2] == 1
-    assert found(broker, T0 + 20, isolation_level=1) == NOTHING
-    assert found(broker, -3, isolation_level=1) == NOTHING
+    fill(handlers, T0 + 20)
+    assert found(handlers, -1, isolation_level=0)[2] == 3
+    assert found(handlers, -1, isolation_level=1)[2] == 1
+    assert found(handlers, T0 + 20, isolation_level=1) == NOTHING
+    assert found(handlers, -3, isolation_level=1) == NOTHING
     # replicas and debugging consumers read to the log end
-    assert found(broker, -1, isolation_level=1, replica_id=-2)[2] == 3
+    assert found(handlers, -1, isolation_level=1, replica_id=-2)[2] == 3
     log.append_control(1, 0, EndTransactionMarker(True, 0), now_ms=1)
-    assert found(broker, T0 + 20, isolation_level=1) == (0, T0 + 20, 2, 0)
+    assert found(handlers, T0 + 20, isolation_level=1) == (0, T0 + 20, 2, 0)
 
 
-def test_f73_errors(broker: Handlers) -> None:
-    assert [each.error_code for each in ask(broker, -1, -2)] == [42]
-    assert found(broker, -1, topic="unknown") == (3, -1, -1, -1)
-    assert found(broker, -1, partition=2) == (3, -1, -1, -1)
-    assert found(broker, -1, current_leader_epoch=1) == (75, -1, -1, -1)
-    assert found(broker, -1, current_leader_epoch=-2) == (74, -1, -1, -1)
+def test_f73_errors(handlers: Handlers) -> None:
+    assert [each.error_code for each in ask(handlers, -1, -2)] == [42]
+    assert found(handlers, -1, topic="unknown") == (3, -1, -1, -1)
+    assert found(handlers, -1, partition=2) == (3, -1, -1, -1)
+    assert found(handlers, -1, current_leader_epoch=1) == (75, -1, -1, -1)
+    assert found(handlers, -1, current_leader_epoch=-2) == (74, -1, -1, -1)
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(Log, "max_timestamp_offset", fail)
-    assert found(broker, -3)[0] == -1
+    assert found(handlers, -3)[0] == -1
     assert "a bug" in caplog.text
 
 
-def old(broker: Handlers, timestamp: int, count: int, **fields: Any) -> tuple[int, list[int]]:
-    (answer,) = ask(broker, timestamp, version=0, max_num_offsets=count, **fields)
+def old(handlers: Handlers, timestamp: int, count: int, **fields: Any) -> tuple[int, list[int]]:
+    (answer,) = ask(handlers, timestamp, version=0, max_num_offsets=count, **fields)
     return answer.error_code, answer.old_style_offsets
 
 
-def test_f74_version_0(broker: Handlers) -> None:
-    assert old(broker, -1, 5) == (0, [0])
-    fill(broker, T0, T0 + 1)
-    broker.log().roll(broker.clock.now_ms())
-    fill(broker, T0 + 2)
-    assert old(broker, -1, 1) == (0, [3])
-    assert old(broker, -1, 9) == (0, [3, 2, 0])
-    assert old(broker, -2, 9) == (0, [0])
-    assert old(broker, 5, 9) == (0, [])
-    assert old(broker, -3, 9) == (35, [])
-    assert old(broker, -1, 1, topic="unknown") == (3, [])
+def test_f74_version_0(handlers: Handlers) -> None:
+    assert old(handlers, -1, 5) == (0, [0])
+    fill(handlers, T0, T0 + 1)
+    handlers.log().roll(handlers.clock.now_ms())
+    fill(handlers, T0 + 2)
+    assert old(handlers, -1, 1) == (0, [3])
+    assert old(handlers, -1, 9) == (0, [3, 2, 0])
+    assert old(handlers, -2, 9) == (0, [0])
+    assert old(handlers, 5, 9) == (0, [])
+    assert old(handlers, -3, 9) == (35, [])
+    assert old(handlers, -1, 1, topic="unknown") == (3, [])
 
 
-def test_f74_a_consumer_sees_nothing_above_the_high_watermark(broker: Handlers) -> None:
+def test_f74_a_consumer_sees_nothing_above_the_high_watermark(handlers: Handlers) -> None:
     """With one replica the watermark is the log end, so both readers get the same."""
-    fill(broker, T0)
-    assert old(broker, -1, 2) == old(broker, -1, 2, replica_id=-2) == (0, [1, 0])
+    fill(handlers, T0)
+    assert old(handlers, -1, 2) == old(handlers, -1, 2, replica_id=-2) == (0, [1, 0])

@@ -1,7 +1,5 @@
 """OffsetForLeaderEpoch: F-80, F-81."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +11,13 @@ from tests.log.batches import batch, records
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
+def handlers(handlers: Handlers) -> Handlers:
     handlers.produce(batch(records(12), count=12))
-    yield handlers
-    handlers.cluster.close()
+    return handlers
 
 
 def ask(
-    broker: Handlers, epoch: int, *, version: int = 4, partition: int = 0, **fields: Any
+    handlers: Handlers, epoch: int, *, version: int = 4, partition: int = 0, **fields: Any
 ) -> tuple[int, int, int]:
     request = messages.OffsetForLeaderEpochRequest
     value = request(
@@ -37,7 +33,7 @@ def ask(
             )
         ],
     )
-    (topic,) = broker.now(OFFSET_FOR_LEADER_EPOCH, version, value).topics
+    (topic,) = handlers.now(OFFSET_FOR_LEADER_EPOCH, version, value).topics
     (answer,) = topic.partitions
     assert (topic.topic, answer.partition) == (TOPIC, partition)
     return answer.error_code, answer.leader_epoch, answer.end_offset
@@ -48,23 +44,23 @@ def ask(
     ("epoch", "expected"), [(0, (0, 0, 12)), (-1, (0, -1, -1)), (1, (0, -1, -1)), (5, (0, -1, -1))]
 )
 def test_f81_one_epoch(
-    broker: Handlers, version: int, epoch: int, expected: tuple[int, int, int]
+    handlers: Handlers, version: int, epoch: int, expected: tuple[int, int, int]
 ) -> None:
-    assert ask(broker, epoch, version=version) == expected
+    assert ask(handlers, epoch, version=version) == expected
 
 
-def test_f81_errors(broker: Handlers) -> None:
-    assert ask(broker, 0, current_leader_epoch=1) == (75, -1, -1)
-    assert ask(broker, 0, current_leader_epoch=-2) == (74, -1, -1)
-    assert ask(broker, 0, partition=2) == (3, -1, -1)
+def test_f81_errors(handlers: Handlers) -> None:
+    assert ask(handlers, 0, current_leader_epoch=1) == (75, -1, -1)
+    assert ask(handlers, 0, current_leader_epoch=-2) == (74, -1, -1)
+    assert ask(handlers, 0, partition=2) == (3, -1, -1)
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(Log, "offset_for_leader_epoch", fail)
-    assert ask(broker, 0) == (-1, -1, -1)
+    assert ask(handlers, 0) == (-1, -1, -1)
     assert "a bug" in caplog.text

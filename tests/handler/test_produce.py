@@ -5,7 +5,6 @@ import os
 import resource
 import struct
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,50 +27,43 @@ TRANSACTIONAL = 0x10
 GZIP, ZSTD = 1, 4
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
-    yield handlers
-    handlers.cluster.close()
-
-
 @pytest.mark.parametrize("version", range(3, 14))
-def test_v01_every_version_appends_and_answers(broker: Handlers, version: int) -> None:
-    (answer,) = broker.produce(GOOD, version=version)
+def test_v01_every_version_appends_and_answers(handlers: Handlers, version: int) -> None:
+    (answer,) = handlers.produce(GOOD, version=version)
     assert answer.error_code == 0
     assert answer.base_offset == 0
     assert answer.log_append_time_ms == -1
     assert answer.log_start_offset == (0 if version >= 5 else -1)
-    assert broker.log().log_end_offset == 1
+    assert handlers.log().log_end_offset == 1
 
 
-def test_v01_what_is_not_a_request_closes(broker: Handlers) -> None:
-    waiting = produce.handle(broker.context, broker.request(PRODUCE, 9, b"\0\1"))
+def test_v01_what_is_not_a_request_closes(handlers: Handlers) -> None:
+    waiting = produce.handle(handlers.context, handlers.request(PRODUCE, 9, b"\0\1"))
     with pytest.raises(DecodeError):
         waiting.send(None)  # type: ignore[attr-defined]
 
 
-def test_v02_null_records_are_answered_with_87(broker: Handlers) -> None:
-    (answer,) = broker.produce(None)
+def test_v02_null_records_are_answered_with_87(handlers: Handlers) -> None:
+    (answer,) = handlers.produce(None)
     assert outcome(answer) == plain(87)
 
 
-def test_v03_the_last_entry_of_a_partition_counts(broker: Handlers) -> None:
-    answers = broker.produce(
+def test_v03_the_last_entry_of_a_partition_counts(handlers: Handlers) -> None:
+    answers = handlers.produce(
         batch(record(value=b"first")), batch(records(3), count=3), partitions=[0, 0]
     )
     assert [each.base_offset for each in answers] == [0]
-    assert broker.log().log_end_offset == 3
+    assert handlers.log().log_end_offset == 3
 
 
-def test_v03_the_refusal_of_an_earlier_entry_stays(broker: Handlers) -> None:
-    (answer,) = broker.produce(b"", GOOD, partitions=[0, 0])
+def test_v03_the_refusal_of_an_earlier_entry_stays(handlers: Handlers) -> None:
+    (answer,) = handlers.produce(b"", GOOD, partitions=[0, 0])
     assert answer.error_code == 87
-    assert broker.log().log_end_offset == 1
+    assert handlers.log().log_end_offset == 1
 
 
-def test_v04_acks_are_not_looked_at_when_nothing_is_left(broker: Handlers) -> None:
-    (answer,) = broker.produce(b"", acks=7)
+def test_v04_acks_are_not_looked_at_when_nothing_is_left(handlers: Handlers) -> None:
+    (answer,) = handlers.produce(b"", acks=7)
     assert answer.error_code == 87
 
 
@@ -94,150 +86,150 @@ def test_v04_acks_are_not_looked_at_when_nothing_is_left(broker: Handlers) -> No
     ],
 )
 def test_v06_a_malformed_first_header_fails_all(
-    broker: Handlers, bad: bytes, code: int, message: str | None
+    handlers: Handlers, bad: bytes, code: int, message: str | None
 ) -> None:
-    answers = broker.produce(GOOD, bad)
+    answers = handlers.produce(GOOD, bad)
     assert [outcome(each) for each in answers] == [(code, -1, -1, -1, 0, message)] * 2
-    assert broker.log().log_end_offset == 0
+    assert handlers.log().log_end_offset == 0
 
 
-def test_v07_a_transactional_batch_without_id_fails_all(broker: Handlers) -> None:
-    answers = broker.produce(GOOD, batch(record(), attributes=TRANSACTIONAL), topic="unknown")
+def test_v07_a_transactional_batch_without_id_fails_all(handlers: Handlers) -> None:
+    answers = handlers.produce(GOOD, batch(record(), attributes=TRANSACTIONAL), topic="unknown")
     assert [outcome(each) for each in answers] == [plain(53)] * 2
 
 
-def test_v08_unknown_topics_and_partitions(broker: Handlers) -> None:
-    assert [outcome(a) for a in broker.produce(GOOD, GOOD, partitions=[2, -1])] == [plain(3)] * 2
-    assert outcome(broker.produce(GOOD, topic="unknown")[0]) == plain(3)
-    assert outcome(broker.produce(GOOD, version=13, topic_id=b"\7" * 16)[0]) == plain(100)
-    assert outcome(broker.produce(GOOD, version=13, partitions=[9])[0]) == plain(3)
+def test_v08_unknown_topics_and_partitions(handlers: Handlers) -> None:
+    assert [outcome(a) for a in handlers.produce(GOOD, GOOD, partitions=[2, -1])] == [plain(3)] * 2
+    assert outcome(handlers.produce(GOOD, topic="unknown")[0]) == plain(3)
+    assert outcome(handlers.produce(GOOD, version=13, topic_id=b"\7" * 16)[0]) == plain(100)
+    assert outcome(handlers.produce(GOOD, version=13, partitions=[9])[0]) == plain(3)
 
 
-def test_v09_before_version_7_zstd_is_refused(broker: Handlers) -> None:
+def test_v09_before_version_7_zstd_is_refused(handlers: Handlers) -> None:
     zstd = batch(record(), attributes=ZSTD)
-    assert outcome(broker.produce(zstd, version=6)[0])[0] == 76
+    assert outcome(handlers.produce(zstd, version=6)[0])[0] == 76
     # a codec id that does not exist fails the whole request there
     odd = batch(record(), attributes=5)
-    assert [a.error_code for a in broker.produce(GOOD, odd, version=6)] == [-1, -1]
-    assert broker.log().log_end_offset == 0
+    assert [a.error_code for a in handlers.produce(GOOD, odd, version=6)] == [-1, -1]
+    assert handlers.log().log_end_offset == 0
 
 
-def test_v10_transactional_batches_of_two_producers_fail_all(broker: Handlers) -> None:
+def test_v10_transactional_batches_of_two_producers_fail_all(handlers: Handlers) -> None:
     sets = [batch(record(), attributes=TRANSACTIONAL, producer=(number, 0, 0)) for number in (1, 2)]
-    answers = broker.produce(*sets, transactional_id="x")
+    answers = handlers.produce(*sets, transactional_id="x")
     text = "Transactional records contained more than one producer ID"
     assert [outcome(each) for each in answers] == [(49, -1, -1, -1, 0, text)] * 2
 
 
 @pytest.mark.parametrize("acks", [2, -2])
-def test_v11_other_acks_are_refused(broker: Handlers, acks: int) -> None:
-    answers = broker.produce(GOOD, b"", acks=acks)
+def test_v11_other_acks_are_refused(handlers: Handlers, acks: int) -> None:
+    answers = handlers.produce(GOOD, b"", acks=acks)
     assert [outcome(each) for each in answers] == [plain(21), plain(87)]
-    assert broker.log().log_end_offset == 0
+    assert handlers.log().log_end_offset == 0
 
 
-def test_v11_p07_acks_0_answers_nothing_and_closes_after_a_failure(broker: Handlers) -> None:
-    assert broker.produce(GOOD, acks=0) is None
+def test_v11_p07_acks_0_answers_nothing_and_closes_after_a_failure(handlers: Handlers) -> None:
+    assert handlers.produce(GOOD, acks=0) is None
     with pytest.raises(CloseConnection):
-        broker.produce(GOOD, b"", acks=0)
-    assert broker.log().log_end_offset == 2
+        handlers.produce(GOOD, b"", acks=0)
+    assert handlers.log().log_end_offset == 2
 
 
-def test_v12_internal_topics_are_for_the_admin_client(broker: Handlers) -> None:
-    broker.create("__consumer_offsets")
-    assert outcome(broker.produce(GOOD, topic="__consumer_offsets")[0]) == plain(17)
-    (answer,) = broker.produce(GOOD, topic="__consumer_offsets", client_id="__admin_client")
+def test_v12_internal_topics_are_for_the_admin_client(handlers: Handlers) -> None:
+    handlers.create("__consumer_offsets")
+    assert outcome(handlers.produce(GOOD, topic="__consumer_offsets")[0]) == plain(17)
+    (answer,) = handlers.produce(GOOD, topic="__consumer_offsets", client_id="__admin_client")
     assert answer.error_code == 0
-    assert broker.produce(GOOD, topic="__transaction_state")[0].error_code == 3
+    assert handlers.produce(GOOD, topic="__transaction_state")[0].error_code == 3
 
 
-def test_v60_no_transactional_id_is_known(broker: Handlers) -> None:
+def test_v60_no_transactional_id_is_known(handlers: Handlers) -> None:
     transactional = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 0))
-    answers = broker.produce(GOOD, transactional, transactional_id="x")
+    answers = handlers.produce(GOOD, transactional, transactional_id="x")
     assert outcome(answers[0])[:2] == (0, 0)
     assert outcome(answers[1]) == plain(49)
-    assert broker.log(1).log_end_offset == 0
+    assert handlers.log(1).log_end_offset == 0
 
 
-def test_v61_a_verification_that_was_begun_bars_higher_sequences(broker: Handlers) -> None:
+def test_v61_a_verification_that_was_begun_bars_higher_sequences(handlers: Handlers) -> None:
     """V-57 row 1: also for plain batches, and whatever the verification ended in."""
     transactional = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 3))
-    assert outcome(broker.produce(transactional, transactional_id="x")[0]) == plain(49)
-    assert broker.produce(batch(record(), producer=(1, 0, 4)))[0].error_code == 45
-    assert broker.produce(batch(record(), producer=(1, 0, 3)))[0].error_code == 0
+    assert outcome(handlers.produce(transactional, transactional_id="x")[0]) == plain(49)
+    assert handlers.produce(batch(record(), producer=(1, 0, 4)))[0].error_code == 45
+    assert handlers.produce(batch(record(), producer=(1, 0, 3)))[0].error_code == 0
 
 
-def test_v61_an_older_epoch_is_not_verified(broker: Handlers) -> None:
-    broker.produce(batch(record(), producer=(1, 5, 0)))
+def test_v61_an_older_epoch_is_not_verified(handlers: Handlers) -> None:
+    handlers.produce(batch(record(), producer=(1, 5, 0)))
     older = batch(record(), attributes=TRANSACTIONAL, producer=(1, 4, 0))
-    assert outcome(broker.produce(older, transactional_id="x")[0]) == plain(47)
+    assert outcome(handlers.produce(older, transactional_id="x")[0]) == plain(47)
     newer = batch(record(), attributes=TRANSACTIONAL, producer=(1, 6, 0))
-    assert outcome(broker.produce(newer, transactional_id="x")[0]) == plain(49)
+    assert outcome(handlers.produce(newer, transactional_id="x")[0]) == plain(49)
 
 
-def test_v60_an_open_transaction_needs_no_verification(broker: Handlers) -> None:
-    log = broker.log()
+def test_v60_an_open_transaction_needs_no_verification(handlers: Handlers) -> None:
+    log = handlers.log()
     log.append_batch(batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 0)), now_ms=1)
     second = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 1))
-    (answer,) = broker.produce(second, transactional_id="x")
+    (answer,) = handlers.produce(second, transactional_id="x")
     assert outcome(answer)[:2] == (0, 1)
     other_epoch = batch(record(), attributes=TRANSACTIONAL, producer=(1, 1, 0))
-    assert outcome(broker.produce(other_epoch, transactional_id="x")[0]) == plain(49)
+    assert outcome(handlers.produce(other_epoch, transactional_id="x")[0]) == plain(49)
 
 
 def test_v60_without_verification_the_batch_is_taken(tmp_path: Path) -> None:
-    broker = Handlers(
+    handlers = Handlers(
         tmp_path / "data", settings={"transaction.partition.verification.enable": "false"}
     )
     transactional = batch(record(), attributes=TRANSACTIONAL, producer=(1, 0, 0))
-    assert broker.produce(transactional, transactional_id="x")[0].error_code == 0
-    assert broker.log().last_stable_offset == 0
-    broker.cluster.close()
+    assert handlers.produce(transactional, transactional_id="x")[0].error_code == 0
+    assert handlers.log().last_stable_offset == 0
+    handlers.cluster.close()
 
 
 def test_v72_a_failing_disk_is_56_and_works_again_with_room(
-    broker: Handlers, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broker.produce(GOOD)
+    handlers.produce(GOOD)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(GOOD) + 10, hard))
     try:
-        assert outcome(broker.produce(GOOD)[0]) == plain(56)
-        assert outcome(broker.produce(GOOD)[0]) == plain(56)
+        assert outcome(handlers.produce(GOOD)[0]) == plain(56)
+        assert outcome(handlers.produce(GOOD)[0]) == plain(56)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert size(broker.fetch(wanted())[0]) == len(GOOD)
-    assert outcome(broker.produce(GOOD)[0])[:2] == (0, 1)
+    assert size(handlers.fetch(wanted())[0]) == len(GOOD)
+    assert outcome(handlers.produce(GOOD)[0])[:2] == (0, 1)
     assert [each.levelname for each in caplog.records] == ["ERROR", "WARNING"]
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    broker: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(Log, "append", fail)
-    assert outcome(broker.produce(GOOD)[0]) == plain(-1)
+    assert outcome(handlers.produce(GOOD)[0]) == plain(-1)
     assert "a bug" in caplog.text
 
 
-def test_v14_log_append_time_and_log_start_offset(broker: Handlers) -> None:
-    broker.create("stamped", message_timestamp_type="LogAppendTime")
-    (answer,) = broker.produce(GOOD, topic="stamped")
-    assert outcome(answer) == (0, 0, broker.clock.now_ms(), 0, 0, None)
-    broker.produce(GOOD, topic="stamped")
-    broker.log(0, "stamped").delete_records_before(1)
-    assert outcome(broker.produce(batch(record(), base_offset=5), topic="stamped")[0]) == plain(
+def test_v14_log_append_time_and_log_start_offset(handlers: Handlers) -> None:
+    handlers.create("stamped", message_timestamp_type="LogAppendTime")
+    (answer,) = handlers.produce(GOOD, topic="stamped")
+    assert outcome(answer) == (0, 0, handlers.clock.now_ms(), 0, 0, None)
+    handlers.produce(GOOD, topic="stamped")
+    handlers.log(0, "stamped").delete_records_before(1)
+    assert outcome(handlers.produce(batch(record(), base_offset=5), topic="stamped")[0]) == plain(
         87, start=1
     )
 
 
 @pytest.mark.parametrize("version", [8, 9, 13])
-def test_v44_record_errors_are_listed(broker: Handlers, version: int) -> None:
-    broker.create("compacted", cleanup_policy="compact")
+def test_v44_record_errors_are_listed(handlers: Handlers, version: int) -> None:
+    handlers.create("compacted", cleanup_policy="compact")
     bad = batch(record(None) + record(offset_delta=1) + record(None, offset_delta=2), count=3)
-    (answer,) = broker.produce(bad, topic="compacted", version=version)
+    (answer,) = handlers.produce(bad, topic="compacted", version=version)
     assert outcome(answer)[:5] == (87, -1, -1, 0, 2)
     assert [each.batch_index for each in answer.record_errors] == [0, 2]
     assert answer.record_errors[0].batch_index_error_message == (
@@ -248,7 +240,7 @@ def test_v44_record_errors_are_listed(broker: Handlers, version: int) -> None:
 
 @pytest.mark.anyio
 async def test_v45_a_small_batch_that_becomes_large_is_validated_in_a_thread(
-    broker: Handlers, monkeypatch: pytest.MonkeyPatch
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[int] = []
 
@@ -265,7 +257,7 @@ async def test_v45_a_small_batch_that_becomes_large_is_validated_in_a_thread(
         )
         topic = messages.ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
         value = messages.ProduceRequest(acks=1, timeout_ms=1, topic_data=[topic])
-        answer = await broker.answer(PRODUCE, 9, value)
+        answer = await handlers.answer(PRODUCE, 9, value)
         assert answer.responses[0].partition_responses[0].error_code == 0
         assert len(set(threads)) == thread_count
 
@@ -273,13 +265,13 @@ async def test_v45_a_small_batch_that_becomes_large_is_validated_in_a_thread(
 @pytest.mark.anyio
 @pytest.mark.parametrize(("version", "code"), [(9, 3), (13, 100)])
 async def test_p92_a_topic_made_anew_meanwhile_is_another_one(
-    broker: Handlers, version: int, code: int
+    handlers: Handlers, version: int, code: int
 ) -> None:
     content = gzip.compress(record(value=os.urandom(2 * INLINE_BYTES_MAX)))
     request = messages.ProduceRequest
     topic = request.TopicProduceData(
         name=TOPIC,
-        topic_id=broker.topic_id(),
+        topic_id=handlers.topic_id(),
         partition_data=[
             request.PartitionProduceData(index=0, records=batch(content, attributes=GZIP)),
             request.PartitionProduceData(index=1, records=GOOD),
@@ -289,20 +281,20 @@ async def test_p92_a_topic_made_anew_meanwhile_is_another_one(
     codes: list[int] = []
 
     async def produce_it() -> None:
-        (answered,) = (await broker.answer(PRODUCE, version, value)).responses
+        (answered,) = (await handlers.answer(PRODUCE, version, value)).responses
         codes.extend(each.error_code for each in answered.partition_responses)
 
     async with anyio.create_task_group() as group:
         group.start_soon(produce_it)
         await anyio.lowlevel.checkpoint()
-        broker.delete(TOPIC)
-        broker.create(TOPIC, 2)
+        handlers.delete(TOPIC)
+        handlers.create(TOPIC, 2)
     assert codes == [code, code]
-    assert [broker.log(partition).log_end_offset for partition in (0, 1)] == [0, 0]
+    assert [handlers.log(partition).log_end_offset for partition in (0, 1)] == [0, 0]
 
 
 @pytest.mark.anyio
-async def test_p07_what_was_sent_before_the_client_left_is_appended(broker: Handlers) -> None:
+async def test_p07_what_was_sent_before_the_client_left_is_appended(handlers: Handlers) -> None:
     content = gzip.compress(record(value=os.urandom(2 * INLINE_BYTES_MAX)))
     data = messages.ProduceRequest.PartitionProduceData(
         index=0, records=batch(content, attributes=GZIP)
@@ -311,12 +303,12 @@ async def test_p07_what_was_sent_before_the_client_left_is_appended(broker: Hand
     value = messages.ProduceRequest(acks=0, timeout_ms=1, topic_data=[topic])
     with anyio.CancelScope() as client:
         client.cancel()
-        await broker.answer(PRODUCE, 9, value)
-    assert broker.log().log_end_offset == 1
+        await handlers.answer(PRODUCE, 9, value)
+    assert handlers.log().log_end_offset == 1
 
 
 @pytest.mark.anyio
-async def test_a_large_compressed_batch_is_validated_in_a_thread(broker: Handlers) -> None:
+async def test_a_large_compressed_batch_is_validated_in_a_thread(handlers: Handlers) -> None:
     content = gzip.compress(record(value=os.urandom(2 * INLINE_BYTES_MAX)))
     request = messages.ProduceRequest
     value = request(
@@ -334,21 +326,21 @@ async def test_a_large_compressed_batch_is_validated_in_a_thread(broker: Handler
             )
         ],
     )
-    answer = await broker.answer(PRODUCE, 9, value)
+    answer = await handlers.answer(PRODUCE, 9, value)
     codes = [each.error_code for each in answer.responses[0].partition_responses]
     assert codes == [0, -1]
-    assert broker.log().log_end_offset == 1
+    assert handlers.log().log_end_offset == 1
 
 
-def test_v93_idempotent_sequences(broker: Handlers) -> None:
+def test_v93_idempotent_sequences(handlers: Handlers) -> None:
     def send(first: int, count: int = 1, epoch: int = 0) -> tuple[int, int]:
         data = batch(records(count), count=count, producer=(7, epoch, first))
-        answer = broker.produce(data)[0]
+        answer = handlers.produce(data)[0]
         return answer.error_code, answer.base_offset
 
     assert send(5) == (0, 0)
     assert send(6, 3) == (0, 1)
-    again = broker.produce(batch(records(3), count=3, producer=(7, 0, 6), timestamp=9))[0]
+    again = handlers.produce(batch(records(3), count=3, producer=(7, 0, 6), timestamp=9))[0]
     assert outcome(again) == (0, 1, 1_700_000_000_000, 0, 0, None)
     assert send(6, 2) == (45, -1)
     assert send(5) == (0, 0)
@@ -364,10 +356,10 @@ def test_v93_idempotent_sequences(broker: Handlers) -> None:
     assert send(13) == (47, -1)
 
 
-def test_v93_sequences_wrap(broker: Handlers) -> None:
+def test_v93_sequences_wrap(handlers: Handlers) -> None:
     for first, count in ((2147483646, 4), (2, 1)):
         data = batch(records(count), count=count, producer=(7, 0, first))
-        assert broker.produce(data)[0].error_code == 0
+        assert handlers.produce(data)[0].error_code == 0
     for first in (2147483647, 0):
         data = batch(record(), producer=(8, 0, first))
-        assert broker.produce(data)[0].error_code == ErrorCode.NONE
+        assert handlers.produce(data)[0].error_code == ErrorCode.NONE

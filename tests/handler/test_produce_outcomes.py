@@ -1,8 +1,6 @@
 """Produce answered as the outcome matrices say: V-90, V-91."""
 
 import gzip
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,13 +10,6 @@ from tests.log.batches import batch, record, records
 GOOD = batch(record())
 TRANSACTIONAL = 0x10
 GZIP = 1
-
-
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Handlers]:
-    handlers = Handlers(tmp_path / "data")
-    yield handlers
-    handlers.cluster.close()
 
 
 def long_length() -> bytes:
@@ -89,10 +80,10 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_v90_rejected(broker: Handlers, name: str) -> None:
+def test_v90_rejected(handlers: Handlers, name: str) -> None:
     data, code, start = REJECTED[name]
-    assert outcome(broker.produce(data)[0]) == plain(code, start)
-    assert broker.log().log_end_offset == 0
+    assert outcome(handlers.produce(data)[0]) == plain(code, start)
+    assert handlers.log().log_end_offset == 0
 
 
 @pytest.mark.parametrize(
@@ -103,11 +94,11 @@ def test_v90_rejected(broker: Handlers, name: str) -> None:
     ],
 )
 def test_v90_timestamp_type(
-    broker: Handlers, attributes: int, timestamp: int, topic_type: str
+    handlers: Handlers, attributes: int, timestamp: int, topic_type: str
 ) -> None:
-    broker.create("typed", message_timestamp_type=topic_type)
+    handlers.create("typed", message_timestamp_type=topic_type)
     bad = batch(record(), attributes=attributes, timestamp=timestamp)
-    assert outcome(broker.produce(bad, topic="typed")[0])[:5] == (32, -1, -1, 0, 1)
+    assert outcome(handlers.produce(bad, topic="typed")[0])[:5] == (32, -1, -1, 0, 1)
 
 
 ACCEPTED = {
@@ -132,14 +123,16 @@ ACCEPTED = {
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_v91_accepted_although_odd(broker: Handlers, name: str) -> None:
-    assert outcome(broker.produce(ACCEPTED[name])[0]) == (0, 0, -1, 0, 0, None)
-    assert broker.produce(GOOD)[0].base_offset == broker.log().log_end_offset - 1
+def test_v91_accepted_although_odd(handlers: Handlers, name: str) -> None:
+    assert outcome(handlers.produce(ACCEPTED[name])[0]) == (0, 0, -1, 0, 0, None)
+    assert handlers.produce(GOOD)[0].base_offset == handlers.log().log_end_offset - 1
 
 
 @pytest.mark.parametrize("transactional_id", ["", "unknown"])
-def test_v91_transactional_bit_without_producer_id(broker: Handlers, transactional_id: str) -> None:
+def test_v91_transactional_bit_without_producer_id(
+    handlers: Handlers, transactional_id: str
+) -> None:
     odd = batch(record(), attributes=TRANSACTIONAL)
-    (answer,) = broker.produce(odd, transactional_id=transactional_id)
+    (answer,) = handlers.produce(odd, transactional_id=transactional_id)
     assert outcome(answer)[:2] == (0, 0)
-    assert broker.log().last_stable_offset == 1
+    assert handlers.log().last_stable_offset == 1
