@@ -1,0 +1,198 @@
+"""Offsets: where partitions begin and end, and what a group has committed.
+
+Names, not ids, go out in every version: who asks for a group does not know the topics before.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from broker_lite.client.client import Client
+from broker_lite.client.connection import Connection
+from broker_lite.client.errors import Refused, check
+from broker_lite.client.partitions import NO_LEADER, Topic, TopicPartition
+from broker_lite.errors import ErrorCode
+from broker_lite.wire import messages
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+UNKNOWN_OFFSET: Final = -1
+
+_LAST_WITH_NAMES: Final = 9  # of OffsetCommit and OffsetFetch
+_FIRST_WITH_STABLE: Final = 7  # of OffsetFetch
+_FIRST_WITH_SEVERAL_GROUPS: Final = 8  # of OffsetFetch
+_READ_COMMITTED: Final = 1
+
+
+class Committed(NamedTuple):
+    """What a group has committed for a partition; leader_epoch is -1 where it is not known."""
+
+    offset: int
+    leader_epoch: int
+
+
+def list_offsets(
+    client: Client,
+    timestamps: Mapping[TopicPartition, int],
+    topics: Mapping[str, Topic],
+    *,
+    read_committed: bool = False,
+) -> dict[TopicPartition, int]:
+    """Find the offsets of timestamps.
+
+    Args:
+        client: asks each leader once.
+        timestamps: of each partition, in ms, or EARLIEST or LATEST.
+        topics: tells who leads the partitions.
+        read_committed: LATEST is then before the first transaction that is open.
+
+    Returns:
+        UNKNOWN_OFFSET for a timestamp after the last record's.
+
+    Raises:
+        Refused: a partition is not there, or its leader says no.
+    """
+    by_leader: dict[int, dict[str, dict[int, int]]] = {}
+    for (name, partition), timestamp in timestamps.items():
+        leader = topics[name].leaders.get(partition, NO_LEADER) if name in topics else NO_LEADER
+        if leader == NO_LEADER:
+            raise Refused(f"partition {name}-{partition}", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        by_leader.setdefault(leader, {}).setdefault(name, {})[partition] = timestamp
+    found = {}
+    for leader, asked in by_leader.items():
+        for topic in client.request(_request(asked, read_committed), node_id=leader).topics:
+            for answer in topic.partitions:
+                check(f"partition {topic.name}-{answer.partition_index}", answer.error_code)
+                found[topic.name, answer.partition_index] = answer.offset
+    return found
+
+
+def _request(asked: Mapping[str, Mapping[int, int]], read_committed: bool) -> Any:
+    make = messages.ListOffsetsRequest
+    topics = [
+        make.ListOffsetsTopic(
+            name=name,
+            partitions=[
+                make.ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
+                for partition, timestamp in partitions.items()
+            ],
+        )
+        for name, partitions in asked.items()
+    ]
+    isolation_level = _READ_COMMITTED if read_committed else 0
+    return make(replica_id=-1, isolation_level=isolation_level, topics=topics)
+
+
+def fetch_committed(
+    connection: Connection,
+    group: str,
+    partitions: Iterable[TopicPartition] | None = None,
+    *,
+    member_id: str | None = None,
+    member_epoch: int = -1,
+) -> dict[TopicPartition, Committed]:
+    """Ask for what a group has committed; partitions without an offset are left out.
+
+    Args:
+        connection: to the group's coordinator.
+        group: its id.
+        partitions: None is all that have an offset.
+        member_id: of the member that asks, in a group of the consumer protocol.
+        member_epoch: of that member.
+
+    Raises:
+        Refused: the coordinator says no.
+    """
+    wanted = None if partitions is None else by_topic(partitions)
+    request = messages.OffsetFetchRequest
+    version = connection.version_of(request, _LAST_WITH_NAMES)
+    if version < _FIRST_WITH_SEVERAL_GROUPS:
+        make = request.OffsetFetchRequestTopic
+        value = request(
+            group_id=group,
+            topics=_named(make, wanted),
+            require_stable=version >= _FIRST_WITH_STABLE,
+        )
+    else:
+        asked = request.OffsetFetchRequestGroup(
+            group_id=group,
+            member_id=member_id,
+            member_epoch=member_epoch,
+            topics=_named(request.OffsetFetchRequestTopics, wanted),
+        )
+        value = request(groups=[asked], require_stable=True)
+    answer = connection.request(value, version_max=_LAST_WITH_NAMES)
+    found = answer.groups[0] if version >= _FIRST_WITH_SEVERAL_GROUPS else answer
+    check(f"group {group}", found.error_code)
+    return dict(_committed(found.topics))
+
+
+def _named(make: Any, wanted: Mapping[str, list[int]] | None) -> list[Any] | None:
+    if wanted is None:
+        return None
+    return [make(name=name, partition_indexes=numbers) for name, numbers in wanted.items()]
+
+
+def _committed(topics: Iterable[Any]) -> Iterable[tuple[TopicPartition, Committed]]:
+    for topic in topics:
+        for answer in topic.partitions:
+            check(f"partition {topic.name}-{answer.partition_index}", answer.error_code)
+            if answer.committed_offset >= 0:
+                committed = Committed(answer.committed_offset, answer.committed_leader_epoch)
+                yield (topic.name, answer.partition_index), committed
+
+
+def commit(
+    connection: Connection,
+    group: str,
+    offsets: Mapping[TopicPartition, int],
+    *,
+    member_id: str = "",
+    generation: int = -1,
+    instance_id: str | None = None,
+) -> None:
+    """Commit offsets, as a member or, without a member id, for an empty group.
+
+    Args:
+        connection: to the group's coordinator.
+        group: its id.
+        offsets: of each partition, the next one to read.
+        member_id: of the member.
+        generation: of a member, or its epoch.
+        instance_id: of a static member.
+
+    Raises:
+        Refused: the coordinator does not take one of them.
+    """
+    make = messages.OffsetCommitRequest
+    topics = [
+        make.OffsetCommitRequestTopic(
+            name=name,
+            partitions=[
+                make.OffsetCommitRequestPartition(
+                    partition_index=number,
+                    committed_offset=offsets[name, number],
+                    committed_metadata="",
+                )
+                for number in numbers
+            ],
+        )
+        for name, numbers in by_topic(offsets).items()
+    ]
+    value = make(
+        group_id=group,
+        generation_id_or_member_epoch=generation,
+        member_id=member_id,
+        group_instance_id=instance_id,
+        topics=topics,
+    )
+    for topic in connection.request(value, version_max=_LAST_WITH_NAMES).topics:
+        for partition in topic.partitions:
+            check(f"partition {topic.name}-{partition.partition_index}", partition.error_code)
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The numbers of partitions by topic, both in order."""
+    found: dict[str, list[int]] = {}
+    for name, number in sorted(partitions):
+        found.setdefault(name, []).append(number)
+    return found
