@@ -34,6 +34,7 @@ install_tools() {
 # An apt of its own in DIR, on the mirror that the machine uses.
 unpack_engine() {
   local dir=$1 mirror apt
+  # shellcheck disable=SC2016 # apt's own variable
   mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
     awk '/\/debian\/$/ && !found { print; found = 1 }')
   [ -n "$mirror" ] || die "apt has no Debian archive among its sources"
