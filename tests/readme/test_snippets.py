@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
+from broker_lite.testing import Broker
 from tests.readme.snippets import PRINTED_ADDRESS, PROGRAMS, Command, File, Program, printed
-from tests.support.broker_process import BrokerProcess
-from tests.support.reference_kafka import free_port
 from tests.support.toolchain import require
 
 NEEDS = {
@@ -26,30 +24,31 @@ Prepare = Callable[[str], Program]
 
 
 @pytest.fixture(scope="session")
-def port() -> int:
-    """Where the brokers listen, one after another, for programs that are built once."""
-    return free_port()
+def running() -> Iterator[Broker]:
+    """One broker for all, because the programs that are built have its port in them."""
+    with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def _empty(running: Broker) -> None:
+    """Nothing is left of the tests before."""
+    running.reset()
 
 
 @pytest.fixture(scope="session")
-def prepare(port: int, tmp_path_factory: pytest.TempPathFactory) -> Prepare:
+def prepare(running: Broker, tmp_path_factory: pytest.TempPathFactory) -> Prepare:
     """Gives the program of a language, prepared when it is first asked for."""
 
     @cache
     def prepared(language: str) -> Program:
         require(*NEEDS[language])
-        program = Program(language, tmp_path_factory.mktemp("program"), f"localhost:{port}")
+        folder = tmp_path_factory.mktemp("program")
+        program = Program(language, folder, f"localhost:{running.port}")
         program.prepare()
         return program
 
     return prepared
-
-
-@pytest.fixture
-def broker(port: int, tmp_path: Path) -> Iterator[BrokerProcess]:
-    """An empty broker."""
-    with BrokerProcess(tmp_path / "data", port=port) as started:
-        yield started
 
 
 def greetings(output: str) -> list[str]:
@@ -58,13 +57,13 @@ def greetings(output: str) -> list[str]:
 
 
 @pytest.mark.client
-@pytest.mark.usefixtures("broker")
+@pytest.mark.usefixtures("_empty")
 def test_python_reads_its_own(prepare: Prepare) -> None:
     assert greetings(prepare("Python").run()) == ["hello from Python"]
 
 
 @pytest.mark.client
-@pytest.mark.usefixtures("broker")
+@pytest.mark.usefixtures("_empty")
 @pytest.mark.parametrize("language", OTHERS)
 def test_reads_what_python_wrote(language: str, prepare: Prepare) -> None:
     program = prepare(language)
@@ -73,7 +72,7 @@ def test_reads_what_python_wrote(language: str, prepare: Prepare) -> None:
 
 
 @pytest.mark.client
-@pytest.mark.usefixtures("broker")
+@pytest.mark.usefixtures("_empty")
 @pytest.mark.parametrize("language", OTHERS)
 def test_python_reads_what_it_wrote(language: str, prepare: Prepare) -> None:
     program = prepare(language)
