@@ -12,6 +12,7 @@ from broker_lite.errors import SettingsError
 from broker_lite.log.data_directory import (
     DirectoryLock,
     claim_identity,
+    erase,
     leave_clean_mark,
     new_id,
     take_clean_mark,
@@ -108,3 +109,16 @@ def test_s77_the_mark_is_gone_for_good(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
     assert take_clean_mark(tmp_path)
     assert synced == [str(tmp_path)]
+
+
+def test_erasing_leaves_what_is_not_of_partitions(tmp_path: Path) -> None:
+    meta = claim_identity(tmp_path, node_id=1, cluster_id=None)
+    leave_clean_mark(tmp_path, 1)
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+    for name in ("t-0", f"t-1.{'0a' * 16}-delete", "__cluster_metadata-0", "notes", "t"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    (tmp_path / "list.txt").touch()
+    erase(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["list.txt", "meta.properties", "notes", "t"]
+    assert claim_identity(tmp_path, node_id=1, cluster_id=None) == meta

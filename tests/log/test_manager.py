@@ -380,3 +380,13 @@ def test_a_partition_that_is_not_in_use_is_small(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert size_bytes / 500 < 1000
     again.close(sync=False)
+
+
+def test_what_is_abandoned_can_be_opened_at_once(tmp_path: Path) -> None:
+    manager = started(tmp_path, 0)
+    append(manager.get("t", 0))
+    manager.abandon()
+    again = opened(tmp_path)
+    assert not again.was_clean
+    again.close()
+    manager.close()

@@ -1,7 +1,14 @@
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.settings import Given, Listener, Settings, join_address, parse_listeners
+from broker_lite.settings import (
+    Given,
+    Listener,
+    Settings,
+    join_address,
+    parse_listeners,
+    with_first_address,
+)
 
 
 def _parse(**texts: str) -> tuple[Listener, ...]:
@@ -112,3 +119,23 @@ def test_faults(texts: dict[str, str], message: str) -> None:
 def test_an_ipv6_address_is_written_in_brackets() -> None:
     assert join_address("::1", 9092) == "[::1]:9092"
     assert join_address("localhost", 9092) == "localhost:9092"
+
+
+@pytest.mark.parametrize(
+    ("listeners", "host", "port", "expected"),
+    [
+        ("PLAINTEXT://:9092", "::1", 0, "PLAINTEXT://[::1]:0"),
+        ("PLAINTEXT://a:1,plain://b:2", None, 7, "PLAINTEXT://a:7,plain://b:2"),
+        ("A://[::1]:1,B://b:2", None, None, "A://[::1]:1,B://b:2"),
+    ],
+)
+def test_the_first_listener_gets_another_address(
+    listeners: str, host: str | None, port: int | None, expected: str
+) -> None:
+    given = {
+        "listeners": Given(listeners, "test"),
+        "listener.security.protocol.map": Given(
+            "PLAINTEXT:PLAINTEXT,PLAIN:PLAINTEXT,A:PLAINTEXT,B:PLAINTEXT", "test"
+        ),
+    }
+    assert with_first_address(Settings(given), host, port) == expected
