@@ -12,46 +12,17 @@ from broker_lite.coordinator.consumer_state import ConsumerGroupData
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.reconcile import Owned
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_too_long
-from broker_lite.errors import BrokerError, ErrorCode, InvalidRequest
+from broker_lite.errors import (
+    FencedInstanceId,
+    FencedMemberEpoch,
+    GroupMaxSizeReached,
+    InvalidRequest,
+    UnknownMemberId,
+    UnsupportedAssignor,
+)
 
 # what Java's trim takes away
 _BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
-
-
-class UnknownMemberId(BrokerError):
-    """Member not in the group (25)."""
-
-    code = ErrorCode.UNKNOWN_MEMBER_ID
-
-
-class GroupMaxSizeReached(BrokerError):
-    """Group has as many members as it may have (81)."""
-
-    code = ErrorCode.GROUP_MAX_SIZE_REACHED
-
-
-class FencedInstanceId(BrokerError):
-    """Another member has this instance id (82)."""
-
-    code = ErrorCode.FENCED_INSTANCE_ID
-
-
-class FencedMemberEpoch(BrokerError):
-    """Member epoch is not the coordinator's (110)."""
-
-    code = ErrorCode.FENCED_MEMBER_EPOCH
-
-
-class UnreleasedInstanceId(BrokerError):
-    """Instance id still in use by another member (111)."""
-
-    code = ErrorCode.UNRELEASED_INSTANCE_ID
-
-
-class UnsupportedAssignor(BrokerError):
-    """No such assignor here (112)."""
-
-    code = ErrorCode.UNSUPPORTED_ASSIGNOR
 
 
 def check_heartbeat(request: Any, version: int, settings: GroupSettings) -> None:

@@ -12,7 +12,6 @@ from uuid import UUID
 
 from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.consumer_checks import (
-    UnreleasedInstanceId,
     check_epoch,
     check_size,
     known_member,
@@ -35,6 +34,7 @@ from broker_lite.coordinator.consumer_target import subscribed_ids, update_targe
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.reconcile import Owned, Reconciliation, reconcile
 from broker_lite.coordinator.subscriptions import check_regex
+from broker_lite.errors import UnreleasedInstanceId
 from broker_lite.wire import messages
 
 

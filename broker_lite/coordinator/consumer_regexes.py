@@ -10,7 +10,8 @@ from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.consumer_core import ConsumerGroupCore
 from broker_lite.coordinator.consumer_state import ResolvedRegex
 from broker_lite.coordinator.effects import Effects
-from broker_lite.coordinator.subscriptions import InvalidRegularExpression, match
+from broker_lite.coordinator.subscriptions import match
+from broker_lite.errors import InvalidRegularExpression
 
 # As match() measures it; 50 ms in the worst case. One heartbeat goes on to the next expression
 # until this is reached, and the rest is left to the next heartbeats.

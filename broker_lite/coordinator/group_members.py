@@ -21,18 +21,10 @@ from broker_lite.coordinator.classic_group import ClassicGroup
 from broker_lite.coordinator.consumer_checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.group_registry import (
-    GroupEffects,
-    GroupRegistry,
-    is_empty,
-)
-from broker_lite.coordinator.migration_upgrade import (
-    CannotUpgrade,
-    check_upgrade,
-    fill_from_classic,
-)
+from broker_lite.coordinator.group_registry import GroupEffects, GroupRegistry, is_empty
+from broker_lite.coordinator.migration_upgrade import check_upgrade, fill_from_classic
 from broker_lite.coordinator.texts import cut, is_too_long
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import BrokerError, ErrorCode, GroupIdNotFound
 from broker_lite.wire import messages
 
 _NO_GROUP: Final = "Consumer group {} not found."
@@ -211,7 +203,7 @@ class GroupMembers:
             group = registry.make_consumer(old.group_id)
             fill_from_classic(group, old, created)
             group.heartbeat(request, caller, created, now_ms)
-        except CannotUpgrade as error:
+        except GroupIdNotFound as error:
             _refuse_consumer(created, caller, error.code, error.message)
         if created.replies[-1][1].error_code:
             registry.add(old)

@@ -14,10 +14,7 @@ from uuid import UUID
 from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.classic_answers import refuse_join
 from broker_lite.coordinator.classic_group import ClassicGroup
-from broker_lite.coordinator.consumer_checks import (
-    check_size,
-    known_static_member,
-)
+from broker_lite.coordinator.consumer_checks import check_size, known_static_member
 from broker_lite.coordinator.consumer_core import JOIN_TIMER, SYNC_TIMER, ConsumerGroupCore
 from broker_lite.coordinator.consumer_heartbeat import (
     Admission,
@@ -32,17 +29,11 @@ from broker_lite.coordinator.consumer_regexes import update_regex
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.migration_downgrade import convert
 from broker_lite.coordinator.reconcile import Owned
-from broker_lite.errors import BrokerError, ErrorCode, UnknownServerError
+from broker_lite.errors import BrokerError, ErrorCode, InconsistentGroupProtocol, UnknownServerError
 from broker_lite.wire import DecodeError, messages
 
 # from this version on a dynamic member has to join with an id that the broker gave it (KIP-394)
 _ID_REQUIRED: Final = 4
-
-
-class InconsistentGroupProtocol(BrokerError):
-    """Protocols of a member do not go with the group's (23)."""
-
-    code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
 def join(

@@ -12,28 +12,14 @@ from broker_lite.coordinator.classic_answers import (
     leaving_members,
     refuse_sync,
 )
-from broker_lite.coordinator.consumer_checks import (
-    UnknownMemberId,
-    known_member,
-    known_static_member,
-)
+from broker_lite.coordinator.consumer_checks import known_member, known_static_member
 from broker_lite.coordinator.consumer_core import JOIN_TIMER, SYNC_TIMER, ConsumerGroupCore
-from broker_lite.coordinator.consumer_member import (
-    ClassicMemberData,
-    ConsumerMember,
-    MemberState,
-)
+from broker_lite.coordinator.consumer_member import ClassicMemberData, ConsumerMember, MemberState
 from broker_lite.coordinator.consumer_protocol import PROTOCOL_TYPE
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.migration_downgrade import assignment_bytes
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import BrokerError, ErrorCode, IllegalGeneration, UnknownMemberId
 from broker_lite.wire import messages
-
-
-class IllegalGeneration(BrokerError):
-    """Generation is not the member's (22)."""
-
-    code = ErrorCode.ILLEGAL_GENERATION
 
 
 def sync(

@@ -26,23 +26,17 @@ from broker_lite.coordinator.consumer_protocol import (
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.topics import Topics
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import GroupIdNotFound
 from broker_lite.wire import DecodeError
 
 _NOTHING: Final = serialize_assignment({}, 0)
-
-
-class CannotUpgrade(BrokerError):
-    """Group has to stay a classic one (69)."""
-
-    code = ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def check_upgrade(group: ClassicGroup, settings: GroupSettings) -> None:
     """Check that a classic group with members may become a consumer group.
 
     Raises:
-        CannotUpgrade: it may not.
+        GroupIdNotFound: it may not.
 
     Rule: G-106, G-12 (GroupMetadataManager.validateOnlineUpgrade).
     """
@@ -54,7 +48,7 @@ def check_upgrade(group: ClassicGroup, settings: GroupSettings) -> None:
     elif len(group.members) > settings.consumer_size_max:
         reason = "the group size exceeds the consumer group maximum size"
     if reason is not None:
-        raise CannotUpgrade(
+        raise GroupIdNotFound(
             f"Cannot upgrade classic group {group.group_id} to consumer group because {reason}."
         )
 
@@ -70,7 +64,7 @@ def fill_from_classic(group: ConsumerGroup, classic: ClassicGroup, effects: Effe
         effects: gets the records.
 
     Raises:
-        CannotUpgrade: what a member said cannot be read; nothing was written.
+        GroupIdNotFound: what a member said cannot be read; nothing was written.
 
     Rule: G-106 (ConsumerGroup.fromClassicGroup).
     """
@@ -92,12 +86,12 @@ def _member(member: ClassicMember, classic: ClassicGroup, topics: Topics) -> Con
         # who has joined and not synced yet has no assignment
         partitions, user_data = parse_assignment(member.assignment or _NOTHING)
     except DecodeError:
-        raise CannotUpgrade(
+        raise GroupIdNotFound(
             f"Cannot upgrade classic group {classic.group_id} to consumer group because the "
             "embedded consumer protocol is malformed."
         ) from None
     if user_data:
-        raise CannotUpgrade(
+        raise GroupIdNotFound(
             f"Cannot upgrade classic group {classic.group_id} to consumer group because an "
             "unsupported custom assignor is in use. Please refer to the documentation or switch "
             "to a default assignor before re-attempting the upgrade."

@@ -10,7 +10,7 @@ used, as most brokers never see one.
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import InvalidRegularExpression
 
 # RE2's own default, here because it is what makes a hostile pattern harmless
 _PATTERN_MEMORY_BYTES: Final = 8 << 20
@@ -23,12 +23,6 @@ _WORK_PER_NAME: Final = 500
 _WORK_TO_COMPILE: Final = 20_000
 # the longest text that the key of its record can hold
 _PATTERN_BYTES_MAX: Final = 32_767
-
-
-class InvalidRegularExpression(BrokerError):
-    """Regular expression not valid (128)."""
-
-    code = ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
 class Matching(NamedTuple):

@@ -6,11 +6,8 @@ import sys
 import pytest
 
 from broker_lite.coordinator.consumer_member import ConsumerMember
-from broker_lite.coordinator.subscriptions import (
-    InvalidRegularExpression,
-    check_regex,
-    matching_names,
-)
+from broker_lite.coordinator.subscriptions import check_regex, matching_names
+from broker_lite.errors import InvalidRegularExpression
 from tests.coordinator.consumer_driver import Driver
 
 NAMES = ["k", "k1", "k-2", "other"]
