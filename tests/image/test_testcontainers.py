@@ -1,0 +1,79 @@
+"""The start scripts of Testcontainers' Kafka modules end in a broker that a client reaches."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+
+from tests.image.start_scripts import START_SCRIPTS, StartScript
+from tests.support.docker import POLL_S, Container, docker
+
+TIMEOUT_S = 30
+
+
+def copy_script(container: Container, case: StartScript, port: int, folder: Path) -> None:
+    """Put the script into the container, as the library does it."""
+    address = docker(
+        "inspect", "--format={{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", container.id
+    )
+    text = case.filled_in(
+        HOST="localhost", PORT=str(port), HOSTNAME=container.id[:12], ADDRESS=address
+    )
+    if case.written_inside:
+        done = container.run("sh", "-c", f"echo '{text}' > {case.path}")
+        assert done.returncode == 0, done.stderr
+        return
+    file = folder / "script"
+    file.write_text(text)
+    file.chmod(0o777)
+    docker("cp", str(file), f"{container.id}:{case.path}")
+
+
+def wait_for_line(container: Container, pattern: str) -> None:
+    """Wait for the one line of the log that the library waits for."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not re.search(pattern, container.log):
+        assert time.monotonic() < deadline, f"no line:\n{container.log}"
+        assert container.state["Running"], f"it ended:\n{container.log}"
+        time.sleep(POLL_S)
+    assert len(re.findall(pattern, container.log)) == 1
+
+
+def use(bootstrap: str) -> str:
+    """Write and read one record; return the cluster's id."""
+    producer = Producer({"bootstrap.servers": bootstrap})
+    producer.produce("orders", key="k", value="v")
+    assert producer.flush(TIMEOUT_S) == 0
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
+    )
+    try:
+        consumer.subscribe(["orders"])
+        message = consumer.poll(TIMEOUT_S)
+        assert message is not None
+        assert (message.key(), message.value()) == (b"k", b"v")
+    finally:
+        consumer.close()
+    administrator = AdminClient({"bootstrap.servers": bootstrap})
+    cluster_id: str = administrator.describe_cluster().result(TIMEOUT_S).cluster_id
+    return cluster_id
+
+
+@pytest.mark.parametrize("case", START_SCRIPTS, ids=lambda case: case.name)
+def test_a_start_script(image: str, case: StartScript, port: int, tmp_path: Path) -> None:
+    with Container(*case.command, options=case.options(port)) as container:
+        copy_script(container, case, port, tmp_path)
+        wait_for_line(container, case.waits_for)
+        cluster_id = use(f"localhost:{port}")
+        assert case.cluster_id in {None, cluster_id}
+        assert "rror" not in container.log, container.log
+        assert "denied" not in container.log, container.log
+        if case.open_port is not None:
+            assert container.run("nc", "-z", "localhost", str(case.open_port)).returncode == 0
+        if case.hands_signals_on:
+            container.stop()
+            assert container.exit_code == 0
+            assert "stopping on SIGTERM" in container.log
