@@ -139,7 +139,9 @@ class Client:
         wanted = [messages.MetadataRequest.MetadataRequestTopic(name=name) for name in topics or ()]
         answer = self.request(
             messages.MetadataRequest(
-                topics=None if topics is None else wanted, allow_auto_topic_creation=create
+                topics=None if topics is None else wanted,
+                # where no topic is named it makes none, and old brokers do not know the flag
+                allow_auto_topic_creation=create or not wanted,
             )
         )
         self._addresses = {node.node_id: Address(node.host, node.port) for node in answer.brokers}

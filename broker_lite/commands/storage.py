@@ -6,7 +6,6 @@ cluster id that a broker then goes by; a broker that finds no such file makes it
 
 import argparse
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from broker_lite.errors import SettingsError
@@ -50,68 +49,53 @@ def run(options: argparse.Namespace) -> int:
     if options.config is None:
         raise SettingsError(f"storage {options.action} needs --config")
     settings = load_settings(options.config, os.environ, (), flags={}, warnings=[])
-    directories = settings.log_dirs or settings.log_dir or ()
-    if options.action == "info":
-        return _info([Path(each) for each in directories])
-    if options.cluster_id is None:
+    directory = next(map(Path, settings.log_dirs or settings.log_dir or ()), None)
+    if options.action == "format" and options.cluster_id is None:
         raise SettingsError("storage format needs --cluster-id; storage random-uuid makes one")
-    if not directories:
-        print("There are no log.dirs: a broker takes a temporary directory, nothing is formatted.")
+    if directory is None:
+        print("There is no log.dirs: a broker takes a temporary directory.")
         return 0
-    return _format([Path(each) for each in directories], settings, options)
+    if options.action == "info":
+        return _info(directory)
+    return _format(directory, settings, options)
 
 
-def _format(directories: Sequence[Path], settings: Settings, options: argparse.Namespace) -> int:
-    """Give each directory an identity."""
-    for directory in directories:
-        formatted = (directory / META_PROPERTIES_FILE).exists()
-        if formatted and not options.ignore_formatted:
-            raise SettingsError(
-                f"Log directory {directory} is already formatted. Use --ignore-formatted to ignore"
-                " this directory and format the others."
-            )
-        if formatted:
-            print(f"Log directory {directory} is formatted already.")
-            continue
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            claim_identity(directory, node_id=settings.node_id, cluster_id=options.cluster_id)
-        except OSError as error:
-            raise SettingsError(f"data directory {directory}: {error.strerror}") from error
-        print(f"Formatting metadata directory {directory}.")
+def _format(directory: Path, settings: Settings, options: argparse.Namespace) -> int:
+    """Give a directory an identity; one that has one keeps it."""
+    formatted = (directory / META_PROPERTIES_FILE).exists()
+    if formatted and not options.ignore_formatted:
+        raise SettingsError(
+            f"Log directory {directory} is already formatted. Use --ignore-formatted to ignore"
+            " this directory and format the others."
+        )
+    if formatted:
+        print("All of the log directories are already formatted.")
+        return 0
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        claim_identity(directory, node_id=settings.node_id, cluster_id=options.cluster_id)
+    except OSError as error:
+        raise SettingsError(f"data directory {directory}: {error.strerror}") from error
+    print(f"Formatting metadata directory {directory}.")
     return 0
 
 
-def _info(directories: Sequence[Path]) -> int:
+def _info(directory: Path) -> int:
     """Print what is there; 1 when something is missing."""
-    found, problems = [], []
-    for directory in directories:
-        try:
-            text = read_file(directory / META_PROPERTIES_FILE)
-            meta = None if text is None else parse_meta_properties(text)
-        except (OSError, CorruptCheckpoint) as error:
-            raise SettingsError(f"data directory {directory}: {error}") from error
-        if not directory.is_dir():
-            problems.append(f"{directory} does not exist")
-        elif meta is None:
-            problems.append(f"{directory} is not formatted.")
-        else:
-            found.append(
-                f"{{cluster.id={meta.cluster_id}, directory.id={meta.directory_id},"
-                f" node.id={meta.node_id}, version=1}}"
-            )
-    _print_list(
-        "Found log director{}:", ("y", "ies"), [str(each) for each in directories if each.is_dir()]
-    )
-    for text in found:
-        print(f"Found metadata: {text}\n")
-    _print_list("Found problem{}:", ("", "s"), problems)
-    return 1 if problems else 0
-
-
-def _print_list(title: str, endings: tuple[str, str], lines: Sequence[str]) -> None:
-    if lines:
-        print(title.format(endings[len(lines) > 1]))
-        for line in lines:
-            print(f"  {line}")
-        print()
+    try:
+        text = read_file(directory / META_PROPERTIES_FILE)
+        meta = None if text is None else parse_meta_properties(text)
+    except (OSError, CorruptCheckpoint) as error:
+        raise SettingsError(f"data directory {directory}: {error}") from error
+    problem = None if directory.is_dir() else f"{directory} does not exist"
+    if problem is None:
+        print(f"Found log directory:\n  {directory}\n")
+        problem = None if meta else f"{directory} is not formatted."
+    if meta is not None:
+        print(
+            f"Found metadata: {{cluster.id={meta.cluster_id}, directory.id={meta.directory_id},"
+            f" node.id={meta.node_id}, version=1}}\n"
+        )
+    if problem is not None:
+        print(f"Found problem:\n  {problem}\n")
+    return 0 if problem is None else 1

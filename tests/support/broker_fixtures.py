@@ -18,9 +18,9 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def old_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """HOST:PORT of a running broker that speaks what Kafka 2.8 spoke."""
+    """HOST:PORT of a running broker that speaks what Kafka 2.6 spoke."""
     data_dir = tmp_path_factory.mktemp("old-broker") / "data"
-    with BrokerProcess(data_dir, settings=["emulate=2.8"]) as broker:
+    with BrokerProcess(data_dir, settings=["emulate=2.6"]) as broker:
         yield broker.bootstrap
 
 

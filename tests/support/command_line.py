@@ -26,13 +26,18 @@ class Done(NamedTuple):
 class CommandLine:
     """Runs commands in this process: at once, and seen by coverage."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, capsys: pytest.CaptureFixture[str], *beginning: str) -> None:
         self._capsys = capsys
+        self._beginning = beginning
+
+    def of(self, *beginning: str) -> "CommandLine":
+        """The same for command lines that all begin so."""
+        return CommandLine(self._capsys, *self._beginning, *beginning)
 
     def __call__(self, *arguments: str) -> Done:
         """Run one command."""
         self._capsys.readouterr()
-        code = cli.main(arguments)
+        code = cli.main([*self._beginning, *arguments])
         out, err = self._capsys.readouterr()
         return Done(code, out, err)
 

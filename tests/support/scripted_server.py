@@ -23,13 +23,13 @@ class ScriptedServer:
     def __init__(self, *scripts: Script) -> None:
         self._scripts = scripts
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     @property
     def bootstrap(self) -> str:
         """HOST:PORT for clients."""
-        host, port = self._listener.getsockname()
-        return f"{host}:{port}"
+        return f"127.0.0.1:{self.port}"
 
     def _run(self) -> None:
         for script in self._scripts:
