@@ -1,41 +1,13 @@
-"""Which partition a record goes to, bit for bit as Kafka's own producer decides it.
+"""Which partition a record without a key goes to, as Kafka's own producer decides it.
 
-A key always leads to the same partition. Records without one stay with a partition until it has got
-a batch's worth of bytes, then another is drawn (KIP-794).
+Such records stay with a partition until it has got a batch's worth of bytes, then another is drawn
+(KIP-794). Where a key leads is record.murmur2's to say.
 
-Source: org.apache.kafka.common.utils.Utils.murmur2, BuiltInPartitioner.
+Source: BuiltInPartitioner.
 """
 
 import random
-import struct
 from collections.abc import Callable
-from typing import Final
-
-_SEED: Final = 0x9747B28C
-_MULTIPLIER: Final = 0x5BD1E995
-_ROTATION: Final = 24
-_MASK_32: Final = 0xFFFFFFFF
-_WORD_BYTES: Final = 4
-
-
-def murmur2(data: bytes) -> int:
-    """The 32-bit MurmurHash2 with the seed that Kafka's clients use, unsigned."""
-    word_count, rest_bytes = divmod(len(data), _WORD_BYTES)
-    hashed = (_SEED ^ len(data)) & _MASK_32
-    for word in struct.unpack_from(f"<{word_count}I", data):
-        mixed = word * _MULTIPLIER & _MASK_32
-        mixed = (mixed ^ mixed >> _ROTATION) * _MULTIPLIER
-        hashed = (hashed * _MULTIPLIER ^ mixed) & _MASK_32
-    if rest_bytes:
-        hashed ^= int.from_bytes(data[-rest_bytes:], "little")
-        hashed = hashed * _MULTIPLIER & _MASK_32
-    hashed = (hashed ^ hashed >> 13) * _MULTIPLIER & _MASK_32
-    return hashed ^ hashed >> 15
-
-
-def partition_of_key(key: bytes, partition_count: int) -> int:
-    """The partition of a record with a key."""
-    return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
 class StickyPartition:

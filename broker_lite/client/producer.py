@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from broker_lite.client.client import Client
 from broker_lite.client.deadline import Deadline
 from broker_lite.client.errors import NoAnswer, NoConnection, Refused, check
-from broker_lite.client.partitioner import StickyPartition, partition_of_key
+from broker_lite.client.partitioner import StickyPartition
 from broker_lite.client.partitions import MOVED, NO_LEADER, Topic, find_topics
 from broker_lite.client.producer_config import NO_ANSWER, ProducerConfig
 from broker_lite.errors import ClientError, ErrorCode
@@ -25,6 +25,7 @@ from broker_lite.record.batch import (
     RecordBatch,
 )
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.murmur2 import partition_of_key
 from broker_lite.record.records import iterate_records
 from broker_lite.wire import messages
 

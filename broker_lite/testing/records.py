@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from broker_lite.client import Client, check
 from broker_lite.client.fetcher import Fetcher
 from broker_lite.client.offsets import EARLIEST, LATEST, list_offsets
-from broker_lite.client.partitioner import partition_of_key
 from broker_lite.client.partitions import find_topics
+from broker_lite.record.murmur2 import partition_of_key
 from broker_lite.record.records import iterate_records
 from broker_lite.testing.batches import Headers, NewRecord, as_bytes, make_batch
 from broker_lite.wire import messages
