@@ -176,7 +176,12 @@ class Broker:
         Raises:
             BrokerFailed: it does not run, or has ended.
         """
-        self._running().reset(self._timeout_s)
+        process = self._running()
+        try:
+            process.reset(self._timeout_s)
+        except BrokerFailed:
+            self._process = None
+            raise
 
     # -- topics and records
 

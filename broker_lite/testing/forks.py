@@ -7,6 +7,7 @@ it inherited, so that the brokers live exactly as long as the process that start
 import atexit
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -52,9 +53,16 @@ class Forks:
                 stderr=self._errors,
                 start_new_session=True,
             )
-        self.root = Path(self._answer()["root"])
-        """Where temporary data and logs are."""
         self._count = 0
+        self.root = self._wait_for_root()
+        """Where temporary data and logs are."""
+
+    def _wait_for_root(self) -> Path:
+        try:
+            return Path(self._answer()["root"])
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def pid(self) -> int:
@@ -80,9 +88,13 @@ class Forks:
         """
         ours, theirs = socket.socketpair()
         self._channels.add(ours)
-        with theirs:
-            pid: int = self._ask({"do": "start", "plan": plan._asdict()}, theirs)["pid"]
-        return pid, ours
+        try:
+            with theirs:
+                answer = self._ask({"do": "start", "plan": plan._asdict()}, theirs)
+        except BrokerFailed:
+            ours.close()
+            raise
+        return answer["pid"], ours
 
     def kill(self, pid: int) -> None:
         """End a broker with SIGKILL."""
@@ -161,7 +173,9 @@ def forks_of_process() -> Forks:
     """
     held = _forks()
     if held and not held[0].is_alive:
-        held.pop().close()
+        gone = held.pop()
+        gone.close()
+        shutil.rmtree(gone.root, ignore_errors=True)  # one that was killed has not done it
     if not held:
         held.append(Forks())
         atexit.register(held[0].close)

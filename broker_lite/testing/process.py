@@ -1,5 +1,6 @@
 """One broker's process: its number, and the socket at which it takes orders."""
 
+import os
 import time
 from typing import Final
 
@@ -25,6 +26,7 @@ class BrokerProcess:
             BrokerFailed: it does not start.
         """
         self._forks = forks
+        self._owner_pid = os.getpid()
         self._log_path = plan.log_path
         self.pid, self._orders = forks.start(plan)
         self.address = self._ready(timeout_s)
@@ -32,7 +34,7 @@ class BrokerProcess:
     @property
     def is_inherited(self) -> bool:
         """Whether another process started it, of which this one was forked."""
-        return self._orders.fileno() < 0
+        return self._owner_pid != os.getpid()
 
     def reset(self, timeout_s: float) -> None:
         """Have it begin anew, and wait until it is ready.

@@ -1,0 +1,3 @@
+"""Runs of pytest inside the tests."""
+
+pytest_plugins = ["pytester"]

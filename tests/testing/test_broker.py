@@ -1,0 +1,287 @@
+"""Broker, sync and async: what a test does with it."""
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from broker_lite.client import Client
+from broker_lite.errors import ClientError
+from broker_lite.record.murmur2 import partition_of_key
+from broker_lite.testing import AsyncBroker, Broker, BrokerFailed
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Broker]:
+    with Broker() as started:
+        yield started
+
+
+def values(broker: Broker, topic: str) -> list[bytes | None]:
+    return [record.value for record in broker.records(topic)]
+
+
+def cluster_id(broker: Broker) -> str:
+    with Client(broker.bootstrap) as client:
+        found = client.metadata(()).cluster_id
+    assert isinstance(found, str)
+    return found
+
+
+def test_it_runs_in_its_context_and_leaves_nothing() -> None:
+    with Broker() as broker:
+        assert broker.is_running
+        assert broker.bootstrap == f"127.0.0.1:{broker.port}"
+        assert broker.pid != os.getpid()
+        data_dir = broker.data_dir
+        assert (data_dir / "meta.properties").exists()
+        assert f"ready on {broker.bootstrap}" in broker.log
+    assert not broker.is_running
+    assert not data_dir.exists()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((broker.host, broker.port))
+    assert "ready on" in broker.log
+
+
+def test_topics_and_records(shared: Broker) -> None:
+    shared.create_topic("orders", 3, {"cleanup.policy": ["compact", "delete"]})
+    shared.produce(
+        "orders", "one", b"two", None, key="k", headers=[("h", b"1"), ("n", None)], timestamp_ms=5
+    )
+    (partition,) = {record.partition for record in shared.records("orders")}
+    assert partition == partition_of_key(b"k", 3)
+    shared.produce("orders", "last", key="l", partition=(partition + 1) % 3)
+    keyed = [record for record in shared.records("orders") if record.partition == partition]
+    (last,) = [record for record in shared.records("orders") if record.partition != partition]
+    assert [record.value for record in keyed] == [b"one", b"two", None]
+    assert [record.offset for record in keyed] == [0, 1, 2]
+    assert keyed[0][2:] == (5, b"k", b"one", (("h", b"1"), ("n", None)))
+    assert (last.key, last.value, last.headers) == (b"l", b"last", ())
+
+
+def test_a_topic_is_created_by_its_first_record(shared: Broker) -> None:
+    shared.produce("made-by-use", "x")
+    assert values(shared, "made-by-use") == [b"x"]
+
+
+def test_what_the_broker_refuses_is_one_line(shared: Broker) -> None:
+    with pytest.raises(ClientError, match="INVALID_TOPIC_EXCEPTION"):
+        shared.create_topic("no topic")
+    with pytest.raises(ClientError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+        shared.records("nobody-made-this")
+
+
+def test_several_at_once() -> None:
+    with Broker() as one, Broker() as other:
+        assert one.port != other.port
+        assert one.pid != other.pid
+        one.produce("t", "1")
+        other.produce("t", "2")
+        assert (values(one, "t"), values(other, "t")) == ([b"1"], [b"2"])
+
+
+def test_a_restart_keeps_port_and_data() -> None:
+    with Broker() as broker:
+        broker.produce("t", "kept")
+        before = broker.bootstrap, broker.data_dir, cluster_id(broker)
+        pid = broker.pid
+        broker.restart()
+        assert (broker.bootstrap, broker.data_dir, cluster_id(broker)) == before
+        assert broker.pid != pid
+        assert values(broker, "t") == [b"kept"]
+        assert broker.log.count("ready on") == 2
+
+
+def test_data_outlives_a_kill() -> None:
+    with Broker() as broker:
+        broker.produce("t", "kept")
+        broker.kill()
+        assert not broker.is_running
+        broker.restart()
+        assert values(broker, "t") == [b"kept"]
+        broker.kill()
+        data_dir = broker.data_dir
+        broker.stop()
+    assert not data_dir.exists()
+
+
+def test_a_reset_keeps_port_process_and_cluster() -> None:
+    with Broker(topics=["first:2", "second:1:cleanup.policy=compact"]) as broker:
+        broker.produce("other", "gone")
+        before = broker.bootstrap, broker.pid, cluster_id(broker)
+        broker.reset()
+        assert (broker.bootstrap, broker.pid, cluster_id(broker)) == before
+        with Client(broker.bootstrap) as client:
+            names = {topic.name for topic in client.metadata().topics}
+        assert names == {"first", "second"}
+
+
+def test_a_directory_of_ones_own_is_kept(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.jsonl"
+    seed.write_text('{"topic": "seeded", "value": "1"}\n')
+    broker = Broker(data_dir=tmp_path / "data", seed_file=seed)
+    for _ in range(2):
+        with broker:
+            assert broker.data_dir == tmp_path / "data"
+            broker.produce("t", "x")
+            assert values(broker, "seeded") == [b"1"]
+    with broker:
+        assert values(broker, "t") == [b"x", b"x"]
+
+
+def test_a_stopped_broker_begins_empty() -> None:
+    broker = Broker()
+    with broker:
+        broker.produce("t", "x")
+    with broker, pytest.raises(ClientError):
+        broker.records("t")
+
+
+def test_settings_are_written_as_kafka_writes_them(tmp_path: Path) -> None:
+    config = tmp_path / "broker.toml"
+    config.write_text('"num.partitions" = 2\n"auto.create.topics.enable" = true\n')
+    settings = {"auto.create.topics.enable": False, "num.partitions": 3}
+    with Broker(settings, config=config) as broker:
+        assert broker.settings == {"auto.create.topics.enable": "false", "num.partitions": "3"}
+        with pytest.raises(ClientError):
+            broker.produce("t", "x")
+        broker.create_topic("t", partitions=-1)
+        with Client(broker.bootstrap) as client:
+            assert len(client.leaders("t")) == 3
+
+
+def test_listeners_of_the_settings_stay() -> None:
+    settings = {
+        "listeners": "A://127.0.0.1:0,B://127.0.0.1:0",
+        "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT",
+    }
+    with Broker(settings) as broker:
+        port = broker.port
+        broker.restart()
+        assert broker.port == port
+        with Client(broker.bootstrap):
+            pass
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with Broker(settings, port=port) as broker:
+        assert broker.port == port
+
+
+def test_ipv6() -> None:
+    with Broker(host="::1") as broker:
+        assert broker.bootstrap == f"[::1]:{broker.port}"
+        with Client(broker.bootstrap):
+            pass
+
+
+def test_the_environment_has_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_NODE_ID", "77")
+    with Broker() as broker, Client(broker.bootstrap) as client:
+        assert list(client.nodes()) == [1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "message"),
+    [
+        ({"log.segment.byte": 1}, {}, r"settings: unknown setting log\.segment\.byte"),
+        ({"log.segment.bytes": "x"}, {}, "log.segment.bytes"),
+        ({}, {"config": "missing.toml"}, "missing.toml: cannot be read"),
+        ({}, {"topics": ["a:b:c:d"]}, "a:b:c:d"),
+        ({}, {"seed_file": "missing.jsonl"}, "missing.jsonl"),
+        ({}, {"host": "192.0.2.1"}, "cannot listen on 192.0.2.1:0"),
+    ],
+)
+def test_a_start_that_fails_says_why(
+    settings: dict[str, object], options: dict[str, object], message: str
+) -> None:
+    broker = Broker(settings, **options)  # type: ignore[arg-type]
+    with pytest.raises(BrokerFailed, match=message) as failure:
+        broker.start()
+    assert "\n" not in str(failure.value)
+    assert not broker.is_running
+    broker.stop()
+
+
+def test_a_directory_in_use_is_told(tmp_path: Path) -> None:
+    with (
+        Broker(data_dir=tmp_path),
+        pytest.raises(BrokerFailed, match="in use by another process"),
+    ):
+        Broker(data_dir=tmp_path).start()
+
+
+def test_what_does_not_run_cannot_be_used() -> None:
+    broker = Broker()
+    for use in (broker.reset, broker.kill, lambda: broker.pid, lambda: broker.data_dir):
+        with pytest.raises(BrokerFailed):
+            use()
+    assert broker.log == ""
+    broker.stop()
+    with broker, pytest.raises(BrokerFailed, match="runs already"):
+        broker.start()
+
+
+def test_a_broker_that_has_ended_is_told() -> None:
+    broker = Broker().start()
+    os.kill(broker.pid, signal.SIGKILL)
+    with pytest.raises(BrokerFailed, match=r"it has ended, exit code -9; .*ready on"):
+        broker.reset()
+    assert not broker.is_running
+    broker.restart()
+    os.kill(broker.pid, signal.SIGKILL)
+    data_dir = broker.data_dir
+    with pytest.raises(BrokerFailed, match=r"exit code .*-9|it has ended"):
+        broker.stop()
+    assert not data_dir.exists()
+
+
+def test_a_start_that_takes_too_long_is_ended() -> None:
+    broker = Broker(timeout_s=1e-6)
+    with pytest.raises(BrokerFailed, match="not ready within 1e-06 s"):
+        broker.start()
+    broker.stop()
+
+
+def test_many_threads_start_brokers() -> None:
+    ports: list[int] = []
+
+    def work() -> None:
+        with Broker() as broker:
+            ports.append(broker.port)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(ports)) == 6
+
+
+@pytest.mark.anyio
+async def test_everything_without_blocking() -> None:
+    async with Broker() as broker:
+        aio = broker.aio
+        assert isinstance(aio, AsyncBroker)
+        assert aio.broker is broker
+        await aio.create_topic("t", configs={"retention.ms": 1000})
+        async with anyio.create_task_group() as group:
+            group.start_soon(aio.produce, "t", "1")
+        await aio.restart()
+        assert [record.value for record in await aio.records("t")] == [b"1"]
+        await aio.reset()
+        await aio.kill()
+        await aio.start()
+        pid = broker.pid
+    assert not broker.is_running
+    assert pid
+    await aio.stop()
