@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import SettingsError
+from broker_lite.seed.marker import SEED_MARKER_FILE
 from broker_lite.server.run import serve
 from broker_lite.settings import Given, Settings
 
@@ -118,3 +119,24 @@ def test_an_emulated_release_offers_less(tmp_path: Path) -> None:
     talk = Talk(ask_versions, signal.SIGTERM)
     assert serve(settings_with(emulate="2.8"), data_dir=tmp_path, ready=talk.ready) == 0
     talk.end()
+
+
+def test_a_stop_before_it_is_ready_is_no_start(tmp_path: Path) -> None:
+    path = tmp_path / "seed.jsonl"
+    path.write_text('{"topic":"t","value":"v"}\n' * 100_000)
+    data_dir = tmp_path / "data"
+
+    def never(address: str) -> None:
+        raise AssertionError(address)
+
+    def stop_in_the_middle() -> None:
+        while not (data_dir / SEED_MARKER_FILE).exists():
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=stop_in_the_middle)
+    thread.start()
+    settings = settings_with(broker_lite_seed_file=str(path))
+    assert serve(settings, data_dir=data_dir, ready=never) == 0
+    thread.join()
+    assert (data_dir / SEED_MARKER_FILE).exists()
