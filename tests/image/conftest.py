@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import docker
 
+SETUP_TIMEOUT_S = 900
 _figures: list["Figure"] = []
 
 
@@ -33,6 +34,14 @@ class Figures:
         figure = Figure(name, value, bound, unit)
         _figures.append(figure)
         assert figure.holds, f"{name}: {value:.2f} {unit}, at most {bound:g}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests here the time that an engine, a base and the image may take to be made."""
+    folder = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(folder):
+            item.add_marker(pytest.mark.timeout(SETUP_TIMEOUT_S))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -55,8 +55,8 @@ def engine(folder: Path) -> Iterator[None]:
         lacking("a Docker engine (or root on Debian, to make one)")
     script = str(PROJECT / "docker/engine.sh")
     before = dict(os.environ)
-    subprocess.run([script, "up", str(folder)], check=True, timeout=BUILD_TIMEOUT_S)
     try:
+        subprocess.run([script, "up", str(folder)], check=True, timeout=BUILD_TIMEOUT_S)
         text = subprocess.check_output(["bash", "-c", '. "$1/env"; env -0', "-", folder], text=True)
         os.environ.update(entry.split("=", 1) for entry in text.split("\0") if entry)
         yield
