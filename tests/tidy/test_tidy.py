@@ -69,6 +69,11 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "record/decompressed": ("record/test_compression",),
     "server/listener": ("server/test_node",),
     "server/stream": ("server/test_connection",),
+    "testing/aio": ("testing/test_broker",),
+    "testing/fixtures": ("testing/test_plugin",),
+    "testing/plan": ("testing/test_child",),
+    "testing/process": ("testing/test_broker",),
+    "testing/records": ("testing/test_broker",),
 }
 
 # A default of Kafka's.
