@@ -1,12 +1,15 @@
 """The distributions, built once from a copy of what is in version control, and environments."""
 
+import shlex
 import shutil
+import sysconfig
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.packaging.environment import Environment
+from tests.support.toolchain import require
 from tests.tidy.project_files import ROOT, project_files
 
 collect_ignore = ["sample_project"]  # its tests run where it is installed
@@ -66,6 +69,7 @@ def pure(pure_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environm
 @pytest.fixture(scope="session")
 def native(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """Where there is a compiler, and broker-lite is installed by its sources."""
+    require(shlex.split(sysconfig.get_config_var("CC") or "cc")[0])
     environment = Environment(tmp_path_factory.mktemp("native") / "venv", has_compiler=True)
     environment.pip("install", sdist, CFLAGS="-O0")  # quicker to compile
     return environment

@@ -9,6 +9,8 @@ from tests.packaging.environment import Environment, ProgramFailed
 from tests.readme.snippets import Program
 from tests.support.broker_process import BrokerProcess
 
+pytestmark = pytest.mark.slow
+
 SCAN_FILE = "from broker_lite.record import scan; print(scan.__file__)"
 
 

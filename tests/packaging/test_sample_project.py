@@ -3,7 +3,11 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.packaging.environment import Environment
+
+pytestmark = pytest.mark.slow
 
 SAMPLE_PROJECT = Path(__file__).parent / "sample_project"
 
