@@ -129,6 +129,7 @@ class GroupPartitions:
         topics = self._topics.refresh()
         if topics is not None:
             self._member.subscribe(topics)
+        self._note_positions(fetcher)
         self._member.poll(wait_s)
         if self._member.assignment is self._assigned:
             return
@@ -142,6 +143,13 @@ class GroupPartitions:
             return
         fetcher.assign(positions)
         self._assigned = assigned
+
+    def _note_positions(self, fetcher: Fetcher) -> None:
+        """Where nothing was read from is a place to go on from, too."""
+        for partition in self._member.assignment & fetcher.positions.keys():
+            position = fetcher.positions[partition]
+            if position is not None:
+                self._member.consumed.setdefault(partition, position)
 
     def consumed(self, partition: TopicPartition, offset: int) -> None:
         """Note what is to be committed."""

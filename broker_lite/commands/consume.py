@@ -95,13 +95,14 @@ def run(options: argparse.Namespace) -> int:
     if records_max is not None and records_max < 0:
         records_max = None
     printer = RecordPrinter(formatter, sys.stdout.buffer, records_max=records_max)
-    signal.signal(signal.SIGTERM, _terminate)
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         with connect(options, {**properties, "client.id": config.client_id}) as client:
             _read(client, config, printer, options)
     except BrokenPipeError:
         drop_output()  # who read it has enough
     finally:
+        signal.signal(signal.SIGTERM, before)
         print(f"Processed a total of {printer.printed} messages", file=sys.stderr)
     return 0
 

@@ -142,18 +142,19 @@ def _check(options: argparse.Namespace) -> None:
     if action == "reset-offsets":
         check_reset(options)
     if action == "list":
-        _words(options.state, _STATES, "state")
+        _words(options.state, _STATES, "states")
         _words(options.type, _KINDS, "types")
 
 
 def _validate_regex(text: str) -> int:
-    from re2 import compile as compile_re2
-    from re2 import error as re2_error
+    import re2  # who asks for nothing else does not wait for it
 
+    options = re2.Options()
+    options.log_errors = False
     try:
-        compile_re2(text)
-    except re2_error as error:
-        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
+        re2.compile(text.encode(errors="replace"), options)
+    except re2.error as error:
+        reason = error.args[0].decode(errors="replace")
         print(f"The regular expression `{text}` is invalid: {reason}.")
     else:
         print(f"The regular expression `{text}` is valid.")
@@ -170,12 +171,12 @@ def _words(text: str | None, known: Iterable[str], what: str) -> frozenset[str]:
     words = [word.strip().lower() for word in (text or "").split(",") if word.strip()]
     if not by_lower.keys() >= set(words):
         valid = ", ".join(by_lower.values())
-        raise SettingsError(f"Invalid {what} list '{text}'. Valid {what} are: {valid}")
+        raise SettingsError(f"Invalid list of {what} '{text}'. Valid {what} are: {valid}")
     return frozenset(by_lower[word] for word in words)
 
 
 def _list(client: Client, options: argparse.Namespace) -> None:
-    states = _words(options.state, _STATES, "state")
+    states = _words(options.state, _STATES, "states")
     kinds = _words(options.type, _KINDS, "types")
     groups = [
         group
