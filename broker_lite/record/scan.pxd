@@ -8,7 +8,7 @@ cdef class RecordCursor:
     cdef const unsigned char[::1] buffer
     cdef bint full_reader
     cdef readonly int64_t end
-    cdef readonly int64_t position
+    cdef public int64_t position
     cdef readonly int64_t length
     cdef readonly int64_t attributes
     cdef readonly int64_t timestamp_delta

@@ -1,4 +1,4 @@
-"""The two forms of scan.py: every test with the fixture runs against both."""
+"""The two forms of what is compiled: every test with these fixtures runs against both."""
 
 import importlib
 from importlib.machinery import SourceFileLoader
@@ -12,9 +12,9 @@ import broker_lite.record
 from broker_lite.record import scan_implementation
 
 
-def load_python_scan() -> ModuleType:
-    path = Path(broker_lite.record.__file__).parent / "scan.py"
-    loader = SourceFileLoader("broker_lite.record.scan_as_python", str(path))
+def load_as_python(name: str) -> ModuleType:
+    path = Path(broker_lite.record.__file__).parent / f"{name}.py"
+    loader = SourceFileLoader(f"broker_lite.record.{name}_as_python", str(path))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
     module = module_from_spec(spec)
@@ -22,10 +22,25 @@ def load_python_scan() -> ModuleType:
     return module
 
 
-def load_native_scan() -> ModuleType:
+def load_python_scan() -> ModuleType:
+    return load_as_python("scan")
+
+
+def load_python_columns() -> ModuleType:
+    """All Python: with the cursor of the Python scan."""
+    module = load_as_python("columns")
+    module.RecordCursor = load_python_scan().RecordCursor  # type: ignore[attr-defined]
+    return module
+
+
+def load_native(name: str) -> ModuleType:
     if scan_implementation() != "native":
-        pytest.skip("scan.py is not compiled here")
-    return importlib.import_module("broker_lite.record.scan")
+        pytest.skip(f"{name}.py is not compiled here")
+    return importlib.import_module(f"broker_lite.record.{name}")
+
+
+def load_native_scan() -> ModuleType:
+    return load_native("scan")
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +56,18 @@ def native_scan() -> ModuleType:
 @pytest.fixture(scope="session", params=["python", "native"])
 def scan(request: pytest.FixtureRequest) -> ModuleType:
     return load_python_scan() if request.param == "python" else load_native_scan()
+
+
+@pytest.fixture(scope="session")
+def python_columns() -> ModuleType:
+    return load_python_columns()
+
+
+@pytest.fixture(scope="session")
+def native_columns() -> ModuleType:
+    return load_native("columns")
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def columns(request: pytest.FixtureRequest) -> ModuleType:
+    return load_python_columns() if request.param == "python" else load_native("columns")
