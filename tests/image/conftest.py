@@ -9,7 +9,6 @@ import pytest
 from tests.support import docker
 
 SETUP_TIMEOUT_S = 900
-_figures: list["Figure"] = []
 
 
 class Figure(NamedTuple):
@@ -26,13 +25,19 @@ class Figure(NamedTuple):
         return self.value <= self.bound
 
 
+FIGURES = pytest.StashKey[list[Figure]]()
+
+
 class Figures:
     """Takes what the tests measure."""
+
+    def __init__(self, figures: list[Figure]) -> None:
+        self._figures = figures
 
     def check(self, name: str, value: float, bound: float, unit: str) -> None:
         """Keep one value for the table and fail if it is more than its bound."""
         figure = Figure(name, value, bound, unit)
-        _figures.append(figure)
+        self._figures.append(figure)
         assert figure.holds, f"{name}: {value:.2f} {unit}, at most {bound:g}"
 
 
@@ -45,17 +50,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not _figures:
-        return
-    terminalreporter.section("the image")
-    for name, value, bound, unit in _figures:
+    figures = terminalreporter.config.stash.get(FIGURES, [])
+    if figures:
+        terminalreporter.section("the image")
+    for name, value, bound, unit in figures:
         terminalreporter.write_line(f"{name:<44} {value:7.2f} {unit:<3} at most {bound:g}")
 
 
 @pytest.fixture(scope="session")
-def figures() -> Figures:
+def figures(pytestconfig: pytest.Config) -> Figures:
     """Values that are printed at the end of the run, and checked."""
-    return Figures()
+    return Figures(pytestconfig.stash.setdefault(FIGURES, []))
 
 
 @pytest.fixture(scope="session")
