@@ -20,13 +20,12 @@ from broker_lite.record.batch import (
     MAX_RECORD_OVERHEAD,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
-    NO_SEQUENCE,
     SEQUENCE_MAX,
     RecordBatch,
 )
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.murmur2 import partition_of_key
-from broker_lite.record.records import iterate_records
+from broker_lite.record.records import Record, iterate_records
 from broker_lite.wire import messages
 
 Headers = Iterable[tuple[bytes, bytes | None]]
@@ -43,9 +42,17 @@ _HEADER_OVERHEAD_BYTES: Final = 10  # two lengths
 
 
 class _Batch(NamedTuple):
+    """A batch as it goes out.
+
+    Attributes:
+        is_new: no broker can have written it yet, so it may still become another's.
+    """
+
     partition: int
     data: bytes
     record_count: int
+    producer_id: int
+    is_new: bool = False
 
 
 _Unsettled = Sequence[tuple[_Batch, ClientError]]
@@ -120,7 +127,7 @@ class Producer:
             self._send(self._leader(partition), [partition])
             builder = None
         if builder is None:
-            builder = self._batches[partition] = self._builder(partition)
+            builder = self._batches[partition] = self._builder()
         builder.append(time.time_ns() // 1_000_000, key, value, headers)
 
     def flush(self) -> None:
@@ -132,22 +139,20 @@ class Producer:
             self._send(leader, partitions)
         self._settle()
 
-    def _builder(self, partition: int, sequence: int | None = None) -> BatchBuilder:
-        if sequence is None:
-            sequence = self._sequences.get(partition, 0)
-        return BatchBuilder(
-            codec=self._config.codec,
-            level=self._config.level,
-            producer_id=self._producer_id,
-            producer_epoch=self._producer_epoch,
-            base_sequence=sequence if self._config.idempotent else NO_SEQUENCE,
-        )
+    def _builder(self) -> BatchBuilder:
+        return BatchBuilder(codec=self._config.codec, level=self._config.level)
 
     def _take(self, partition: int) -> _Batch:
-        builder = self._batches.pop(partition)
-        sequence = self._sequences.get(partition, 0) + builder.record_count
-        self._sequences[partition] = sequence & SEQUENCE_MAX
-        return _Batch(partition, builder.build(), builder.record_count)
+        return self._build(partition, self._batches.pop(partition))
+
+    def _build(self, partition: int, builder: BatchBuilder) -> _Batch:
+        """Number a batch as the next one of its partition."""
+        if self._config.idempotent:
+            sequence = self._sequences.get(partition, 0)
+            self._sequences[partition] = (sequence + builder.record_count) & SEQUENCE_MAX
+            builder.producer_id, builder.producer_epoch = self._producer_id, self._producer_epoch
+            builder.base_sequence = sequence
+        return _Batch(partition, builder.build(), builder.record_count, self._producer_id)
 
     def _leader(self, partition: int) -> int:
         return self._topic.leaders.get(partition, NO_LEADER)
@@ -226,6 +231,10 @@ class Producer:
 
         That nobody can be reached is no refusal: then only the time counts.
         """
+        if batch.is_new and batch.producer_id != self._producer_id:
+            batch = self._build(
+                batch.partition, self._refilled(iterate_records(_record_batch(batch)))
+            )
         deadline = Deadline(self._config.delivery_timeout_s)
         refusals = 0
         while refusals < self._config.retries and deadline.pause(self._config.retry_backoff_s):
@@ -252,15 +261,21 @@ class Producer:
 
     def _halves(self, batch: _Batch) -> Iterable[_Batch]:
         """The records of a batch as two batches that together have its sequence numbers."""
-        view = memoryview(batch.data)
-        whole = RecordBatch(view, 0, len(view))
+        whole = _record_batch(batch)
         records = tuple(iterate_records(whole))
         middle = len(records) // 2
         for half in (records[:middle], records[middle:]):
-            builder = self._builder(batch.partition, half[0].sequence)
-            for record in half:
-                builder.append(record.timestamp, record.key, record.value, record.headers)
-            yield _Batch(batch.partition, builder.build(), builder.record_count)
+            builder = self._refilled(half)
+            builder.base_sequence = half[0].sequence
+            builder.producer_id, builder.producer_epoch = whole.producer_id, whole.producer_epoch
+            data = builder.build()
+            yield _Batch(batch.partition, data, len(half), batch.producer_id, is_new=True)
+
+    def _refilled(self, records: Iterable[Record]) -> BatchBuilder:
+        builder = self._builder()
+        for record in records:
+            builder.append(record.timestamp, record.key, record.value, record.headers)
+        return builder
 
     def _give_up(self, batch: _Batch, error: ClientError) -> None:
         self._fail(batch.record_count, error)
@@ -276,9 +291,6 @@ class Producer:
         answer = self._client.retry(self._ask_producer_id)
         self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
         self._sequences.clear()
-        for builder in self._batches.values():  # filled, but not sent yet
-            builder.producer_id, builder.producer_epoch = self._producer_id, self._producer_epoch
-            builder.base_sequence = 0
 
     def _ask_producer_id(self) -> Any:
         answer = self._client.request(
@@ -286,6 +298,10 @@ class Producer:
         )
         check("producer id", answer.error_code)
         return answer
+
+
+def _record_batch(batch: _Batch) -> RecordBatch:
+    return RecordBatch(memoryview(batch.data), 0, len(batch.data))
 
 
 def _refusal(what: str, answer: Any) -> Refused | None:
