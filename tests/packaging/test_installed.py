@@ -8,10 +8,24 @@ from broker_lite import __version__
 from tests.packaging.environment import Environment, ProgramFailed
 from tests.readme.snippets import Program
 from tests.support.broker_process import BrokerProcess
+from tests.tidy.project_files import project_files
 
 pytestmark = pytest.mark.slow
 
-SCAN_FILE = "from broker_lite.record import scan; print(scan.__file__)"
+COMPILED = [
+    ".".join(path.with_suffix("").parts) for path in project_files() if path.suffix == ".pxd"
+]
+PRINT_FILES = """
+import importlib, sys
+for name in sys.argv[1:]:
+    print(importlib.import_module(name).__file__)
+"""
+
+
+def files_of_compiled(environment: Environment) -> list[Path]:
+    """Where an environment finds the modules that a compiler makes fast."""
+    printed = environment.run("python", "-c", PRINT_FILES, *COMPILED)
+    return [Path(line).relative_to(environment.programs.parent) for line in printed.splitlines()]
 
 
 def check_broker(environment: Environment, folder: Path) -> None:
@@ -25,12 +39,13 @@ def check_broker(environment: Environment, folder: Path) -> None:
 
 def test_without_compiler(pure: Environment, tmp_path: Path) -> None:
     assert pure.run("broker-lite", "--version") == f"broker-lite {__version__} (scan: python)\n"
+    assert {path.suffix for path in files_of_compiled(pure)} == {".py"}
     check_broker(pure, tmp_path)
 
 
 def test_with_compiler(native: Environment, tmp_path: Path) -> None:
     assert native.run("broker-lite", "--version") == f"broker-lite {__version__} (scan: native)\n"
-    assert Path(native.run("python", "-c", SCAN_FILE)).is_relative_to(native.programs.parent)
+    assert {path.suffix for path in files_of_compiled(native)} == {".so"}
     check_broker(native, tmp_path)
 
 
