@@ -6,7 +6,7 @@ runs no loop and no thread, and never retries a request that may have changed so
 """
 
 from broker_lite.client.address import Address, parse_addresses
-from broker_lite.client.client import Client
+from broker_lite.client.client import RETRIED, Client
 from broker_lite.client.connection import Connection
 from broker_lite.client.errors import (
     BadAnswer,
@@ -21,6 +21,7 @@ from broker_lite.client.errors import (
 from broker_lite.errors import ClientError
 
 __all__ = [
+    "RETRIED",
     "Address",
     "BadAnswer",
     "Client",

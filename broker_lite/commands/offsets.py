@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from broker_lite.client import Client, NotSupported, error_name
+from broker_lite.client import RETRIED, Client, NotSupported, Refused, error_name
 from broker_lite.commands.connecting import add_connection, connect
-from broker_lite.commands.partition_names import partition_choice
+from broker_lite.commands.partition_names import PartitionChoice, partition_choice
 from broker_lite.errors import ClientError
 from broker_lite.wire import messages
 
@@ -26,6 +26,7 @@ _MOMENTS: Final[Mapping[str, tuple[int, int]]] = {
 }
 _TIMESTAMP_MAX: Final = 2**63 - 1
 _CONSUMER: Final = -1  # the replica id of who is none
+_NO_LEADER: Final = -1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,27 +55,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Ask the leader of each partition and print what it answers."""
     chosen = partition_choice(options.topic, options.partitions, options.topic_partitions)
-    timestamp, version = options.time
     with connect(options) as client:
-        by_leader: dict[int, dict[str, list[int]]] = {}
-        for topic in client.metadata().topics:
-            if topic.is_internal and options.exclude_internal_topics:
-                continue
-            for partition in topic.partitions:
-                if chosen(topic.name, partition.partition_index):
-                    asked = by_leader.setdefault(partition.leader_id, {})
-                    asked.setdefault(topic.name, []).append(partition.partition_index)
-        if not by_leader:
-            raise ClientError("Could not match any topic-partitions with the specified filters")
-        found: list[tuple[str, int, int]] = []
-        for leader, topics in by_leader.items():
-            if leader < 0:
-                _tell_skipped(topics, "there is no leader")
-            else:
-                found += _ask(client, leader, topics, timestamp, version)
+        found = client.retry(lambda: _look(client, options, chosen))
     for name, index, offset in sorted(found):
         print(f"{name}:{index}:{offset}")
     return 0
+
+
+def _look(
+    client: Client, options: argparse.Namespace, chosen: PartitionChoice
+) -> list[tuple[str, int, int]]:
+    """Find the leaders of the chosen partitions and ask them: topic, partition, offset.
+
+    Raises:
+        Refused: a leader is one no more, or not yet; another look may find it.
+    """
+    by_leader: dict[int, dict[str, list[int]]] = {}
+    for topic in client.metadata().topics:
+        if topic.is_internal and options.exclude_internal_topics:
+            continue
+        for partition in topic.partitions:
+            if chosen(topic.name, partition.partition_index):
+                asked = by_leader.setdefault(partition.leader_id, {})
+                asked.setdefault(topic.name, []).append(partition.partition_index)
+    if not by_leader:
+        raise ClientError("Could not match any topic-partitions with the specified filters")
+    leaderless = by_leader.pop(_NO_LEADER, {})
+    found: list[tuple[str, int, int]] = []
+    for leader, topics in by_leader.items():
+        found += _ask(client, leader, topics, *options.time)
+    _tell_skipped(leaderless, "there is no leader")
+    return found
 
 
 def _ask(
@@ -100,6 +111,10 @@ def _ask(
     found = []
     for topic in client.request(value, node_id=leader).topics:
         for partition in topic.partitions:
+            if partition.error_code in RETRIED:
+                raise Refused(
+                    f"partition {topic.name}-{partition.partition_index}", partition.error_code
+                )
             if partition.error_code:
                 skipped = {topic.name: [partition.partition_index]}
                 _tell_skipped(skipped, error_name(partition.error_code))

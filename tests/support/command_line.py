@@ -43,9 +43,9 @@ class CommandLine:
 
     def ok(self, *arguments: str) -> str:
         """Run a command that works without a word on standard error; what it printed."""
-        done = self(*arguments)
-        assert (done.code, done.err) == (0, "")
-        return done.out
+        code, out, err = self(*arguments)
+        assert (code, err) == (0, ""), f"exit code {code}: {err}"
+        return out
 
     def fails(self, *arguments: str) -> str:
         """Run a command that fails with one line; the line, with its exit code in front."""
