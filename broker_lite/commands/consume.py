@@ -9,12 +9,10 @@ It takes the flags of kafka-console-consumer.sh and prints the same bytes. What 
 
 import argparse
 import re
-import signal
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import FrameType
-from typing import Final, NoReturn
+from typing import Final
 
 from broker_lite.client import Client
 from broker_lite.client.consumer_config import ConsumerConfig
@@ -34,11 +32,11 @@ from broker_lite.commands.descriptors import drop_output
 from broker_lite.commands.property_flags import add_alias, add_file, add_repeatable, properties_of
 from broker_lite.commands.record_format import RecordFormatter
 from broker_lite.commands.record_printer import RecordPrinter
+from broker_lite.commands.stop_signals import StopSignals
 from broker_lite.errors import ClientError, SettingsError
 
 _WAIT_S: Final = 0.5
 _FOR_EVER_S: Final = 1e9
-_TERMINATED: Final = 128 + signal.SIGTERM
 _OFFSET_DIGITS_MAX: Final = 18
 _WORDS: Final = ("earliest", "latest")
 
@@ -95,20 +93,25 @@ def run(options: argparse.Namespace) -> int:
     if records_max is not None and records_max < 0:
         records_max = None
     printer = RecordPrinter(formatter, sys.stdout.buffer, records_max=records_max)
-    before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        with connect(options, {**properties, "client.id": config.client_id}) as client:
-            _read(client, config, printer, options)
+        with (
+            connect(options, {**properties, "client.id": config.client_id}) as client,
+            StopSignals() as signals,
+        ):
+            _read(client, config, printer, options, signals)
     except BrokenPipeError:
         drop_output()  # who read it has enough
     finally:
-        signal.signal(signal.SIGTERM, before)
         print(f"Processed a total of {printer.printed} messages", file=sys.stderr)
     return 0
 
 
 def _read(
-    client: Client, config: ConsumerConfig, printer: RecordPrinter, options: argparse.Namespace
+    client: Client,
+    config: ConsumerConfig,
+    printer: RecordPrinter,
+    options: argparse.Namespace,
+    signals: StopSignals,
 ) -> None:
     fetcher = Fetcher(client, reset=config.reset, read_committed=config.read_committed)
     subscription = _subscription(client, config, options)
@@ -118,8 +121,9 @@ def _read(
     try:
         quiet = Deadline(timeout_s)
         while not printer.has_enough:
-            subscription.keep(fetcher, min(_WAIT_S, quiet.remaining_s))
-            batches = fetcher.poll(min(_WAIT_S, quiet.remaining_s))
+            with signals.welcome():
+                subscription.keep(fetcher, min(_WAIT_S, quiet.remaining_s))
+                batches = fetcher.poll(min(_WAIT_S, quiet.remaining_s))
             _print(printer, batches, subscription, skip=options.skip_message_on_error)
             if batches:
                 quiet = Deadline(timeout_s)
@@ -227,7 +231,3 @@ def _start(options: argparse.Namespace) -> int | None:
             " 'earliest', 'latest', or a non-negative long."
         )
     return int(text)
-
-
-def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise SystemExit(_TERMINATED)
