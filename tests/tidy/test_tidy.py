@@ -21,9 +21,11 @@ LONG_FUNCTIONS = {"broker_lite/record/scan.py read_record"}
 TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "__main__": ("test_cli",),
     "commands/config": ("test_cli",),
+    "commands/config_entries": ("commands/test_configs", "commands/test_topics"),
     "commands/descriptors": ("test_cli",),
     "commands/serve": ("test_cli",),
     "commands/sources": ("test_cli",),
+    "commands/topic_describe": ("commands/test_topics",),
     "coordinator/assignor": (
         "coordinator/test_assignor_range",
         "coordinator/test_assignor_uniform",
@@ -82,9 +84,10 @@ ALLOWED_PATHS = ("/tmp/kafka-logs",)
 
 _OPEN_POINTS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
 _MACHINE_PATHS = re.compile(r"(?<![\w.~$}/-])/(?:home|root|work|tmp|Users|private|mnt)/[\w.-]+")
+# docker.io without a path is the name of a package of Debian.
 _HOSTS = re.compile(
     r"registry\.npmjs|pypi\.org|pythonhosted|repo1?\.maven|proxy\.golang|sum\.golang|ghcr\.io"
-    r"|docker\.io|quay\.io|gcr\.io|crates\.io|artifactory|\bnexus\b",
+    r"|docker\.io/|quay\.io|gcr\.io|crates\.io|artifactory|\bnexus\b",
     re.IGNORECASE,
 )
 _VERSIONS = re.compile(r"\(\d+\), versions? \d+(?:-\d+)?")
