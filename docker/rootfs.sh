@@ -61,10 +61,10 @@ libraries() {
 base_layout() {
   mkdir -p "$ROOT"/{dev,etc,proc,sys,run,usr/{bin,lib,lib64,sbin},var/lib/dpkg/status.d}
   # the last two are where people of other images have their volumes
-  install -d --mode=1777 "$ROOT"/{data,home/broker,tmp,var/tmp,var/lib/kafka/data,bitnami/kafka}
+  install -d --mode=1777 "$ROOT"/{data,var/lib/broker-lite,tmp,var/tmp,var/lib/kafka/data,bitnami/kafka}
   local name
   for name in bin lib lib64 sbin; do ln -s "usr/$name" "$ROOT/$name"; done
-  printf '%s\n' 'root:x:0:0:root:/:/bin/bash' 'broker:x:1000:1000::/home/broker:/bin/bash' \
+  printf '%s\n' 'root:x:0:0:root:/:/bin/bash' 'broker:x:1000:1000::/var/lib/broker-lite:/bin/bash' \
     >"$ROOT/etc/passwd"
   printf '%s\n' 'root:x:0:' 'broker:x:1000:' >"$ROOT/etc/group"
   echo 'hosts: files dns' >"$ROOT/etc/nsswitch.conf"
