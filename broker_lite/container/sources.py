@@ -25,6 +25,8 @@ _CONFIG_FILES: Final = (
     "/bitnami/kafka/config/server.properties",
 )
 _CLUSTER_ID_VARIABLES: Final = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID", "KAFKA_CLUSTER_ID")
+_TOPICS_VARIABLE: Final = "KAFKA_CREATE_TOPICS"
+_TOPIC: Final = re.compile(r"([^:]+):(\d+):\d+(?::(.+))?", re.ASCII)
 _ADDRESS: Final = re.compile(r"([^:/]+)://.*:(\d+)", re.ASCII)
 _LISTENER_SETTINGS: Final = ("listeners", "advertised.listeners")
 
@@ -85,6 +87,9 @@ def _surroundings(
     listeners = _listeners_of(advertised)
     if listeners is not None:
         found["listeners"] = (listeners, variable)
+    if _TOPICS_VARIABLE in environment:
+        topics = _topics(environment[_TOPICS_VARIABLE])
+        found["broker.lite.topics"] = (topics, _TOPICS_VARIABLE)
     for variable in filter(environment.__contains__, reversed(_CLUSTER_ID_VARIABLES)):
         found["broker.lite.cluster.id"] = (environment[variable].strip(), variable)
     return found
@@ -109,3 +114,16 @@ def _listeners_of(advertised: str) -> str | None:
     """
     found = [_ADDRESS.fullmatch(entry) for entry in advertised.split(",")]
     return ",".join(f"{one[1]}://:{one[2]}" for one in found if one) if all(found) else None
+
+
+def _topics(text: str) -> str:
+    """The topics of wurstmeister/kafka, NAME:PARTITIONS:REPLICAS[:POLICY],..., in our own words."""
+    found = []
+    for entry in filter(None, (item.strip() for item in text.split(","))):
+        topic = _TOPIC.fullmatch(entry)
+        if topic is None:
+            found.append(entry)  # ours, or refused as such
+        else:
+            policy = f":cleanup.policy={topic[3]}" if topic[3] else ""
+            found.append(f"{topic[1]}:{topic[2]}{policy}")
+    return "\n".join(found)

@@ -95,3 +95,10 @@ def test_cluster_id(variable: str) -> None:
 def test_what_makes_no_sense_is_told_by_the_name_under_which_it_was_given(text: str) -> None:
     with pytest.raises(SettingsError, match=r"^advertised\.listeners: .* is not NAME://HOST:PORT"):
         settings_of(sources({"KAFKA_ADVERTISED_LISTENERS": text}))
+
+
+def test_topics_of_the_variable_that_another_image_has_for_them() -> None:
+    found = sources({"KAFKA_CREATE_TOPICS": "one:1:3, two:2:1:compact,three,"})
+    settings = settings_of(found)
+    assert settings.broker_lite_topics == "one:1\ntwo:2:cleanup.policy=compact\nthree"
+    assert settings.origin_of("broker.lite.topics") == "KAFKA_CREATE_TOPICS"

@@ -1,17 +1,14 @@
 """The start scripts of Testcontainers' Kafka modules end in a broker that a client reaches."""
 
-import re
-import time
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
+from tests.image.log_lines import TIMEOUT_S, wait_for_line
 from tests.image.start_scripts import START_SCRIPTS, StartScript
-from tests.support.docker import POLL_S, Container, docker
-
-TIMEOUT_S = 30
+from tests.support.docker import Container, docker
 
 
 def copy_script(container: Container, case: StartScript, port: int, folder: Path) -> None:
@@ -30,16 +27,6 @@ def copy_script(container: Container, case: StartScript, port: int, folder: Path
     file.write_text(text)
     file.chmod(0o777)
     docker("cp", str(file), f"{container.id}:{case.path}")
-
-
-def wait_for_line(container: Container, pattern: str) -> None:
-    """Wait for the one line of the log that the library waits for."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not re.search(pattern, container.log):
-        assert time.monotonic() < deadline, f"no line:\n{container.log}"
-        assert container.state["Running"], f"it ended:\n{container.log}"
-        time.sleep(POLL_S)
-    assert len(re.findall(pattern, container.log)) == 1
 
 
 def use(bootstrap: str) -> str:
