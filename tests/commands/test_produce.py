@@ -117,7 +117,8 @@ def test_a_pause_sends_what_there_is_and_ctrl_c_ends(bootstrap: str, topic: str)
                 assert process.poll() is None
         assert read(bootstrap, topic, 1) == [(0, None, b"one", None)]
         process.send_signal(signal.SIGINT)
-        assert process.wait(TIMEOUT_S) == 130
+        # where Ctrl-C comes in an exec(), Python ends by the signal itself: 130 for a shell, too
+        assert process.wait(TIMEOUT_S) in (130, -signal.SIGINT)
         assert process.stderr.read() == b""
 
 
