@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.errors import SettingsError
-from broker_lite.settings.properties import parse_properties
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 _PROTOCOL: Final = "security.protocol"
@@ -22,13 +21,25 @@ def read_client_properties(path: Path) -> dict[str, str]:
     Raises:
         SettingsError: the file cannot be read, or asks for what this client cannot do.
     """
+    properties = read_properties(path)
+    check_security(properties, source=str(path))
+    return properties
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    """Read a file of properties, whatever they are of.
+
+    Raises:
+        SettingsError: the file cannot be read.
+    """
+    # comes with every setting of a broker, and these take longer to import than a broker to ask
+    from broker_lite.settings.properties import parse_properties
+
     try:
-        properties = parse_properties(path.read_text())
+        return parse_properties(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not text"
         raise SettingsError(f"{path}: {reason}") from error
-    check_security(properties, source=str(path))
-    return properties
 
 
 def check_security(properties: Mapping[str, str], *, source: str) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client
+from broker_lite.client.properties import read_properties
 from broker_lite.commands.config_entries import BROKER, BROKER_LOGGER, Resource, check_resource
 from broker_lite.errors import SettingsError
-from broker_lite.settings.properties import parse_properties
 from broker_lite.wire import messages
 
 _SET: Final = 0
@@ -34,11 +34,7 @@ def changes_of(
     """
     changes: dict[str, str | None] = {}
     if added_file is not None:
-        try:
-            changes |= parse_properties(added_file.read_text())
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "is not text"
-            raise SettingsError(f"--add-config-file {added_file}: {reason}") from error
+        changes |= read_properties(added_file)
     for part in _COMMA_OUTSIDE_BRACKETS.split(added or ""):
         if part.strip():
             name, value = _assignment(part)
