@@ -35,6 +35,7 @@ def unwrap(arguments: Sequence[str], commands: Container[str]) -> list[str]:
     Raises:
         SettingsError: there is no such program.
     """
+    signal.signal(signal.SIGTERM, _end)  # to process 1 the signal means nothing by itself
     name = os.path.basename(arguments[0]) if arguments else ""
     if name.removesuffix(".sh") in SCRIPTS:
         arguments = as_command(name, arguments[1:])
@@ -42,7 +43,7 @@ def unwrap(arguments: Sequence[str], commands: Container[str]) -> list[str]:
     if isinstance(entry, Broker):
         return ["container", *entry.arguments]
     if isinstance(entry, Command):
-        signal.signal(signal.SIGTERM, _end)  # to process 1 the signal means nothing by itself
+        signal.signal(signal.SIGTERM, _fail)
         return list(entry.arguments)
     if os.getpid() == 1 and not os.isatty(0):
         raise SystemExit(run_as_init(entry.arguments))
@@ -53,7 +54,13 @@ def unwrap(arguments: Sequence[str], commands: Container[str]) -> list[str]:
         raise SettingsError(f"{entry.arguments[0]}: {error.strerror}") from error
 
 
-def _end(number: int, _frame: FrameType | None) -> NoReturn:
+def _end(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Be the handler of the signal for a broker that has not begun."""
+    raise SystemExit(0)
+
+
+def _fail(number: int, _frame: FrameType | None) -> NoReturn:
+    """Be the handler of the signal for a command that is to do something."""
     raise SystemExit(128 + number)
 
 

@@ -150,8 +150,13 @@ def test_what_is_meant(arguments: list[str], command_line: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("own_signals")
-def test_a_command_ends_on_sigterm_although_it_may_be_process_1() -> None:
-    unwrap(["config"], COMMANDS)
+@pytest.mark.parametrize(
+    ("arguments", "code"), [([], 0), (["config"], 128 + signal.SIGTERM)], ids=["broker", "command"]
+)
+def test_sigterm_ends_what_may_be_process_1_from_its_beginning(
+    arguments: list[str], code: int
+) -> None:
+    unwrap(arguments, COMMANDS)
     with pytest.raises(SystemExit) as caught:
         signal.raise_signal(signal.SIGTERM)
-    assert caught.value.code == 128 + signal.SIGTERM
+    assert caught.value.code == code

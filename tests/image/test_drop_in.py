@@ -93,6 +93,15 @@ def test_other_programs(image: str, arguments: tuple[str, ...], code: int, told:
         assert re.fullmatch(told, container.log.strip()), container.log
 
 
+def test_waiting_as_init_containers_do(image: str) -> None:
+    with Container() as container:
+        ready = container.run("cub", "kafka-ready", "-b", "localhost:9092", "1", "20")
+        assert (ready.returncode, ready.stdout) == (0, ""), ready.stderr
+        missing = container.run("cub", "kafka-ready", "-b", "localhost:9", "1", "0")
+        assert missing.returncode == 1
+        assert missing.stderr.startswith("broker-lite: localhost:9: ")
+
+
 def test_volumes_of_other_images(image: str, volume: str) -> None:
     options = [f"--volume={volume}:/var/lib/kafka/data"]
     with Container("--topic", "kept", options=options) as container:
