@@ -18,7 +18,7 @@ from broker_lite import __version__, logs
 from broker_lite.commands.descriptors import drop_output
 from broker_lite.commands.sources import Place, add_sources, load
 from broker_lite.errors import SettingsError
-from broker_lite.settings import Settings, parse_listeners
+from broker_lite.settings import Settings, with_first_address
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -76,7 +76,10 @@ def start(
     notes = list(warnings)
     settings = load(options, flags, notes, place)
     if options.host is not None or options.port is not None:
-        flags["listeners"] = (_listeners(settings, options.host, options.port), "--host, --port")
+        flags["listeners"] = (
+            with_first_address(settings, options.host, options.port),
+            "--host, --port",
+        )
     directories = settings.log_dirs or settings.log_dir
     # The interpreter's own end puts the default actions back: by then no signal gets through.
     atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
@@ -117,19 +120,6 @@ def _do_nothing(_signal: int, _frame: FrameType | None) -> None:
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(0)
-
-
-def _listeners(settings: Settings, host: str | None, port: int | None) -> str:
-    """The text of `listeners` in which the first one that is opened has another address."""
-    first = parse_listeners(settings)[0]
-    new_host = first.host if host is None else host
-    if ":" in new_host and not new_host.startswith("["):
-        new_host = f"[{new_host}]"
-    entries: Sequence[str] = settings.listeners
-    address = f"{first.name}://{new_host}:{first.port if port is None else port}"
-    return ",".join(
-        address if entry.upper().startswith(f"{first.name}://") else entry for entry in entries
-    )
 
 
 def _data_directory(directories: Sequence[str] | None) -> AbstractContextManager[str]:

@@ -130,9 +130,12 @@ class Broker:
         """
         if self.is_running:
             raise BrokerFailed("the broker runs already")
-        if self._is_temporary:
-            self._remove_data()
-        self._start(*self._first_address)
+        self._clear()
+        try:
+            self._start(*self._first_address)
+        except BrokerFailed:
+            self._clear()
+            raise
         return self
 
     def stop(self) -> None:
@@ -146,8 +149,7 @@ class Broker:
         try:
             self._stop()
         finally:
-            if self._is_temporary:
-                self._remove_data()
+            self._clear()
 
     def kill(self) -> None:
         """End it with SIGKILL; what it wrote stays, also in a temporary directory.
@@ -309,8 +311,9 @@ class Broker:
         if process is not None:
             process.stop()
 
-    def _remove_data(self) -> None:
-        if self._data_dir is not None:
+    def _clear(self) -> None:
+        """Remove temporary data."""
+        if self._is_temporary and self._data_dir is not None:
             shutil.rmtree(self._data_dir, ignore_errors=True)
             self._data_dir = None
 

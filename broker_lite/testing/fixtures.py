@@ -136,10 +136,11 @@ def pytest_runtest_makereport(
 
 
 def _logs() -> list[Path]:
-    """The logs of this process's brokers; nothing is imported where there was none."""
+    """The logs of this process's brokers by age; nothing is imported where there was none."""
     forks = sys.modules.get("broker_lite.testing.forks")
     running = None if forks is None else forks.running_forks()
-    return [] if running is None else sorted(running.root.glob("*.log"))
+    logs = () if running is None else running.root.glob("*.log")
+    return sorted(logs, key=lambda path: (len(path.name), path.name))  # they are numbered
 
 
 def _read(path: Path, start: int) -> str:

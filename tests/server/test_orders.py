@@ -18,7 +18,7 @@ from broker_lite.server.run import serve
 from broker_lite.settings import Given, Settings
 from broker_lite.testing.records import create_topic, produce, read_all
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 RESETS = 200
 
 

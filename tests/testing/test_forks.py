@@ -15,7 +15,7 @@ from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.testing.forks import Forks, forks_of_process, running_forks
 from broker_lite.testing.plan import Plan
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 
 OWNER = """
 import os, sys
