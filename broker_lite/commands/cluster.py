@@ -4,11 +4,10 @@ It takes the flags of kafka-cluster.sh and prints what that prints.
 """
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
-from broker_lite.client import Client, check
 from broker_lite.commands.connecting import add_connection, connect
-from broker_lite.wire import messages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,33 +21,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Ask one broker of the cluster."""
     with connect(options) as client:
-        answer = _ask(client)
+        answer = client.metadata(())
     if options.action == "cluster-id":
         print(f"Cluster ID: {answer.cluster_id}")
-        return 0
-    width = max(len(broker.host) for broker in answer.brokers)
-    rows = [("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE")]
-    rows += [
-        (
-            broker.broker_id,
-            broker.host,
-            broker.port,
-            broker.rack or "null",
-            _state(broker),
-            "broker",
-        )
-        for broker in sorted(answer.brokers, key=lambda each: int(each.broker_id))
-    ]
-    for number, host, port, rack, state, kind in rows:
-        print(f"{number:<10} {host:<{width}} {port:<10} {rack:<10} {state:<10} {kind:<15}")
+    else:
+        _print_endpoints(answer.brokers)
     return 0
 
 
-def _ask(client: Client) -> Any:
-    answer = client.request(messages.DescribeClusterRequest())
-    check("cluster", answer.error_code, answer.error_message)
-    return answer
-
-
-def _state(broker: Any) -> str:
-    return "fenced" if broker.is_fenced else "unfenced"
+def _print_endpoints(brokers: Iterable[Any]) -> None:
+    """Print a table of the brokers; one that is fenced is in no answer."""
+    rows = [("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE")]
+    rows += [
+        (broker.node_id, broker.host, broker.port, broker.rack or "null", "unfenced", "broker")
+        for broker in sorted(brokers, key=lambda each: int(each.node_id))
+    ]
+    width = max(len(host) for _, host, *_ in rows)
+    for number, host, port, rack, state, kind in rows:
+        print(f"{number:<10} {host:<{width}} {port:<10} {rack:<10} {state:<10} {kind:<15}")
