@@ -13,8 +13,6 @@ import pytest
 
 import broker_lite
 from broker_lite import cli
-from broker_lite.commands import serve
-from broker_lite.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 
@@ -234,11 +232,6 @@ def test_closed_standard_descriptors_are_taken() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, timeout=30, check=False)
     assert done.returncode == 0
-
-
-@pytest.mark.parametrize("host", ["::1", "[::1]"])
-def test_an_ipv6_host_with_and_without_brackets(host: str) -> None:
-    assert serve._listeners(Settings(), host, 0) == "PLAINTEXT://[::1]:0"
 
 
 def test_port_that_is_taken() -> None:

@@ -125,6 +125,7 @@ def test_an_ipv6_address_is_written_in_brackets() -> None:
     ("listeners", "host", "port", "expected"),
     [
         ("PLAINTEXT://:9092", "::1", 0, "PLAINTEXT://[::1]:0"),
+        ("PLAINTEXT://:9092", "[::1]", 0, "PLAINTEXT://[::1]:0"),
         ("PLAINTEXT://a:1,plain://b:2", None, 7, "PLAINTEXT://a:7,plain://b:2"),
         ("A://[::1]:1,B://b:2", None, None, "A://[::1]:1,B://b:2"),
     ],
