@@ -1,0 +1,248 @@
+"""Messages of magic 0 and 1, which logs of old releases still hold: views, and what they contain.
+
+A message is a batch of one record, or a wrapper whose value is a compressed set of messages. They
+are only read here. What they lack next to a v2 batch (headers, producers, transactions, leader
+epochs, a count of records) they lack altogether.
+
+Rule: R-60 to R-68 (LegacyRecord, AbstractLegacyRecordBatch).
+"""
+
+import struct
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from broker_lite.errors import CorruptMessage, InvalidRecord, UnknownServerError
+from broker_lite.record import lz4_stream
+from broker_lite.record.compression import Codec, Decompressed, decompress
+from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, walk
+
+NO_TIMESTAMP_TYPE: Final = -1
+CREATE_TIME: Final = 0
+LOG_APPEND_TIME: Final = 1
+
+_HEAD: Final = struct.Struct(">qiIbb")
+_INT32: Final = struct.Struct(">i")
+_INT64: Final = struct.Struct(">q")
+_CODEC_MASK: Final = 0x07
+_LOG_APPEND_TIME_FLAG: Final = 0x08
+_CRC_COVERS_FROM: Final = 16
+_SIZE_MIN_V0: Final = LOG_OVERHEAD + RECORD_OVERHEAD_V0
+_SIZE_MIN_V1: Final = _SIZE_MIN_V0 + 8
+
+
+class LegacyRecord(NamedTuple):
+    """One record; key and value are copies. The timestamp is -1 in magic 0, which has no type."""
+
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: bytes | None
+    value: bytes | None
+
+
+class LegacyMessage:
+    """View of one message or wrapper inside a buffer; its head is read once, here.
+
+    Args:
+        buffer: holds the whole message; kept, not copied.
+        position: of its first byte.
+        size_bytes: of all of it, 12 + length.
+
+    Attributes:
+        last_offset: the offset field; a wrapper's is that of its last record.
+        timestamp: -1 in magic 0; a wrapper's is the largest of its records.
+
+    Raises:
+        CorruptMessage: fewer bytes than a message of magic 0 has.
+        UnknownServerError: fewer bytes than a message of magic 1 has.
+
+    Rule: R-06, R-60, R-62 (LegacyRecord).
+    """
+
+    __slots__ = (
+        "attributes",
+        "buffer",
+        "crc",
+        "last_offset",
+        "length",
+        "magic",
+        "position",
+        "size_bytes",
+        "timestamp",
+    )
+
+    last_offset: int
+    length: int
+    crc: int
+    magic: int
+    attributes: int
+    timestamp: int
+
+    def __init__(self, buffer: memoryview, position: int, size_bytes: int) -> None:
+        if size_bytes < _SIZE_MIN_V0:
+            raise CorruptMessage(
+                f"Record is corrupt (the size {size_bytes} is smaller than the minimum allowed "
+                f"overhead {_SIZE_MIN_V0})"
+            )
+        self.buffer = buffer
+        self.position = position
+        self.size_bytes = size_bytes
+        self.last_offset, self.length, self.crc, self.magic, self.attributes = _HEAD.unpack_from(
+            buffer, position
+        )
+        self.timestamp = -1
+        if self.magic == 1:
+            if size_bytes < _SIZE_MIN_V1:
+                raise UnknownServerError(f"{size_bytes} bytes are no message of magic 1")
+            self.timestamp = _INT64.unpack_from(buffer, position + _HEAD.size)[0]
+
+    @property
+    def end(self) -> int:
+        """Position after the last byte."""
+        return self.position + self.size_bytes
+
+    @property
+    def next_offset(self) -> int:
+        """Offset after the message, or after the last one of a wrapper."""
+        return self.last_offset + 1
+
+    @property
+    def codec(self) -> int:
+        """Bits 0 to 2 of the attributes; only 0 to 3 are allowed."""
+        return self.attributes & _CODEC_MASK
+
+    @property
+    def is_wrapper(self) -> bool:
+        """Whether the value is a compressed set of messages."""
+        return self.attributes & _CODEC_MASK != 0
+
+    @property
+    def timestamp_type(self) -> int:
+        """CREATE_TIME or LOG_APPEND_TIME, NO_TIMESTAMP_TYPE in magic 0."""
+        if self.magic == 0:
+            return NO_TIMESTAMP_TYPE
+        return LOG_APPEND_TIME if self.attributes & _LOG_APPEND_TIME_FLAG else CREATE_TIME
+
+    def crc_is_valid(self) -> bool:
+        """Whether the stored checksum is that of the bytes behind it.
+
+        Rule: R-61 (LegacyRecord.computeChecksum).
+        """
+        data = self.buffer[self.position + _CRC_COVERS_FROM : self.end]
+        return self.crc == zlib.crc32(data)
+
+    def key_and_value(self) -> tuple[memoryview | None, memoryview | None]:
+        """Give both as views.
+
+        Raises:
+            UnknownServerError: one of them would not end inside the message.
+
+        Rule: R-06, R-60.
+        """
+        start = self.position + (_SIZE_MIN_V1 if self.magic == 1 else _SIZE_MIN_V0) - 8
+        key, position = self._field(start)
+        value, _ = self._field(position)
+        return key, value
+
+    def _field(self, position: int) -> tuple[memoryview | None, int]:
+        start = position + _INT32.size
+        if start > self.end:
+            raise UnknownServerError("a field begins behind the end of the message")
+        length = _INT32.unpack_from(self.buffer, position)[0]
+        if length < 0:
+            return None, start
+        if length > self.end - start:
+            raise UnknownServerError(f"a field of {length} bytes is longer than the message")
+        return self.buffer[start : start + length], start + length
+
+
+def iterate_legacy(
+    message: LegacyMessage, *, check_crc: bool = False, output_bytes_max: int = sys.maxsize
+) -> Iterator[LegacyRecord]:
+    """Yield the records of a message or wrapper, with absolute offsets.
+
+    Args:
+        message: its own checksum is not looked at.
+        check_crc: look at those of the messages inside a wrapper, which Kafka's readers do not.
+        output_bytes_max: of a decompressed set.
+
+    Raises:
+        InvalidRecord: a wrapper without messages, with wrappers inside, or with another codec.
+        CorruptMessage: a message inside is too short, or its checksum is asked for and wrong.
+        UnknownServerError: the codec failed, the set is too large, or a field is longer than its
+            message.
+
+    Rule: R-64 to R-68 (AbstractLegacyRecordBatch.DeepRecordsIterator).
+    """
+    if not message.is_wrapper:
+        yield _record(message, message.last_offset, message)
+        return
+    inner = _inner_messages(message, output_bytes_max)
+    first_offset = _first_offset(message, inner[-1].last_offset)
+    for one in inner:
+        if one.is_wrapper:
+            raise InvalidRecord("a compressed message inside a compressed set")
+        if check_crc and not one.crc_is_valid():
+            raise CorruptMessage(f"wrong checksum of the message {one.last_offset} of a set")
+        yield _record(one, first_offset + one.last_offset, message)
+
+
+def _inner_messages(wrapper: LegacyMessage, output_bytes_max: int) -> list[LegacyMessage]:
+    """All messages of a set: the last one's offset is needed before the first is given out."""
+    content = _content(wrapper, output_bytes_max)
+    if content.failed:
+        raise UnknownServerError("Failed to decompress record stream")
+    if content.limit_exceeded:
+        raise UnknownServerError(f"a compressed set is larger than {output_bytes_max} bytes")
+    buffer = memoryview(content.data)
+    inner = []
+    for entry in walk(buffer):  # a cut one at the end is left out
+        if entry.magic > 1:
+            raise CorruptMessage(f"a message of magic {entry.magic} inside a compressed set")
+        inner.append(LegacyMessage(buffer, entry.position, entry.size_bytes))
+    if not inner:
+        raise InvalidRecord("a compressed set without a whole message")
+    return inner
+
+
+def _content(wrapper: LegacyMessage, output_bytes_max: int) -> Decompressed:
+    _, value = wrapper.key_and_value()
+    if value is None:
+        raise InvalidRecord("a compressed set that is null")
+    if wrapper.codec == Codec.ZSTD:
+        raise InvalidRecord(f"zstd in a message of magic {wrapper.magic}")
+    if wrapper.codec == Codec.LZ4 and wrapper.magic == 0:
+        return lz4_stream.decompress(value, output_bytes_max, check_header=False)
+    return decompress(wrapper.codec, value, output_bytes_max=output_bytes_max)
+
+
+def _first_offset(wrapper: LegacyMessage, last_inner_offset: int) -> int:
+    """What the offsets inside a set are relative to.
+
+    Rule: R-65, R-66.
+    """
+    if wrapper.magic == 0 or wrapper.last_offset == 0:
+        return 0
+    if wrapper.last_offset < last_inner_offset:
+        raise InvalidRecord(
+            f"offset {wrapper.last_offset} of a compressed set below its last {last_inner_offset}"
+        )
+    return wrapper.last_offset - last_inner_offset
+
+
+def _record(message: LegacyMessage, offset: int, outer: LegacyMessage) -> LegacyRecord:
+    """Copy a record out of its message.
+
+    Rule: R-67: the append time of a wrapper is that of all its records.
+    """
+    key, value = message.key_and_value()
+    timed = outer if outer.timestamp_type == LOG_APPEND_TIME else message
+    return LegacyRecord(
+        offset,
+        timed.timestamp,
+        timed.timestamp_type,
+        None if key is None else bytes(key),
+        None if value is None else bytes(value),
+    )
