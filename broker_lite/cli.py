@@ -6,6 +6,7 @@ that was asked for is imported, so that each answers at once.
 """
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -62,14 +63,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments is None:
             arguments = as_command(os.path.basename(sys.argv[0]), sys.argv[1:])
-        return _main(arguments)
+        code = _main(arguments)
+        sys.stdout.flush()  # here an error is told as any other, at the interpreter's end it is not
+        return code
     except (SettingsError, ClientError, KafkaStorageError) as error:
         text = " ".join(str(error).split())
         print(f"broker-lite: {text}", file=sys.stderr)
         return _USAGE_ERROR if isinstance(error, SettingsError) else _FAILURE
     except BrokenPipeError:
         drop_output()
-        return 1
+        return _FAILURE
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        drop_output()
+        print(f"broker-lite: {error.strerror}", file=sys.stderr)
+        return _FAILURE
     except KeyboardInterrupt:
         return _INTERRUPTED
 

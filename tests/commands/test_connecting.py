@@ -184,18 +184,34 @@ def test_it_needs_no_event_loop(
     assert (done.returncode, done.stderr) == (0, "\n")
 
 
-def test_who_reads_may_go(bootstrap: str) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_reads_may_go(bootstrap: str, unbuffered: str) -> None:
     with subprocess.Popen(
         process_of(("api-versions", "--bootstrap-server", bootstrap)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(),
+        env={**environment(), "PYTHONUNBUFFERED": unbuffered},
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_takes_no_output(bootstrap: str, unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            process_of(("api-versions", "--bootstrap-server", bootstrap)),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            env={**environment(), "PYTHONUNBUFFERED": unbuffered},
+        )
+    assert (done.returncode, done.stderr) == (1, "broker-lite: No space left on device\n")
 
 
 def test_as_a_process(bootstrap: str, topic: str) -> None:
