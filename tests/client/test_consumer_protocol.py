@@ -1,0 +1,32 @@
+"""The newer protocol of groups; what both protocols do is in test_group_member.py."""
+
+from broker_lite.client import Client
+from broker_lite.client.group_admin import describe_group
+from broker_lite.client.partitions import find_topics
+from tests.client.group_support import all_of, drive, make_topic, new_member
+
+
+def test_a_member_as_the_broker_sees_it(bootstrap: str, topic: str) -> None:
+    with Client(bootstrap) as client:
+        make_topic(client, topic, 2)
+        member = new_member(client, topic, topic, group_protocol="consumer", group_instance_id="i")
+        drive([member], lambda: member.assignment == all_of(topic, 2))
+        member.poll(0)  # says what it owns
+        (seen,) = describe_group(client, topic).members
+        assert (seen.instance_id, seen.assignment) == ("i", {topic: [0, 1]})
+        assert seen.target == seen.assignment
+        member.close()
+        assert [each.epoch for each in describe_group(client, topic).members] == [-2]
+
+
+def test_another_subscription(bootstrap: str, topic: str) -> None:
+    names = [topic, f"{topic}-2"]
+    with Client(bootstrap) as client:
+        for name in names:
+            make_topic(client, name, 1)
+        member = new_member(client, topic, topic, group_protocol="consumer")
+        drive([member], lambda: member.assignment == {(topic, 0)})
+        member.subscribe(find_topics(client, names))
+        drive([member], lambda: member.assignment == {(name, 0) for name in names})
+        member.close()
+        assert describe_group(client, topic).members == []

@@ -1,0 +1,28 @@
+import os
+import signal
+
+import pytest
+
+from broker_lite.commands.stop_signals import StopSignals
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_held_back_until_welcome(number: int, error: type[BaseException]) -> None:
+    before = signal.getsignal(number)
+    with StopSignals() as signals:
+        with signals.welcome():
+            pass
+        os.kill(os.getpid(), number)
+        with pytest.raises(error), signals.welcome():
+            pytest.fail("it has come before")
+    assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_it_ends_what_waits(number: int, error: type[BaseException]) -> None:
+    with StopSignals() as signals, pytest.raises(error), signals.welcome():
+        os.kill(os.getpid(), number)
