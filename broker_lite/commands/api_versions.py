@@ -61,8 +61,8 @@ def _range(first: int, last: int) -> str:
 def _usable(request: messages.MessageType | None, first: int, last: int) -> str:
     if request is None:
         return ""
+    if request.max_version < request.min_version:  # nobody speaks it any more
+        return " [unusable: node too old]"
     if first > request.max_version:
         return " [unusable: node too new]"
-    if last < request.min_version:
-        return " [unusable: node too old]"
     return f" [usable: {min(last, request.max_version)}]"

@@ -3,7 +3,7 @@
 import argparse
 import base64
 import binascii
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from broker_lite.client import Client, check
@@ -63,9 +63,9 @@ def describe(client: Client, topics: Sequence[Any], options: argparse.Namespace)
     if not names:
         return
     configs = describe_configs(client, [(TOPIC, name) for name in names])
-    with_replicas = _DESCRIBE_TOPIC_PARTITIONS in client.connection().versions
-    if with_replicas:
-        topics = list(_asked_by_page(client, names, options.partition_size_limit_per_response))
+    with_elr = _DESCRIBE_TOPIC_PARTITIONS in client.connection().versions
+    if with_elr:
+        topics = _asked_by_page(client, names, options.partition_size_limit_per_response)
     for topic in topics:
         check(f"topic {topic.name}", topic.error_code)
         entries = configs[TOPIC, topic.name]
@@ -77,7 +77,7 @@ def describe(client: Client, topics: Sequence[Any], options: argparse.Namespace)
         min_isr = next((int(each.value or 1) for each in entries if each.name == _MIN_ISR), 1)
         for partition in sorted(topic.partitions, key=lambda each: int(each.partition_index)):
             if not filters or any(keep(partition, min_isr) for keep in filters):
-                print(_partition_line(topic.name, partition, with_replicas))
+                print(_partition_line(topic.name, partition, with_elr))
 
 
 def by_id(topics: Iterable[Any], text: str, *, if_exists: bool) -> list[Any]:
@@ -104,31 +104,31 @@ def by_id(topics: Iterable[Any], text: str, *, if_exists: bool) -> list[Any]:
     return found
 
 
-def _asked_by_page(client: Client, names: Sequence[str], page_size: int) -> Iterator[Any]:
-    """Topics with the eligible leaders of their partitions, each topic in one piece."""
+def _asked_by_page(client: Client, names: Iterable[str], page_size: int) -> list[Any]:
+    """Topics with the eligible leaders of their partitions, by name."""
     request = messages.DescribeTopicPartitionsRequest
-    wanted = [request.TopicRequest(name=name) for name in sorted(names)]
+    wanted = sorted(names)
+    found: dict[str, Any] = {}
     cursor = None
-    pending = None
     while True:
-        value = request(topics=wanted, cursor=cursor, response_partition_limit=page_size)
+        value = request(
+            topics=[request.TopicRequest(name=name) for name in wanted],
+            cursor=cursor,
+            response_partition_limit=page_size,
+        )
         answer = client.request(value)
         for topic in answer.topics:
-            if pending is not None and pending.name == topic.name:
-                pending.partitions += topic.partitions
-                continue
-            if pending is not None:
-                yield pending
-            pending = topic
+            if topic.name in found:
+                found[topic.name].partitions += topic.partitions
+            else:
+                found[topic.name] = topic
         following = answer.next_cursor
         if following is None:
-            break
+            return list(found.values())
         cursor = request.Cursor(
             topic_name=following.topic_name, partition_index=following.partition_index
         )
-        wanted = [each for each in wanted if each.name >= following.topic_name]
-    if pending is not None:
-        yield pending
+        wanted = [name for name in wanted if name >= following.topic_name]
 
 
 def _topic_line(topic: Any, own: Iterable[Any]) -> str:
@@ -141,10 +141,10 @@ def _topic_line(topic: Any, own: Iterable[Any]) -> str:
     )
 
 
-def _partition_line(name: str, partition: Any, with_replicas: bool) -> str:
+def _partition_line(name: str, partition: Any, with_elr: bool) -> str:
     leader = "none" if partition.leader_id < 0 else partition.leader_id
-    eligible = _nodes(partition.eligible_leader_replicas or ()) if with_replicas else "N/A"
-    known = _nodes(partition.last_known_elr or ()) if with_replicas else "N/A"
+    eligible = _nodes(partition.eligible_leader_replicas or ()) if with_elr else "N/A"
+    known = _nodes(partition.last_known_elr or ()) if with_elr else "N/A"
     return (
         f"\tTopic: {name}\tPartition: {partition.partition_index}\tLeader: {leader}"
         f"\tReplicas: {_nodes(partition.replica_nodes)}\tIsr: {_nodes(partition.isr_nodes)}"

@@ -28,7 +28,7 @@ def tell_of_two_brokers(port: int, client: socket.socket) -> None:
     api = messages.ApiVersionsResponse.ApiVersion
     keys = [
         api(api_key=key, min_version=first, max_version=last)
-        for key, first, last in ((0, 90, 99), (2, 0, 0), (3, 0, 1), (30_000, 1, 2))
+        for key, first, last in ((0, 90, 99), (2, 0, 0), (3, 0, 1), (4, 0, 5), (30_000, 1, 2))
     ]
     value = messages.ApiVersionsResponse(api_keys=keys)
     answer(client, correlation_id, messages.ApiVersionsResponse.encode(value, version))
@@ -51,6 +51,7 @@ def test_brokers_of_another_time_or_out_of_reach(command: CommandLine) -> None:
     assert "\tProduce(0): 90 to 99 [unusable: node too new]," in lines
     assert "\tFetch(1): UNSUPPORTED," in lines
     assert "\tMetadata(3): 0 to 1 [usable: 1]," in lines
+    assert "\tLeaderAndIsr(4): 0 to 5 [unusable: node too old]," in lines
     assert lines[-2:] == ["\tUNKNOWN(30000): 1 to 2", ")"]
 
 
