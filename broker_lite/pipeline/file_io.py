@@ -155,7 +155,7 @@ def open_file_io(path_or_uri: str) -> tuple[FileIO, str]:
 
 def join(*parts: str) -> str:
     """Put the parts of a path together; an empty part counts for nothing."""
-    return re.sub("(?<!^)//+", "/", "/".join(part for part in parts if part))
+    return re.sub("(?<!:)//+", "/", "/".join(part for part in parts if part))
 
 
 class LocalFileIO:

@@ -4,8 +4,9 @@ The names are those of `log/names.py`. A root is a log directory, or the directo
 which is told by what it holds: a log directory may have a name that ends in a number, too.
 """
 
+import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from broker_lite.log.checkpoints import (
@@ -16,6 +17,7 @@ from broker_lite.log.checkpoints import (
     META_PROPERTIES_FILE,
     PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
+    parse_offsets,
 )
 from broker_lite.log.data_directory import LOCK_FILE
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
@@ -35,6 +37,8 @@ from broker_lite.log.names import (
     segment_stem,
 )
 from broker_lite.pipeline.file_io import FileInfo, FileIO, join
+
+logger = logging.getLogger("broker_lite.pipeline")
 
 INTERNAL_TOPICS: Final = frozenset(
     ("__consumer_offsets", "__transaction_state", "__share_group_state", METADATA_TOPIC)
@@ -92,12 +96,18 @@ class Segment(NamedTuple):
 
 
 class PartitionLog(NamedTuple):
-    """The segments of a partition by rising base offset; a partition never written to has none."""
+    """The segments of a partition by rising base offset; a partition never written to has none.
+
+    Attributes:
+        checkpointed_start: of log-start-offset-checkpoint, 0 where it names none: records below
+            were deleted, though their segment may still be there.
+    """
 
     topic: str
     partition: int
     directory: str
     segments: tuple[Segment, ...]
+    checkpointed_start: int = 0
 
 
 class ForeignEntry(NamedTuple):
@@ -138,7 +148,9 @@ def find_partitions(
     entries = io.list(root)
     own = _own_partition(root, entries)
     if own is not None:
-        return {own: _partition_log(*own, root, entries)}
+        parent = root.rstrip("/").rpartition("/")[0]
+        return {own: _partition_log(*own, root, entries, _log_starts(io, parent or "/"))}
+    starts = _log_starts(io, root)
     found = {}
     for name, parsed in _partition_directories(entries):
         if not wanted(*parsed):
@@ -148,7 +160,7 @@ def find_partitions(
             files = io.list(directory)
         except FileNotFoundError:
             continue  # deleted since the root was listed
-        found[parsed] = _partition_log(*parsed, directory, files)
+        found[parsed] = _partition_log(*parsed, directory, files, starts)
     return dict(sorted(found.items()))
 
 
@@ -201,8 +213,26 @@ def _partition_directories(
             yield info.name, parsed
 
 
+def _log_starts(io: FileIO, log_directory: str) -> dict[tuple[str, int], int]:
+    """Read where the partitions begin; without the file, or with a bad one, it is not known."""
+    path = join(log_directory, LOG_START_FILE)
+    if not io.exists(path):
+        return {}
+    with io.open(path) as file:
+        data = file.read_at(0, file.size_bytes)
+    try:
+        return parse_offsets(data.decode())
+    except ValueError as error:  # a CorruptCheckpoint is one
+        logger.warning("log start offsets passed over path=%s reason=%s", path, error)
+        return {}
+
+
 def _partition_log(
-    topic: str, partition: int, directory: str, entries: Iterable[FileInfo]
+    topic: str,
+    partition: int,
+    directory: str,
+    entries: Iterable[FileInfo],
+    starts: Mapping[tuple[str, int], int],
 ) -> PartitionLog:
     sizes: dict[int, int] = {}
     suffixes: dict[int, set[str]] = {}
@@ -219,7 +249,8 @@ def _partition_log(
         Segment(topic, partition, base, directory, sizes[base], frozenset(suffixes.get(base, ())))
         for base in sorted(sizes)
     )
-    return PartitionLog(topic, partition, directory, tuple(segments))
+    start = starts.get((topic, partition), 0)
+    return PartitionLog(topic, partition, directory, tuple(segments), start)
 
 
 def _foreign_directory(io: FileIO, path: str, name: str) -> list[ForeignEntry]:
