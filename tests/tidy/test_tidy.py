@@ -78,7 +78,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "testing/records": ("testing/test_broker",),
 }
 
-# Paths inside of Kafka's images and defaults of Kafka's: no machine's, and part of what is promised.
+# Paths inside of Kafka's images and defaults of Kafka's: part of what is promised, of no machine.
 ALLOWED_PATHS = (
     "/mnt/shared",
     "/tmp/kafka-logs",
