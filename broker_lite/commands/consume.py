@@ -18,7 +18,6 @@ from broker_lite.client import Client
 from broker_lite.client.consumer_config import ConsumerConfig
 from broker_lite.client.deadline import Deadline
 from broker_lite.client.fetcher import FetchedBatch, Fetcher
-from broker_lite.client.joining import make_member
 from broker_lite.client.subscriptions import (
     AllPartitions,
     GroupPartitions,
@@ -167,6 +166,8 @@ def _subscription(
         choose = matching_topics(client, re.compile(options.include))
     if config.group is None:
         return AllPartitions(choose)
+    from broker_lite.client.joining import make_member  # who has no group does not wait for it
+
     return GroupPartitions(choose, make_member(client, config.group, config))
 
 
