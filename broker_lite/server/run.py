@@ -100,6 +100,7 @@ async def _serve(
         with _stop_signals(orders):
             order = await _live(site, cluster, clock, ready)
             while order is Order.RESET:
+                logger.info("beginning anew with nothing")
                 erase(data_dir)
                 clock = Clock()
                 cluster = Cluster.open(settings, data_dir, clock)

@@ -126,6 +126,17 @@ def test_a_reset_keeps_port_process_and_cluster() -> None:
         assert names == {"first", "second"}
 
 
+def test_a_reset_that_fails_says_why(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.jsonl"
+    seed.write_text('{"topic": "seeded", "value": "1"}\n')
+    broker = Broker(seed_file=seed).start()
+    seed.unlink()
+    with pytest.raises(BrokerFailed, match=r"seed\.jsonl"):
+        broker.reset()
+    assert not broker.is_running
+    broker.stop()
+
+
 def test_a_directory_of_ones_own_is_kept(tmp_path: Path) -> None:
     seed = tmp_path / "seed.jsonl"
     seed.write_text('{"topic": "seeded", "value": "1"}\n')
