@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# base.sh [RELEASE]   make debian:RELEASE-slim (trixie) for the docker command, out of Debian packages
+# base.sh [RELEASE]   make debian:RELEASE-slim (trixie) for the docker command, of Debian packages
 #
 # For machines that reach no image registry: what the Dockerfile starts from has its public name
 # then. Needs root, mmdebstrap, and a docker command that works.

@@ -2,8 +2,8 @@
 # rootfs.sh VENV ROOT   put together in ROOT what the image consists of
 #
 # Runs in the build stage of the Dockerfile, on any architecture: the interpreter with the part of
-# its library that a broker can need, the packages of VENV, bash and busybox as a shell and its tools,
-# the shared objects all of these name, and the files of docker/rootfs as they are.
+# its library that a broker can need, the packages of VENV, bash and busybox as a shell and its
+# tools, the shared objects all of these name, and the files of docker/rootfs as they are.
 set -euo pipefail
 
 VENV=$1
@@ -16,13 +16,13 @@ PACKAGES=$ROOT/usr/lib/python3/dist-packages
 # Of the standard library, what no broker and no command of it imports: tools for programmers, mail
 # and the web, other databases, character sets of East Asia, twins in Python of what is there in C.
 UNUSED=(
-  config-* ensurepip idlelib lib2to3 test tkinter turtledemo unittest venv EXTERNALLY-MANAGED
+  'config-*' ensurepip idlelib lib2to3 test tkinter turtledemo unittest venv EXTERNALLY-MANAGED
   cProfile.py doctest.py pdb.py pickletools.py profile.py pydoc.py pydoc_data turtle.py
   dbm ftplib.py html imaplib.py mailbox.py poplib.py smtplib.py sqlite3 wsgiref xml xmlrpc
   _pydatetime.py _pydecimal.py _pyio.py sitecustomize.py
-  lib-dynload/_codecs_* lib-dynload/_curses* lib-dynload/_dbm* lib-dynload/_sqlite3*
-  lib-dynload/_test* lib-dynload/_ctypes_test* lib-dynload/_xxtestfuzz* lib-dynload/readline*
-  lib-dynload/xx*
+  'lib-dynload/_codecs_*' 'lib-dynload/_ctypes_test*' 'lib-dynload/_curses*' 'lib-dynload/_dbm*'
+  'lib-dynload/_sqlite3*' 'lib-dynload/_test*' 'lib-dynload/_xxtestfuzz*' 'lib-dynload/readline*'
+  'lib-dynload/xx*'
 )
 # What people's health checks and start scripts call, and what one looks around with.
 APPLETS=(
@@ -60,8 +60,9 @@ libraries() {
 
 base_layout() {
   mkdir -p "$ROOT"/{dev,etc,proc,sys,run,usr/{bin,lib,lib64,sbin},var/lib/dpkg/status.d}
-  # the last two are where people of other images have their volumes
-  install -d --mode=1777 "$ROOT"/{data,var/lib/broker-lite,tmp,var/tmp,var/lib/kafka/data,bitnami/kafka}
+  install -d --mode=1777 "$ROOT"/{data,tmp,var/tmp,var/lib/broker-lite}
+  # where people have the volumes of other images
+  install -d --mode=1777 "$ROOT"/{var/lib/kafka/data,bitnami/kafka}
   local name
   for name in bin lib lib64 sbin; do ln -s "usr/$name" "$ROOT/$name"; done
   printf '%s\n' 'root:x:0:0:root:/:/bin/bash' 'broker:x:1000:1000::/var/lib/broker-lite:/bin/bash' \
@@ -134,6 +135,13 @@ given_files() {
   chmod --recursive a+rwX "$ROOT"/etc/{confluent,kafka} "$ROOT/opt/kafka"
 }
 
+# So that no program looks for its libraries in one folder after the other.
+library_cache() {
+  cp -a /etc/ld.so.conf /etc/ld.so.conf.d "$ROOT/etc"
+  ldconfig -X -r "$ROOT"
+  rm -rf "$ROOT/var/cache/ldconfig"
+}
+
 # Copyright files of all that was copied, and the records by which scanners know what is inside.
 package_records() {
   local package
@@ -153,7 +161,7 @@ byte_code() {
 try_it() {
   chroot "$ROOT" /usr/bin/broker-lite --version | grep 'scan: native'
   chroot "$ROOT" /usr/bin/python3 -I -c 'import broker_lite.server.run, broker_lite.client, ssl'
-  chroot "$ROOT" /bin/sh -c 'nc -h 2>/dev/null; busybox true'
+  chroot "$ROOT" /bin/sh -c 'busybox true'
 }
 
 copied=$(mktemp)
@@ -167,7 +175,6 @@ copy $libraries
 launcher
 given_files
 package_records
-ldconfig -r "$ROOT" 2>/dev/null
-rm -rf "$ROOT/var/cache/ldconfig"
+library_cache
 byte_code
 try_it
