@@ -69,8 +69,8 @@ def check_reset(options: argparse.Namespace) -> None:
         raise SettingsError("--reset-offsets takes one of --execute and --dry-run")
     if not options.dry_run and not options.execute:
         print("WARN: nothing is changed without --execute; --dry-run says so", file=sys.stderr)
-    given = [name for name in SCENARIOS if getattr(options, name) not in (None, False)]
-    if len(given) != 1:
+    given = [getattr(options, name) for name in SCENARIOS]
+    if sum(value is not None and value is not False for value in given) != 1:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in SCENARIOS)
         raise SettingsError(f"--reset-offsets takes exactly one of {flags}")
     if options.from_file is None and bool(options.topic) == options.all_topics:

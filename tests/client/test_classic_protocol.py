@@ -40,3 +40,17 @@ def test_an_older_broker(old_bootstrap: str, topic: str) -> None:
         drive([member], lambda: member.assignment == all_of(topic, 2))
         member.close()
         assert describe_group(client, topic).members == []
+
+
+def test_who_was_thrown_out_comes_back(bootstrap: str, topic: str) -> None:
+    with Client(bootstrap) as client, Client(bootstrap) as other:
+        make_topic(client, topic, 1)
+        member = new_member(client, topic, topic, group_protocol="classic")
+        drive([member], lambda: member.assignment == all_of(topic, 1))
+        (seen,) = describe_group(other, topic).members
+        gone = messages.LeaveGroupRequest.MemberIdentity(member_id=seen.member_id)
+        request = messages.LeaveGroupRequest(group_id=topic, members=[gone])
+        assert other.request(request).error_code == 0
+        drive([member], lambda: member.assignment == frozenset())
+        drive([member], lambda: member.assignment == all_of(topic, 1))
+        member.close()

@@ -58,6 +58,46 @@ def test_a_broker_that_stays_away(tmp_path: Path) -> None:
         assert producer.sent_records == 0
 
 
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_batches_that_are_too_large_are_halved(
+    tmp_path: Path, topic: str, idempotent: bool
+) -> None:
+    failures: list[tuple[int, str]] = []
+    settings = ["message.max.bytes=300"]
+    with (
+        BrokerProcess(tmp_path / "data", settings=settings) as broker,
+        Client(broker.bootstrap) as client,
+    ):
+        producer = Producer(
+            client,
+            topic,
+            ProducerConfig(idempotent=idempotent, max_request_bytes=2000, retry_backoff_s=0),
+            on_failure=lambda count, error: failures.append((count, str(error))),
+        )
+        producer.append(None, b"too much", [(b"h", bytes(2000))])
+        for number in range(6):
+            producer.append(None, b"%d" % number + bytes(100))
+            producer.append(None, bytes(400 * (number == 3)))
+        producer.flush()
+        assert [count for count, _ in failures] == [1, 1]
+        assert all("MESSAGE_TOO_LARGE" in text for _, text in failures)
+        assert (producer.sent_records, producer.failed_records) == (11, 2)
+        found = values(client, topic, 11)
+        numbers = [value[:1] for value in found if value]
+        assert numbers == [b"%d" % number for number in range(6)]
+
+
+def test_without_answers(bootstrap: str, topic: str) -> None:
+    with Client(bootstrap) as client:
+        config = ProducerConfig(acks=0, idempotent=False)
+        producer = Producer(client, topic, config, on_failure=pytest.fail)
+        producer.append(b"k", b"v")
+        assert producer.pending
+        producer.flush()
+        assert (producer.pending, producer.sent_records) == (False, 1)
+        assert values(client, topic, 1) == [b"v"]
+
+
 def test_a_topic_that_is_not_there_in_time(tmp_path: Path) -> None:
     settings = ["auto.create.topics.enable=false"]
     with (

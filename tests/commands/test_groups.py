@@ -11,6 +11,7 @@ from tests.support.command_line import TIMEOUT_S, CommandLine, environment, proc
 from tests.support.reference_kafka import run_tool
 
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+RESET = ("--reset-offsets", "--group", "g", "--dry-run")
 PROTOCOLS = ("classic", "consumer")
 
 
@@ -112,6 +113,7 @@ def test_a_group_in_use(groups: CommandLine, bootstrap: str, group: str, protoco
         (("--to-earliest",), 0),
         (("--to-latest",), 3),
         (("--to-current",), 1),
+        (("--to-offset", "0"), 0),
         (("--to-offset", "2"), 2),
         (("--shift-by", "-1"), 0),
         (("--shift-by", "1"), 2),
@@ -135,6 +137,19 @@ def test_reset_to_an_offset_that_is_not_there(groups: CommandLine, group: str) -
         done = groups(*reset, "--to-offset", wanted)
         assert done.out == f"{group},0,{got}\n\n"
         assert f"Value will be set to {got}" in done.err
+
+
+def test_reset_where_nothing_is(groups: CommandLine, group: str) -> None:
+    reset = ("--reset-offsets", "--group", "nobody", "--dry-run", "--topic")
+    line = groups.fails(*reset, group, "--shift-by", "1")
+    assert line.startswith(f"2: Cannot shift offset for partition {group}-0 since")
+    for missing in ("zzz", f"{group}:7"):
+        assert "UnknownTopicOrPartitionException" in groups.ok(*reset, missing, "--to-latest")
+    later = groups.ok(*reset, group, "--by-duration", "PT-1H")
+    assert "Falling back to latest known offset." in later
+    assert later.splitlines()[-1].split() == ["nobody", group, "0", "3"]
+    told = groups("--reset-offsets", "--group", "nobody", "--topic", group, "--to-latest")
+    assert told.err == "WARN: nothing is changed without --execute; --dry-run says so\n"
 
 
 def test_reset_from_what_was_exported(groups: CommandLine, group: str, tmp_path: Path) -> None:
@@ -194,6 +209,11 @@ def test_regular_expressions(command: CommandLine, regex: str, text: str) -> Non
         (("--delete", "--group", "g", "--topic", "t"), "--delete takes no --topic"),
         (("--delete-offsets", "--group", "g"), "--delete-offsets takes one --group"),
         (("--list", "--timeout", "x"), "--timeout"),
+        ((*RESET, "--topic", "t", "--to-latest", "--execute"), "takes one of --execute and"),
+        ((*RESET, "--topic", "t"), "takes exactly one of --to-offset, --shift-by"),
+        ((*RESET, "--topic", "t", "--to-latest", "--to-offset", "0"), "takes exactly one of"),
+        ((*RESET, "--to-latest"), "One of the reset scopes should be defined"),
+        ((*RESET, "--topic", "t:x", "--to-latest"), "Invalid partition 'x' specified"),
     ],
 )
 def test_bad_input(groups: CommandLine, flags: tuple[str, ...], text: str) -> None:
