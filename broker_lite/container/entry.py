@@ -8,6 +8,7 @@ from collections.abc import Container, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 _SERVE: Final = "serve"
+_VERSION: Final = "--version"
 
 
 class Broker(NamedTuple):
@@ -38,6 +39,8 @@ def read_entry(arguments: Sequence[str], commands: Container[str]) -> Entry:
         arguments: those of `docker run`, behind the image's name.
         commands: the names of broker-lite's commands.
     """
+    if list(arguments) == [_VERSION]:
+        return Command(tuple(arguments))
     if not arguments or arguments[0].startswith("-"):
         return Broker(tuple(arguments))
     if arguments[0] == _SERVE:

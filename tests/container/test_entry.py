@@ -10,6 +10,7 @@ COMMANDS = ("serve", "topics", "config")
     [
         ([], Broker(())),
         (["--set", "num.partitions=3"], Broker(("--set", "num.partitions=3"))),
+        (["--version"], Command(("--version",))),
         (["serve"], Broker(())),
         (["serve", "--port", "1"], Broker(("--port", "1"))),
         (["topics", "--list"], Command(("topics", "--list"))),

@@ -63,6 +63,7 @@ def test_a_broker_alone(started: list[Compose], port: int) -> None:
 def test_an_application_in_two_languages(started: list[Compose]) -> None:
     compose = Compose(FOLDER / "compose-apps.yaml")
     started.append(compose)
+    compose.run("build", "worker", "client")
     printed = compose.run("up", "--exit-code-from=client")
     assert "ada: receipt for order 0" in printed
 
