@@ -10,7 +10,7 @@ It takes the flags of kafka-console-producer.sh. What is different:
 import argparse
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from broker_lite.commands.property_flags import (
     add_repeatable,
     properties_of,
 )
+from broker_lite.commands.stop_signals import StopSignals
 from broker_lite.errors import ClientError
 
 _STANDARD_INPUT: Final = 0
@@ -91,34 +92,50 @@ def run(options: argparse.Namespace) -> int:
     config = ProducerConfig.read({"retries": _RETRIES_DEFAULT, **properties, **given})
     with connect(options, {**properties, "client.id": config.client_id}) as client:
         producer = Producer(client, options.topic, config, on_failure=_tell)
-        try:
-            _send_lines(LineInput(_STANDARD_INPUT), parser, producer, config, sync=options.sync)
-        finally:
-            producer.flush()  # what was read before a bad line or Ctrl-C is sent
+        with StopSignals() as signals:
+            try:
+                sender = _Sender(parser, producer, config.linger_s, sync=options.sync)
+                sender.lines(LineInput(_STANDARD_INPUT), signals)
+            finally:
+                producer.flush()  # what was read before a bad line or Ctrl-C is sent
     return 1 if producer.failed_records else 0
 
 
-def _send_lines(
-    lines: LineInput, parser: LineParser, producer: Producer, config: ProducerConfig, *, sync: bool
-) -> None:
-    prompt = ">" if sys.stdin.isatty() and sys.stdout.isatty() else ""
-    line_number = 0
-    flush_at_s = 0.0
-    while not lines.ended:
-        if prompt:
-            print(prompt, end="", flush=True)
-        was_pending = producer.pending
-        wait_s = max(0.0, flush_at_s - time.monotonic()) if was_pending else None
-        got = lines.read(wait_s)
-        for line in got or ():
-            line_number += 1
-            producer.append(*parser.parse(line, line_number))
-            if sync:
-                producer.flush()
-        if not was_pending:
-            flush_at_s = time.monotonic() + config.linger_s
-        if got is None or time.monotonic() >= flush_at_s:
-            producer.flush()
+class _Sender:
+    """Sends lines as they come, and what is not a full batch when none come."""
+
+    def __init__(
+        self, parser: LineParser, producer: Producer, linger_s: float, *, sync: bool
+    ) -> None:
+        self._parser = parser
+        self._producer = producer
+        self._linger_s = linger_s
+        self._sync = sync
+        self._line_number = 0
+        self._flush_at_s = 0.0
+
+    def lines(self, lines: LineInput, signals: StopSignals) -> None:
+        """Send everything; a signal ends it where it waits for a line."""
+        prompt = ">" if sys.stdin.isatty() and sys.stdout.isatty() else ""
+        while not lines.ended:
+            if prompt:
+                print(prompt, end="", flush=True)
+            was_pending = self._producer.pending
+            wait_s = max(0.0, self._flush_at_s - time.monotonic()) if was_pending else None
+            with signals.welcome():
+                got = lines.read(wait_s)
+            self._append(got or ())
+            if not was_pending:
+                self._flush_at_s = time.monotonic() + self._linger_s
+            if got is None or time.monotonic() >= self._flush_at_s:
+                self._producer.flush()
+
+    def _append(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            self._line_number += 1
+            self._producer.append(*self._parser.parse(line, self._line_number))
+            if self._sync:
+                self._producer.flush()
 
 
 def _tell(record_count: int, error: ClientError) -> None:

@@ -15,7 +15,7 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 class StopSignals:
     """Takes the signals for as long as the context lasts.
 
-    They are held back until the end, but for what is done within `welcome()`.
+    They are held back but for what is done within `welcome()`; a second one ends anything.
     """
 
     def __init__(self) -> None:
@@ -40,8 +40,9 @@ class StopSignals:
             self._is_welcome = False
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
+        is_second = self._arrived is not None
         self._arrived = number
-        if self._is_welcome:
+        if self._is_welcome or is_second:
             self._is_welcome = False
             _stop(number)
 

@@ -26,3 +26,10 @@ def test_held_back_until_welcome(number: int, error: type[BaseException]) -> Non
 def test_it_ends_what_waits(number: int, error: type[BaseException]) -> None:
     with StopSignals() as signals, pytest.raises(error), signals.welcome():
         os.kill(os.getpid(), number)
+
+
+def test_a_second_one_ends_anything() -> None:
+    with StopSignals():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(SystemExit):
+            os.kill(os.getpid(), signal.SIGTERM)
