@@ -16,6 +16,9 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.names import partition_directory, segment_stem
+from broker_lite.pipeline.file_io import LocalFileIO
+from broker_lite.pipeline.layout import find_partitions
+from broker_lite.pipeline.plan import SegmentRange, Split
 from broker_lite.record.builder import BatchBuilder, normalised_header_key
 from broker_lite.record.control import EndTransactionMarker
 
@@ -50,9 +53,9 @@ class Row(NamedTuple):
 
 
 def numbered(count: int, *, value_bytes: int = 20, first: int = 0) -> list[NewRecord]:
-    """Records that differ, each with a key."""
+    """Records that differ, each with a key, all of one size."""
     return [
-        NewRecord(b"key-%06d" % index, (b"%d." % index) * (value_bytes // 2 + 1))
+        NewRecord(b"key-%06d" % index, (b"%08d" % index * (value_bytes // 8 + 1))[:value_bytes])
         for index in range(first, first + count)
     ]
 
@@ -166,6 +169,13 @@ class Partition:
 
 def _told_headers(headers: Headers) -> tuple[tuple[str, bytes | None], ...] | None:
     return tuple((normalised_header_key(key).decode(), value) for key, value in headers) or None
+
+
+def whole_split(root: Path, *, first_offset: int = 0, end_offset: int = 1 << 62) -> Split:
+    """One split over all files of the only partition below a log directory, or of a partition."""
+    (found,) = find_partitions(LocalFileIO(), str(root)).values()
+    ranges = tuple(SegmentRange(one, 0, one.size_bytes) for one in found.segments)
+    return Split(str(root), found.topic, found.partition, ranges, first_offset, end_offset)
 
 
 def write_segment(
