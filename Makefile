@@ -32,5 +32,5 @@ $(VENV)/installed: $(SOURCES) | $(BIN)/pip
 	@touch $@
 
 $(VENV)/installed-test: $(SOURCES) | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[spark,test,lint]'
 	@touch $@ $(VENV)/installed
