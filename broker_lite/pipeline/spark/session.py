@@ -1,0 +1,127 @@
+"""A Spark session with what the data source wants, on this machine or on a cluster.
+
+What a session gets by itself is little, and each of it gives way to a `conf` of the same name:
+filters may be pushed down, what fails in Python is told in one line without the frames of Spark's
+worker, and no user interface listens. On this machine Spark moreover listens on the loopback only,
+workers run this Python, and Java starts from an archive of its classes.
+
+A session that is there already is taken as it is, as SparkSession.builder does it.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import urlsplit
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+import broker_lite
+from broker_lite.pipeline.spark.class_archive import class_archive, write_at_exit
+from broker_lite.pipeline.spark.java import Java, find_java
+
+LOOPBACK: Final = "127.0.0.1"
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_EVERYWHERE: Final = MappingProxyType(
+    {
+        "spark.ui.enabled": "false",
+        "spark.sql.python.filterPushdown.enabled": "true",
+        "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "true",
+    }
+)
+_ON_LOOPBACK: Final = MappingProxyType(
+    {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+)
+
+
+def session(
+    app_name: str = "broker-lite",
+    master: str = "local[*]",
+    conf: Mapping[str, str] = _NOTHING,
+    *,
+    quick_start: bool = False,
+) -> SparkSession:
+    """Start a session, or give the one that is there.
+
+    Args:
+        app_name: told in logs and in a cluster's overview.
+        master: as of spark-submit, such as local[2] or spark://host:7077.
+        conf: settings of Spark; they go before those of this module, but for Java options of a
+            local driver, which are added to them.
+        quick_start: a local driver compiles its code quickly and collects garbage in one thread:
+            right for tests and what takes less than a minute, slower for all that is longer.
+
+    Raises:
+        NoJava: the machine has no Java that Spark runs on.
+    """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    java = find_java()
+    settings = {**_EVERYWHERE, **(_ON_LOOPBACK if is_on_loopback(master) else {}), **conf}
+    if is_local(master):
+        settings[_JAVA_OPTIONS] = _java_options(java, settings.get(_JAVA_OPTIONS), quick_start)
+    builder = SparkSession.builder.appName(app_name).master(master)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _environment(_variables(java, master)):
+        return builder.getOrCreate()
+
+
+def is_local(master: str) -> bool:
+    """Tell whether driver and executors are one process of this machine."""
+    return master == "local" or master.startswith("local[")
+
+
+def is_on_loopback(master: str) -> bool:
+    """Tell whether nobody beyond this machine takes part."""
+    host = urlsplit(master).hostname if "://" in master else None
+    return master.startswith("local") or host in (LOOPBACK, "localhost", "::1")
+
+
+def _java_options(java: Java, given: str | None, quick_start: bool) -> str:
+    options = [given] if given else []
+    if quick_start:
+        options += ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    # A Java that runs by now takes no more options: it was started without this module.
+    archive = class_archive(java) if SparkContext._gateway is None else None
+    if archive is not None:
+        options.append(archive.java_options())
+        if not archive.is_there:
+            write_at_exit(archive)
+    return " ".join(options)
+
+
+def _variables(java: Java, master: str) -> dict[str, str]:
+    """Name the variables that Spark's scripts, its Java and its workers want."""
+    variables = {"JAVA_HOME": str(java.home)}
+    if not is_on_loopback(master):
+        return variables
+    # Workers find the package and the data source from a checkout, too.
+    package = str(Path(broker_lite.__file__).parents[1])
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    variables["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, package]))
+    variables["SPARK_LOCAL_IP"] = LOOPBACK
+    variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return variables
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for as long as Java is being started."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
