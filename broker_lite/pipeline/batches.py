@@ -190,6 +190,7 @@ class _RangeReader:
             return False
         if self.check_crc and not batch.crc_is_valid():
             self.suspect = self.position
+            self.next_offset = lowest  # what the batch says of itself is not to be believed
             text = f"wrong checksum of a batch of {batch.size_bytes} bytes"
             self.on_corrupt(Corruption(self.path, self.position, "R-06", text))
             return False

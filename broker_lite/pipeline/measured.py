@@ -1,0 +1,131 @@
+"""The records of one batch, checked and measured: what is known before Arrow memory is taken.
+
+Old messages take the same way: they are written anew as the plain records of a v2 batch, which is
+slow next to the rest, and simple. A wrapper can hold messages of several kinds of timestamp; each
+run of one kind is measured by itself.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from broker_lite.errors import BrokerError
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.builder import encode_record
+from broker_lite.record.columns import measure_records
+from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.records import read_content
+from broker_lite.record.scan_status import scan_error
+
+PLAIN_BYTES_MAX: Final = 256 << 20
+"""What the records of a batch may take when they are decompressed, so that a small batch which
+unfolds without end does not take all memory."""
+
+_DELTA_MAX: Final = 2**31 - 1
+
+
+class Unsound(ValueError):
+    """The records of a batch cannot be read: the rule that is broken, and how."""
+
+    def __init__(self, rule: str, text: str) -> None:
+        super().__init__(rule, text)
+        self.rule = rule
+        self.text = text
+
+
+class Measured(NamedTuple):
+    """Records that are sound, and how much there is of what lies in the range of offsets.
+
+    Attributes:
+        content: plain records of a v2 batch.
+        append_time_ms: of all records; None when each has its own time.
+        timestamp_type: 0 of a producer, 1 of the broker, -1 in messages of magic 0.
+        totals: records, key bytes, value bytes, headers, bytes of their keys and values.
+    """
+
+    content: memoryview
+    record_count: int
+    base_offset: int
+    base_timestamp: int
+    append_time_ms: int | None
+    timestamp_type: int
+    totals: tuple[int, ...]
+
+
+def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Measured:
+    """Decompress and check the records of a batch.
+
+    Raises:
+        Unsound: there is something wrong with them, in range or not.
+
+    Rule: R-34, R-37 (DefaultRecordBatch.iterator).
+    """
+    try:
+        data, failed, is_too_large = read_content(batch, output_bytes_max=PLAIN_BYTES_MAX)
+    except BrokerError as error:
+        raise Unsound("R-75", str(error)) from error
+    if is_too_large:
+        raise Unsound("R-84", f"the records take more than {PLAIN_BYTES_MAX} bytes")
+    content = memoryview(data)
+    count, base_offset = batch.record_count, batch.base_offset
+    status, _, *totals = measure_records(
+        content, 0, len(content), count, base_offset, first_offset, end_offset
+    )
+    if status or failed:
+        # With a count of 0 Kafka does not open the stream.
+        codec_failed = failed and count != 0
+        wrong = scan_error(status, compressed=batch.is_compressed, codec_failed=codec_failed)
+        if wrong is not None:
+            raise Unsound("R-82" if codec_failed else "R-37", str(wrong))
+    is_appended = batch.is_log_append_time
+    return Measured(
+        content,
+        count,
+        base_offset,
+        batch.base_timestamp,
+        batch.max_timestamp if is_appended else None,
+        int(is_appended),
+        tuple(totals),
+    )
+
+
+def measure_legacy(
+    message: LegacyMessage, first_offset: int, end_offset: int, *, check_crc: bool
+) -> list[Measured]:
+    """Read a message or a wrapper, of which check_crc concerns the messages inside.
+
+    Raises:
+        Unsound: it cannot be read.
+
+    Rule: R-64 to R-68.
+    """
+    try:
+        records = list(
+            iterate_legacy(message, check_crc=check_crc, output_bytes_max=PLAIN_BYTES_MAX)
+        )
+    except BrokerError as error:
+        raise Unsound("R-68" if message.is_wrapper else "R-06", str(error)) from error
+    return [
+        _measure_run(list(run), timestamp_type, first_offset, end_offset)
+        for timestamp_type, run in groupby(records, key=attrgetter("timestamp_type"))
+    ]
+
+
+def _measure_run(
+    records: list[LegacyRecord], timestamp_type: int, first_offset: int, end_offset: int
+) -> Measured:
+    base_offset = records[0].offset
+    content = memoryview(b"".join(_encoded(records, base_offset)))
+    _, _, *totals = measure_records(
+        content, 0, len(content), len(records), base_offset, first_offset, end_offset
+    )
+    return Measured(content, len(records), base_offset, 0, None, timestamp_type, tuple(totals))
+
+
+def _encoded(records: list[LegacyRecord], base_offset: int) -> Iterator[bytes]:
+    for record in records:
+        delta = record.offset - base_offset
+        if not 0 <= delta <= _DELTA_MAX:
+            raise Unsound("R-65", f"offset {record.offset} in one set with {base_offset}")
+        yield encode_record(record.timestamp, delta, record.key, record.value)
