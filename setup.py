@@ -17,7 +17,11 @@ DIRECTIVES = {
 }
 # What walks bytes of strangers has its bounds checked by the compiler, too. The copying of columns
 # asks itself before each field: with a check for each byte it would take three times as long.
-MODULES = {"scan": DIRECTIVES, "columns": {**DIRECTIVES, "boundscheck": False}}
+MODULES = {
+    "scan": DIRECTIVES,
+    "columns": {**DIRECTIVES, "boundscheck": False},
+    "encode_records": DIRECTIVES,
+}
 
 
 def extensions() -> list[Extension]:

@@ -71,3 +71,17 @@ def native_columns() -> ModuleType:
 @pytest.fixture(scope="session", params=["python", "native"])
 def columns(request: pytest.FixtureRequest) -> ModuleType:
     return load_python_columns() if request.param == "python" else load_native("columns")
+
+
+def load_python_encode_records() -> ModuleType:
+    """All Python: it copies as the Python columns do."""
+    module = load_as_python("encode_records")
+    module.copy_bytes = load_python_columns().copy_bytes  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def encode_records(request: pytest.FixtureRequest) -> ModuleType:
+    if request.param == "python":
+        return load_python_encode_records()
+    return load_native("encode_records")
