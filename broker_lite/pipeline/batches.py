@@ -16,7 +16,7 @@ from broker_lite.pipeline.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.file_io import FileIO, ReadableFile
 from broker_lite.pipeline.index_entries import next_indexed_position
 from broker_lite.pipeline.layout import Segment
-from broker_lite.pipeline.plan import SegmentRange, Split
+from broker_lite.pipeline.split import SegmentRange, Split
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.framing import (
     CURRENT_MAGIC,

@@ -13,62 +13,17 @@ from typing import Final, NamedTuple
 
 from broker_lite.pipeline.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.indexes import offset_entries_near
-from broker_lite.pipeline.layout import PartitionLog, Segment
+from broker_lite.pipeline.layout import PartitionLog
 from broker_lite.pipeline.offset_limits import TopicPartition
 from broker_lite.pipeline.options import ReadOptions, View
 from broker_lite.pipeline.positions import batch_starts, boundary
 from broker_lite.pipeline.ranges import OffsetRange, find_logs, in_parallel, resolve
+from broker_lite.pipeline.split import SegmentRange, Split
+
+__all__ = ["SegmentRange", "Split", "plan", "plan_ranges"]
 
 # A cut that is this near to the start of a segment goes there: no file has to be read for it.
 _SNAP_SHARE: Final = 8
-
-
-class SegmentRange(NamedTuple):
-    """Some bytes of a segment's .log file, from a batch's start to another one's, or to the end.
-
-    Attributes:
-        end_position: the first byte that is not read; a torn batch may lie in front of it.
-    """
-
-    segment: Segment
-    start_position: int
-    end_position: int
-
-    @property
-    def size_bytes(self) -> int:
-        """How many bytes that is."""
-        return self.end_position - self.start_position
-
-
-class Split(NamedTuple):
-    """What one task reads of a partition; picklable, and complete without the options.
-
-    Every batch of the partition lies in the ranges of one split, or of two when a cut by offsets
-    goes through it. Of such a batch, and of those at the edges of a read, only the records count
-    whose offsets are the split's.
-
-    Attributes:
-        uri: what open_file_io opens; the segments' paths are those inside it.
-        first_offset: lowest offset that is wanted.
-        end_offset: first offset that is not.
-    """
-
-    uri: str
-    topic: str
-    partition: int
-    ranges: tuple[SegmentRange, ...]
-    first_offset: int
-    end_offset: int
-
-    @property
-    def size_bytes(self) -> int:
-        """How many bytes of files it has."""
-        return sum(part.size_bytes for part in self.ranges)
-
-    @property
-    def offset_count(self) -> int:
-        """How many offsets it spans; after compaction not all of them have a record."""
-        return self.end_offset - self.first_offset
 
 
 class _Cut(NamedTuple):

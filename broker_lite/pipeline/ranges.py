@@ -21,8 +21,9 @@ from broker_lite.pipeline.offset_limits import (
     OffsetLimit,
     TopicPartition,
 )
-from broker_lite.pipeline.options import OnNoMatch, ReadOptions
+from broker_lite.pipeline.options import IsolationLevel, OnNoMatch, ReadOptions
 from broker_lite.pipeline.positions import earliest, log_end, offset_for_timestamp
+from broker_lite.pipeline.transactions import last_stable_offset
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -73,7 +74,7 @@ def resolve(
         PlanError: the limits do not name all partitions, no record is young enough, or a range
             would end in front of its start.
     """
-    bounds = bounds_of(io, logs)
+    bounds = bounds_of(io, logs, options.isolation_level)
     starts = resolve_limit(io, logs, options.starting, bounds, options.on_no_match)
     ends = resolve_limit(io, logs, options.ending, bounds, OnNoMatch.LATEST)
     return {
@@ -138,16 +139,23 @@ def in_parallel(
 
 
 def bounds_of(
-    io: FileIO, logs: Mapping[TopicPartition, PartitionLog]
+    io: FileIO,
+    logs: Mapping[TopicPartition, PartitionLog],
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
 ) -> dict[TopicPartition, OffsetRange]:
-    """Give the offsets that each log holds, from its start to the end of its last whole batch."""
-    found = in_parallel(io, lambda log: _bounds(io, log), logs.values())
+    """Give the offsets that each log holds, from its start to the end of its last whole batch.
+
+    For who reads committed records only, a log ends where the oldest open transaction begins.
+    """
+    found = in_parallel(io, lambda log: _bounds(io, log, isolation_level), logs.values())
     return dict(zip(logs, found, strict=True))
 
 
-def _bounds(io: FileIO, log: PartitionLog) -> OffsetRange:
-    first_offset = earliest(log)
-    return OffsetRange(first_offset, max(first_offset, log_end(io, log).offset))
+def _bounds(io: FileIO, log: PartitionLog, isolation_level: IsolationLevel) -> OffsetRange:
+    first_offset, end_offset = earliest(log), log_end(io, log).offset
+    if isolation_level is IsolationLevel.READ_COMMITTED:
+        end_offset = last_stable_offset(io, log, end_offset)
+    return OffsetRange(first_offset, max(first_offset, end_offset))
 
 
 def _check_names(

@@ -15,11 +15,11 @@ from broker_lite.log.names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.log.txn_index import CorruptTransactionIndex
 from broker_lite.pipeline.batches import LogBatch, read_batches
-from broker_lite.pipeline.corruption import Corruption, OnCorruption, raise_corruption
+from broker_lite.pipeline.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.file_io import FileIO
 from broker_lite.pipeline.indexes import aborted_transactions
 from broker_lite.pipeline.layout import PartitionLog, Segment, find_partitions
-from broker_lite.pipeline.plan import SegmentRange, Split
+from broker_lite.pipeline.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import read_end_transaction_marker
 
@@ -56,7 +56,6 @@ def last_stable_offset(io: FileIO, log: PartitionLog, end_offset: int) -> int:
         end_offset: of the log; what lies behind it does not count.
 
     Raises:
-        CorruptLog: batches behind the newest sound snapshot are damaged.
         OSError: a file cannot be read.
 
     Rule: S-17, V-64 (ProducerStateManager.firstUnstableOffset).
@@ -68,7 +67,7 @@ def last_stable_offset(io: FileIO, log: PartitionLog, end_offset: int) -> int:
     else:
         index, started = 0, {}
     ranges = [SegmentRange(segment, 0, segment.size_bytes) for segment in log.segments[index:]]
-    for found in _batches(io, ranges, 0, end_offset, raise_corruption):
+    for found in _batches(io, ranges, 0, end_offset, _pass_over):
         batch = found.batch
         if isinstance(batch, RecordBatch) and batch.is_transactional:
             if batch.is_control:
@@ -144,8 +143,7 @@ def _add_by_markers(
 ) -> None:
     """Look for the markers of all transactions that have batches in a split."""
     started: dict[int, int] = {}
-    # What is damaged is told by who reads the records; here it would be told twice.
-    for one in _batches(io, ranges, split.first_offset, _NEVER, lambda _: None):
+    for one in _batches(io, ranges, split.first_offset, _NEVER, _pass_over):
         batch = one.batch
         is_behind = batch.last_offset >= split.end_offset
         if isinstance(batch, RecordBatch) and batch.is_transactional:
@@ -170,6 +168,10 @@ def _is_commit(place: LogBatch, batch: RecordBatch, on_corrupt: OnCorruption) ->
         on_corrupt(Corruption(path, place.position, "R-43", f"no marker: {error}"))
         return False
     return marker is not None and marker.is_commit
+
+
+def _pass_over(corruption: Corruption) -> None:
+    """Damage is told by who reads the records; here it would be told twice."""
 
 
 def _batches(
