@@ -88,6 +88,7 @@ class Producer:
         """
         self.sent_records = 0
         self.failed_records = 0
+        self._taken_records = 0
         self._client = client
         self._config = config
         self._on_failure = on_failure
@@ -105,9 +106,15 @@ class Producer:
         """Whether there are records that were not sent yet."""
         return bool(self._batches)
 
+    @property
+    def open_records(self) -> int:
+        """How many records were taken of which nobody knows yet whether a broker has them."""
+        return self._taken_records - self.sent_records - self.failed_records
+
     def append(self, key: bytes | None, value: bytes | None, headers: Headers = ()) -> None:
         """Take a record; it goes out with its batch, when that is full or at flush()."""
         config = self._config
+        self._taken_records += 1
         size_bytes = _RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
         if headers:
             headers = tuple(headers)
@@ -257,7 +264,7 @@ class Producer:
 
     def _find_leaders(self) -> None:
         name = self._topic.name
-        self._topic = find_topics(self._client, [name]).get(name, self._topic)
+        self._topic = find_topics(self._client, [name], create=True).get(name, self._topic)
 
     def _halves(self, batch: _Batch) -> Iterable[_Batch]:
         """The records of a batch as two batches that together have its sequence numbers."""

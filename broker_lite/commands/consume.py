@@ -100,6 +100,9 @@ def run(options: argparse.Namespace) -> int:
             _read(client, config, printer, options, signals)
     except BrokenPipeError:
         drop_output()  # who read it has enough
+    except (KeyboardInterrupt, SystemExit):
+        drop_output()  # what was not taken in time would be waited for at the interpreter's end
+        raise
     finally:
         print(f"Processed a total of {printer.printed} messages", file=sys.stderr)
     return 0

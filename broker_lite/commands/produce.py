@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
                 sender = _Sender(parser, producer, config.linger_s, sync=options.sync)
                 sender.lines(LineInput(_STANDARD_INPUT), signals)
             finally:
-                producer.flush()  # what was read before a bad line or Ctrl-C is sent
+                _end(producer)
     return 1 if producer.failed_records else 0
 
 
@@ -136,6 +136,16 @@ class _Sender:
             self._producer.append(*self._parser.parse(line, self._line_number))
             if self._sync:
                 self._producer.flush()
+
+
+def _end(producer: Producer) -> None:
+    """Send what was read before the end, a bad line or Ctrl-C; tell what is left of it."""
+    try:
+        producer.flush()
+    finally:
+        if producer.open_records:
+            text = f"records of which it is not known: {producer.open_records}"
+            print(f"broker-lite: {text}", file=sys.stderr)
 
 
 def _tell(record_count: int, error: ClientError) -> None:

@@ -41,6 +41,20 @@ def test_a_broker_that_comes_back_gets_every_record_once(tmp_path: Path, idempot
             assert values(client, "t", 21) == expected
 
 
+def test_a_broker_that_comes_back_with_nothing_gets_the_rest(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path / "before") as broker, Client(broker.bootstrap) as client:
+        producer = Producer(client, "t", ProducerConfig(), on_failure=pytest.fail)
+        producer.append(None, b"lost")
+        producer.flush()
+        port = broker.port
+        assert broker.stop() == 0
+        with BrokerProcess(tmp_path / "after", port=port):
+            producer.append(None, b"kept")
+            producer.flush()
+            assert values(client, "t", 1) == [b"kept"]
+            assert producer.open_records == 0
+
+
 def test_a_broker_that_stays_away(tmp_path: Path) -> None:
     failures: list[tuple[int, str]] = []
 

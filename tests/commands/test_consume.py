@@ -185,6 +185,24 @@ def test_signals_end_it_with_the_total(
     assert described.err == f"\nConsumer group '{three}' has no active members.\n"
 
 
+@pytest.mark.slow
+def test_a_signal_ends_it_when_nobody_reads(bootstrap: str, topic: str) -> None:
+    write(bootstrap, topic, 20_000)
+    arguments = ("--topic", topic, "--from-beginning")
+    with subprocess.Popen(
+        process_of(("consume", "--bootstrap-server", bootstrap, *arguments)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"v0\n"
+        process.terminate()
+        assert process.wait(TIMEOUT_S) == 143
+        assert re.fullmatch(rb"Processed a total of \d+ messages\n", process.stderr.read())
+
+
 def test_who_reads_has_enough(bootstrap: str, topic: str) -> None:
     write(bootstrap, topic, 20_000)
     arguments = ("--topic", topic, "--from-beginning", "--max-messages", "20000")

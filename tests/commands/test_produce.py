@@ -1,13 +1,16 @@
 """`produce`, with the flags of kafka-console-producer.sh, as a process that reads lines."""
 
+import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from broker_lite.client import Client
 from broker_lite.client.partitions import find_topics
+from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import (
     TIMEOUT_S,
     CommandLine,
@@ -45,6 +48,18 @@ def read(bootstrap: str, topic: str, count: int) -> list[Read]:
         return found
     finally:
         consumer.close()
+
+
+def has_unread_request(port: int) -> bool:
+    """Whether something was sent to a broker that it has not read."""
+    established = "01"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(
+        row[1].endswith(f":{port:04X}")
+        and row[3] == established
+        and not row[4].endswith(":00000000")
+        for row in rows
+    )
 
 
 def test_lines_are_records(bootstrap: str, topic: str) -> None:
@@ -120,6 +135,30 @@ def test_a_pause_sends_what_there_is_and_ctrl_c_ends(bootstrap: str, topic: str)
         # where Ctrl-C comes in an exec(), Python ends by the signal itself: 130 for a shell, too
         assert process.wait(TIMEOUT_S) in (130, -signal.SIGINT)
         assert process.stderr.read() == b""
+
+
+@pytest.mark.slow
+def test_ctrl_c_tells_what_a_broker_without_an_answer_was_given(tmp_path: Path) -> None:
+    with BrokerProcess(tmp_path / "data", arguments=("--topic", "t")) as broker:
+        arguments = ("produce", "--bootstrap-server", broker.bootstrap, "--topic", "t")
+        with subprocess.Popen(
+            process_of(arguments), stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+        ) as process:
+            assert process.stdin is not None
+            assert process.stderr is not None
+            process.stdin.write(b"one\n")
+            process.stdin.flush()
+            assert read(broker.bootstrap, "t", 1) == [(0, None, b"one", None)]
+            os.kill(broker.pid, signal.SIGSTOP)
+            process.stdin.write(b"two\nthree\n")
+            process.stdin.flush()
+            while not has_unread_request(broker.port):
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            assert process.wait(TIMEOUT_S) in (130, -signal.SIGINT)
+            text = b"broker-lite: records of which it is not known: 2\n"
+            assert process.stderr.read() == text
+            os.kill(broker.pid, signal.SIGCONT)
 
 
 def test_lines_before_a_bad_one_are_sent(bootstrap: str, topic: str) -> None:

@@ -33,3 +33,18 @@ def test_a_second_one_ends_anything() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(SystemExit):
             os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.parametrize("is_welcome", [False, True])
+def test_what_takes_too_long_is_ended(is_welcome: bool) -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with StopSignals(grace_s=0.05) as signals:
+        if is_welcome:
+            with pytest.raises(SystemExit), signals.welcome():
+                os.kill(os.getpid(), signal.SIGTERM)
+        else:
+            os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(SystemExit) as ended:
+            signal.pause()
+        assert ended.value.code == 143
+    assert signal.getsignal(signal.SIGALRM) is before
