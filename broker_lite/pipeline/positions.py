@@ -58,7 +58,7 @@ class Boundary(NamedTuple):
 def earliest(log: PartitionLog) -> int:
     """Give the log start offset.
 
-    Rule: S-45, S-70 (LogLoader).
+    Rule: S-46, S-70 (LogLoader).
     """
     if not log.segments:
         return log.checkpointed_start
@@ -75,7 +75,7 @@ def log_end(io: FileIO, log: PartitionLog) -> LogEnd:
     Raises:
         FileNotFoundError: the last segment vanished since it was listed.
 
-    Rule: R-04, S-05, S-41 (LogSegment.recover).
+    Rule: R-04, S-05, S-43 (LogSegment.recover).
     """
     if not log.segments:
         return LogEnd(log.checkpointed_start, 0)

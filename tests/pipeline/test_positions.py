@@ -78,7 +78,7 @@ class TestEnds:
         assert log_end(IO, log) == LogEnd(200, log.segments[-1].size_bytes)
 
     @pytest.mark.parametrize("kept_bytes", [1, 12, 17, 61, 80, -1])
-    def test_s41_a_torn_tail_is_left_out(self, tmp_path, kept_bytes):
+    def test_s43_a_torn_tail_is_left_out(self, tmp_path, kept_bytes):
         places = fill(tmp_path)
         _, position, base_offset = places[-1]
         log = log_of(tmp_path)
@@ -95,7 +95,7 @@ class TestEnds:
         index.write_bytes(index.read_bytes() + b"\0" * 8_000)
         assert log_end(IO, log_of(tmp_path)) == LogEnd(200, log.segments[-1].size_bytes)
 
-    def test_s41_batches_that_end_in_zeros_are_torn(self, tmp_path):
+    def test_s43_batches_that_end_in_zeros_are_torn(self, tmp_path):
         places = fill(tmp_path)
         _, position, base_offset = places[-2]
         path = Path(log_of(tmp_path).segments[-1].log_path)
