@@ -133,9 +133,7 @@ def _by_size(io: FileIO, split: Split, max_split_bytes: int, is_inside: bool) ->
             inside[number].append(split.ranges[number].start_position + into_bytes)
         else:
             cuts.append(_segment_cut(split, number + (behind_bytes < into_bytes)))
-    found = in_parallel(
-        io, lambda item: _batch_cuts(io, split.ranges[item[0]], *item), inside.items()
-    )
+    found = in_parallel(io, lambda item: _batch_cuts(io, split, *item), inside.items())
     return _cut(split, sorted(cuts + [cut for some in found for cut in some]))
 
 
@@ -158,15 +156,17 @@ def _segment_cut(split: Split, number: int) -> _Cut:
     return _Cut(number, part.start_position, part.start_position, part.segment.base_offset)
 
 
-def _batch_cuts(io: FileIO, part: SegmentRange, number: int, targets: Sequence[int]) -> list[_Cut]:
-    """Cuts at the index entries nearest to positions in a segment."""
+def _batch_cuts(io: FileIO, split: Split, number: int, targets: Sequence[int]) -> list[_Cut]:
+    """Cuts at the index entries nearest to positions in a range; without any, around the range."""
+    part = split.ranges[number]
     entries = offset_entries_near(io, part.segment, targets)
     starts = batch_starts(io, part.segment, entries, part.end_position)
-    return [
+    cuts = [
         _Cut(number, position, position, offset)
         for position, offset in starts
         if part.start_position < position
     ]
+    return cuts or [_segment_cut(split, number), _segment_cut(split, number + 1)]
 
 
 def _by_offsets(
@@ -181,7 +181,8 @@ def _by_offsets(
 def _offset_cuts(io: FileIO, split: Split, count: int, is_aligned: bool) -> list[_Cut]:
     bases = [part.segment.base_offset for part in split.ranges]
     cuts = []
-    for index in range(1, min(count, split.offset_count)):
+    count = min(count, split.offset_count)
+    for index in range(1, count):
         offset = split.first_offset + split.offset_count * index // count
         number = max(bisect_right(bases, offset) - 1, 0)
         part = split.ranges[number]
