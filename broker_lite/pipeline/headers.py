@@ -77,6 +77,18 @@ def walk_headers(
         next_offset = header.last_offset + 1
 
 
+def header_at(file: ReadableFile, position: int, end: int, next_offset: int) -> BatchHeader | None:
+    """Give the header of the batch at a position, None when no whole one is there.
+
+    Rule: R-01, R-02, R-04 (FileLogInputStream).
+    """
+    if not 0 <= position < end:
+        return None
+    chunk = file.read_at(position, min(HEADER.size, end - position)).ljust(HEADER.size, b"\0")
+    header = _header(chunk, 0, position, next_offset)
+    return header if header is not None and header.end_position <= end else None
+
+
 def read_batch(file: ReadableFile, header: BatchHeader) -> RecordBatch | LegacyMessage | None:
     """Read the batch of a header, None when its checksum is wrong or the file ends inside it.
 

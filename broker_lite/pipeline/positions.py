@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from broker_lite.errors import BrokerError
 from broker_lite.pipeline.file_io import FileIO, ReadableFile
-from broker_lite.pipeline.headers import BatchHeader, read_batch, walk_headers
+from broker_lite.pipeline.headers import BatchHeader, header_at, read_batch, walk_headers
 from broker_lite.pipeline.indexes import (
     OffsetEntry,
     TimeEntry,
@@ -149,10 +149,7 @@ def batch_starts(
             header = _header_of(file, segment, entry, limit)
             if header is None or header.magic != CURRENT_MAGIC:
                 continue
-            behind = walk_headers(file, header.end_position, limit, header.last_offset + 1)
-            following = next(behind, None)
-            is_followed = following is not None and following.base_offset == header.last_offset + 1
-            if is_followed or header.last_offset == entry.offset:
+            if header.last_offset == entry.offset or _is_followed(file, header, limit):
                 found.append((header.position, header.base_offset))
     return found
 
@@ -209,12 +206,16 @@ def _header_of(
     file: ReadableFile, segment: Segment, entry: OffsetEntry, end: int
 ) -> BatchHeader | None:
     """Header of the batch that an entry leads to, if it is sound and no younger than it says."""
-    if not 0 <= entry.position < end:
+    header = header_at(file, entry.position, end, segment.base_offset)
+    if header is None or not segment.base_offset <= header.base_offset:
         return None
-    for header in walk_headers(file, entry.position, end, segment.base_offset):
-        is_near = segment.base_offset <= header.base_offset and header.last_offset <= entry.offset
-        return header if is_near and read_batch(file, header) is not None else None
-    return None
+    is_sound = header.last_offset <= entry.offset and read_batch(file, header) is not None
+    return header if is_sound else None
+
+
+def _is_followed(file: ReadableFile, header: BatchHeader, end: int) -> bool:
+    following = header_at(file, header.end_position, end, header.last_offset + 1)
+    return following is not None and following.base_offset == header.last_offset + 1
 
 
 def _is_torn(file: ReadableFile, header: BatchHeader) -> bool:
@@ -238,9 +239,9 @@ def _batch_of(io: FileIO, segment: Segment, entry: TimeEntry) -> int | None:
         return None
     position = boundary(io, segment, entry.offset, segment.size_bytes).start_position
     with io.open(segment.log_path) as file:
-        for header in walk_headers(file, position, segment.size_bytes, segment.base_offset):
-            return position if header.max_timestamp_ms == entry.timestamp_ms else None
-    return None
+        header = header_at(file, position, segment.size_bytes, segment.base_offset)
+    is_true = header is not None and header.max_timestamp_ms == entry.timestamp_ms
+    return position if is_true else None
 
 
 def _younger_batches(
