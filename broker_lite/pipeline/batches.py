@@ -1,6 +1,6 @@
 """The batches of a split, of any magic, as views; bounded reads, whatever the size of a segment.
 
-Memory holds one read of READ_BYTES, or one batch if that is larger. Only the framing is looked at,
+Memory holds one read, or one batch if that is larger. Only the framing is looked at,
 and the checksums when they are asked for: what the records are is for the views on top of this.
 
 A batch that is cut off at the end of a log, with nothing known behind it, is a torn tail: an append
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.pipeline.corruption import Corruption, OnCorruption
-from broker_lite.pipeline.file_io import FileIO, ReadableFile
+from broker_lite.pipeline.file_io import FileIO, LocalFileIO, ReadableFile
 from broker_lite.pipeline.index_entries import next_indexed_position
 from broker_lite.pipeline.layout import Segment
 from broker_lite.pipeline.split import SegmentRange, Split
@@ -26,8 +26,10 @@ from broker_lite.record.framing import (
 )
 from broker_lite.record.legacy import LegacyMessage
 
-READ_BYTES: Final = 1 << 20
-"""Larger reads are slower: they fall out of the processor's cache before they are looked at."""
+READ_BYTES: Final = 1 << 18
+"""Of a local file: more would fall out of the processor's cache before it is looked at."""
+REMOTE_READ_BYTES: Final = 4 << 20
+"""Of other storage, where a read takes as long as a round trip."""
 BATCH_BYTES_MAX: Final = 128 << 20
 """Above it a length is taken for damaged, so that a wrong one cannot take all memory."""
 
@@ -59,6 +61,7 @@ def read_batches(
     check_crc: bool,
     on_corrupt: OnCorruption,
     skip_missing: bool = False,
+    keep_unsound: bool = False,
 ) -> Iterator[LogBatch]:
     """Yield the batches of a split that have offsets in its range, by rising offset.
 
@@ -68,6 +71,7 @@ def read_batches(
         check_crc: look at the checksum of every batch that is yielded.
         on_corrupt: gets what is left out; an error of its own ends the read.
         skip_missing: a segment that vanished since it was listed is passed over.
+        keep_unsound: a batch with a wrong checksum is yielded, too, after on_corrupt got it.
 
     Raises:
         FileNotFoundError: a segment vanished.
@@ -85,7 +89,9 @@ def read_batches(
             logger.warning("segment vanished before it was read file=%s", path)
             continue
         with file:
-            yield from _RangeReader(io, file, part, split, check_crc, on_corrupt).batches()
+            reader = _RangeReader(io, file, part, split, check_crc, on_corrupt)
+            reader.keep_unsound = keep_unsound
+            yield from reader.batches()
 
 
 class _RangeReader:
@@ -120,6 +126,7 @@ class _RangeReader:
         self.end_offset = split.end_offset
         self.check_crc = check_crc
         self.on_corrupt = on_corrupt
+        self.keep_unsound = False
         self.next_offset = part.segment.base_offset
         self.beyond = 0
         self.suspect: int | None = None
@@ -128,7 +135,8 @@ class _RangeReader:
 
     def batches(self) -> Iterator[LogBatch]:
         """Read to the end of the range, or until nothing that is wanted can follow."""
-        size_bytes = READ_BYTES
+        read_bytes = READ_BYTES if isinstance(self.io, LocalFileIO) else REMOTE_READ_BYTES
+        size_bytes = read_bytes
         while self.position < self.end:
             asked_bytes = min(size_bytes, self.end - self.position)
             buffer = memoryview(self.file.read_at(self.position, asked_bytes))
@@ -136,10 +144,10 @@ class _RangeReader:
             left_bytes = self.end - self.position
             if left_bytes == 0 or self.beyond > 1:
                 return
-            size_bytes = READ_BYTES
+            size_bytes = read_bytes
             if self.fault is None:
                 if len(buffer) == asked_bytes and self.needed_bytes <= left_bytes:
-                    size_bytes = max(READ_BYTES, self.needed_bytes)
+                    size_bytes = max(read_bytes, self.needed_bytes)
                     continue
                 self.fault = "R-04", f"a batch is cut off after {left_bytes} bytes"
             if self.next_offset >= self.end_offset:
@@ -193,16 +201,20 @@ class _RangeReader:
             self.next_offset = lowest  # what the batch says of itself is not to be believed
             text = f"wrong checksum of a batch of {batch.size_bytes} bytes"
             self.on_corrupt(Corruption(self.path, self.position, "R-06", text))
-            return False
+            return self.keep_unsound
         self.suspect = None
         return True
 
     def _leave_out(self, rule: str, text: str) -> None:
         """Tell what is wrong at position, and go on at the next position that an index has."""
         self.on_corrupt(Corruption(self.path, self.position, rule, text))
-        damaged = self.position if self.suspect is None else self.suspect
-        self.suspect = None
-        self.position = next_indexed_position(self.io, self.segment, damaged, self.end)
+        damaged, self.suspect = self.suspect, None
+        if damaged is not None:
+            position = next_indexed_position(self.io, self.segment, damaged, self.end)
+            if position != self.position:  # else its length was right
+                self.position = position
+                return
+        self.position = next_indexed_position(self.io, self.segment, self.position, self.end)
 
 
 def _framing_fault(length: int, magic: int) -> tuple[str, str] | None:

@@ -38,13 +38,15 @@ class Measured(NamedTuple):
     """Records that are sound, and how much there is of what lies in the range of offsets.
 
     Attributes:
-        content: plain records of a v2 batch.
+        buffer: has plain records of a v2 batch from start to end.
         append_time_ms: of all records; None when each has its own time.
         timestamp_type: 0 of a producer, 1 of the broker, -1 in messages of magic 0.
         totals: records, key bytes, value bytes, headers, bytes of their keys and values.
     """
 
-    content: memoryview
+    buffer: memoryview
+    start: int
+    end: int
     record_count: int
     base_offset: int
     base_timestamp: int
@@ -61,16 +63,13 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
 
     Rule: R-34, R-37 (DefaultRecordBatch.iterator).
     """
-    try:
-        data, failed, is_too_large = read_content(batch, output_bytes_max=PLAIN_BYTES_MAX)
-    except BrokerError as error:
-        raise Unsound("R-75", str(error)) from error
-    if is_too_large:
-        raise Unsound("R-84", f"the records take more than {PLAIN_BYTES_MAX} bytes")
-    content = memoryview(data)
+    buffer, start, end, failed = batch.buffer, batch.records_position, batch.end, False
+    if batch.is_compressed:
+        buffer, failed = _decompressed(batch)
+        start, end = 0, len(buffer)
     count, base_offset = batch.record_count, batch.base_offset
     status, _, *totals = measure_records(
-        content, 0, len(content), count, base_offset, first_offset, end_offset
+        buffer, start, end, count, base_offset, first_offset, end_offset
     )
     if status or failed:
         # With a count of 0 Kafka does not open the stream.
@@ -80,7 +79,9 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
             raise Unsound("R-82" if codec_failed else "R-37", str(wrong))
     is_appended = batch.is_log_append_time
     return Measured(
-        content,
+        buffer,
+        start,
+        end,
         count,
         base_offset,
         batch.base_timestamp,
@@ -88,6 +89,17 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
         int(is_appended),
         tuple(totals),
     )
+
+
+def _decompressed(batch: RecordBatch) -> tuple[memoryview, bool]:
+    """The plain records, and whether the codec stopped with an error behind them."""
+    try:
+        content = read_content(batch, output_bytes_max=PLAIN_BYTES_MAX)
+    except BrokerError as error:
+        raise Unsound("R-75", str(error)) from error
+    if content.limit_exceeded:
+        raise Unsound("R-84", f"the records take more than {PLAIN_BYTES_MAX} bytes")
+    return memoryview(content.data), content.failed
 
 
 def measure_legacy(
@@ -120,7 +132,8 @@ def _measure_run(
     _, _, *totals = measure_records(
         content, 0, len(content), len(records), base_offset, first_offset, end_offset
     )
-    return Measured(content, len(records), base_offset, 0, None, timestamp_type, tuple(totals))
+    place = content, 0, len(content)
+    return Measured(*place, len(records), base_offset, 0, None, timestamp_type, tuple(totals))
 
 
 def _encoded(records: list[LegacyRecord], base_offset: int) -> Iterator[bytes]:

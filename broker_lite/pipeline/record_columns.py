@@ -68,7 +68,7 @@ class ColumnGatherer:
         """Take a batch; True when there are enough for an Arrow batch."""
         self._batches.append(batch)
         self.records += batch.totals[0]
-        self._bytes += len(batch.content)
+        self._bytes += batch.end - batch.start
         return self.records >= ROWS_MAX or self._bytes >= BYTES_MAX
 
     def take(self) -> pa.RecordBatch:
@@ -82,9 +82,9 @@ class ColumnGatherer:
         for batch in self._batches:
             append_time = batch.append_time_ms
             columns.append(
-                batch.content,
-                0,
-                len(batch.content),
+                batch.buffer,
+                batch.start,
+                batch.end,
                 batch.record_count,
                 batch.base_offset,
                 batch.base_timestamp,

@@ -331,7 +331,14 @@ class TestDamage:
         ("data", "rule"),
         [
             pytest.param(raw_batch(b"", count=1), "R-37", id="R-37 fewer"),
-            pytest.param(raw_batch(b"\x00" * 9, count=0), None, id="R-37 none wanted"),
+            pytest.param(
+                raw_batch(b"\x00" * 9, count=0, last_offset_delta=0), None, id="R-37 none wanted"
+            ),
+            pytest.param(
+                raw_batch(b"?", count=0, last_offset_delta=0, attributes=3),
+                None,
+                id="R-37 unopened",
+            ),
             pytest.param(raw_batch(b"", count=-1, last_offset_delta=0), "R-37", id="R-37 count"),
             pytest.param(raw_batch(b"", attributes=7), "R-75", id="R-75 codec 7"),
             pytest.param(raw_batch(b"no lz4", attributes=3), "R-82", id="R-82 codec"),
