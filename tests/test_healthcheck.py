@@ -43,10 +43,11 @@ def test_a_broker_is_healthy(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_broker_on_every_interface_is_asked_on_the_loopback(tmp_path: Path) -> None:
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])
+def test_a_broker_on_every_interface_is_asked_on_the_loopback(host: str, tmp_path: Path) -> None:
     path = str(tmp_path / "address")
     with server(ANSWER) as address:
-        assert healthcheck.tell(address.replace("127.0.0.1", "0.0.0.0"), path)
+        assert healthcheck.tell(address.replace("127.0.0.1", host), path)
         assert healthcheck.main(path) == 0
 
 

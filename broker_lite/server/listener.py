@@ -38,16 +38,14 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
     """
     where = join_address(address.host, address.port)
     try:
-        found = socket.getaddrinfo(
-            address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
+        family, target = _resolve(address) if address.host else _every_address(address.port)
     except (OSError, UnicodeError) as error:
         raise SettingsError(f"cannot listen on {where}: {error}") from error
-    # A name such as localhost has both kinds of address; clients try IPv4 wherever it exists.
-    family, kind, protocol, _, target = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-    sock = socket.socket(family, kind, protocol)
+    sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if not address.host and family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         sock.setblocking(False)
         sock.bind(target)
         sock.listen(backlog)
@@ -55,6 +53,25 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
         sock.close()
         raise SettingsError(f"cannot listen on {where}: {error.strerror}") from error
     return sock
+
+
+def _resolve(address: ListenerAddress) -> tuple[int, tuple[Any, ...]]:
+    """The family and the address of a host.
+
+    A name such as localhost has both kinds of address; clients try IPv4 wherever it exists.
+    """
+    found = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    family, _, _, _, target = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+    return family, target
+
+
+def _every_address(port: int) -> tuple[int, tuple[Any, ...]]:
+    """Those of IPv4 and of IPv6 at once, as Kafka's; without IPv6 in the kernel, those of IPv4."""
+    if socket.has_dualstack_ipv6():
+        return socket.AF_INET6, ("::", port)
+    return socket.AF_INET, ("", port)
 
 
 class Listeners:

@@ -15,6 +15,7 @@ from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Req
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, bind, plain_address
 from tests.server.conftest import ECHO, PARKED, SILENT, Serve, echo, request_frame
+from tests.support.toolchain import lacking
 
 pytestmark = pytest.mark.anyio
 
@@ -186,10 +187,28 @@ def test_an_address_of_another_machine_is_one_line(host: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("host", ["", "localhost", "0.0.0.0"])
-def test_names_and_wildcards_prefer_ipv4(host: str) -> None:
+@pytest.mark.parametrize("host", ["localhost", "0.0.0.0"])
+def test_names_prefer_ipv4(host: str) -> None:
     with bind(ListenerAddress(ListenerInfo("PLAINTEXT"), host, 0), backlog=5) as sock:
         assert sock.family == socket.AF_INET
+
+
+@pytest.mark.parametrize("client_host", ["127.0.0.1", "::1"])
+def test_p_75_without_a_host_every_address_is_listened_on(client_host: str) -> None:
+    if not socket.has_dualstack_ipv6():
+        lacking("IPv6")
+    with bind(ListenerAddress(ListenerInfo("PLAINTEXT"), "", 0), backlog=5) as sock:
+        port = sock.getsockname()[1]
+        with socket.create_connection((client_host, port)) as client:
+            assert plain_address(client.getpeername()) == (client_host, port)
+
+
+def test_without_ipv6_in_the_kernel_every_address_is_one_of_ipv4(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: False)
+    with bind(ListenerAddress(ListenerInfo("PLAINTEXT"), "", 0), backlog=5) as sock:
+        assert sock.getsockname()[0] == "0.0.0.0"
 
 
 @pytest.mark.parametrize(
