@@ -387,8 +387,9 @@ class LogManager:
             are_closed = len(closed) == len(logs)
             if are_closed and all(entry.is_clean for entry in self._partitions.values()):
                 leave_clean_mark(self.data_dir, broker_epoch)
-        except (KafkaStorageError, OSError):
-            logger.exception("stop is not clean data_dir=%s", self.data_dir)
+        except (KafkaStorageError, OSError) as error:
+            reason = error.__cause__ or error
+            logger.error("stop is not clean data_dir=%s reason=%s", self.data_dir, reason)
         finally:
             self.abandon()
 

@@ -44,8 +44,9 @@ def put_down(logs: Iterable[Log]) -> list[Log]:
 def _put_down(log: Log) -> bool:
     try:
         log.close()
-    except KafkaStorageError:
-        logger.exception("log not closed directory=%s", log.directory)
+    except KafkaStorageError as error:
+        reason = error.__cause__ or error
+        logger.error("log not closed directory=%s reason=%s", log.directory, reason)
         return False
     return True
 

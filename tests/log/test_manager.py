@@ -223,13 +223,20 @@ def test_v72_one_bad_partition_does_not_stop_the_others(tmp_path: Path) -> None:
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
 
 
-def test_a_stop_on_a_full_disk_is_not_clean(tmp_path: Path) -> None:
+def test_a_stop_on_a_full_disk_is_not_clean(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     manager = started(tmp_path, 0)
+    append(manager.get("t", 0), producer=(5, 0, 0))
     (tmp_path / "recovery-point-offset-checkpoint.tmp").mkdir()
+    (tmp_path / "t-0" / "00000000000000000001.snapshot").mkdir()
     with pytest.raises(errors.KafkaStorageError):
         manager.checkpoint()
     manager.close()
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
+    # of the log that cannot be closed and of the directory: a line each, which says why
+    lines = caplog.text.splitlines()
+    assert [line.partition("reason=[Errno ")[1] for line in lines] == ["reason=[Errno "] * 2
 
 
 def test_the_metadata_log_is_a_log_of_its_own(tmp_path: Path) -> None:
