@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 from collections.abc import Container, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -71,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run a broker until SIGTERM or SIGINT."""
-    sources = read_sources(
-        os.environ, is_file=lambda path: Path(path).is_file(), is_mount=os.path.ismount
-    )
+    sources = read_sources(os.environ, exists=os.path.exists, is_mount=os.path.ismount)
     options.config = options.config or sources.config_file
     return serve.start(
         options,

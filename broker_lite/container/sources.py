@@ -50,14 +50,15 @@ class Sources(NamedTuple):
 def read_sources(
     environment: Mapping[str, str],
     *,
-    is_file: Callable[[str], bool],
+    exists: Callable[[str], bool],
     is_mount: Callable[[str], bool],
 ) -> Sources:
     """Put together what there is.
 
     Args:
         environment: of the container.
-        is_file: whether there is a file of that path.
+        exists: whether there is a file of that path, or a folder, which Docker makes of a file that
+            it does not find.
         is_mount: whether a volume is mounted there.
     """
     # a compose file that hands on a variable which is not set hands on a blank one
@@ -68,7 +69,7 @@ def read_sources(
             kept[variable] = _without_blanks(text)
         elif name == "log.dirs":
             kept[variable] = _first_directory(variable, text, warnings)
-    config_file = next(filter(is_file, _CONFIG_FILES), None)
+    config_file = next(filter(exists, _CONFIG_FILES), None)
     return Sources(
         _surroundings(kept, next(filter(is_mount, _DATA_MOUNTS), None)),
         None if config_file is None else Path(config_file),

@@ -7,7 +7,7 @@ from tests.container.environments import ENVIRONMENTS, Environment, Listener
 
 @pytest.mark.parametrize("case", ENVIRONMENTS, ids=lambda case: case.name)
 def test_what_comes_of_the_variables_of_other_images(case: Environment) -> None:
-    found = read_sources(case.variables, is_file=lambda _: False, is_mount=lambda _: False)
+    found = read_sources(case.variables, exists=lambda _: False, is_mount=lambda _: False)
     warnings = list(found.warnings)
     settings = load_settings(
         None, found.environment, surroundings=found.surroundings, warnings=warnings

@@ -14,7 +14,7 @@ def sources(
     files: Collection[str] = (),
     mounts: Collection[str] = (),
 ) -> Sources:
-    return read_sources(environment or {}, is_file=files.__contains__, is_mount=mounts.__contains__)
+    return read_sources(environment or {}, exists=files.__contains__, is_mount=mounts.__contains__)
 
 
 def settings_of(found: Sources) -> Settings:

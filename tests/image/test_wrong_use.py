@@ -34,6 +34,12 @@ def test_a_taken_port(image: str) -> None:
         ended_with_one_line(options, rf".*{re.escape(address)}.* in use.*")
 
 
+def test_a_file_of_settings_that_is_a_folder(image: str, tmp_path: Path) -> None:
+    """Docker makes one of a file that is to be mounted and does not exist."""
+    path = "/mnt/shared/config/server.properties"
+    ended_with_one_line([f"--volume={tmp_path}/missing:{path}"], f"{path}: .*Is a directory")
+
+
 def test_a_folder_without_write_permission(image: str, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir(mode=0o755)
