@@ -1,7 +1,7 @@
 """The image's health check: asks the broker of the same container which APIs it answers.
 
-It runs again and again, by its path and without site: so it imports nothing but modules that are part
-of the interpreter. The broker leaves the address at which it listens in shared memory, which a
+It runs again and again, by its path and without site: so it imports nothing but modules that are
+part of the interpreter. The broker leaves the address at which it listens in shared memory, which a
 container has and may write even where the rest of its file system is read-only.
 """
 
