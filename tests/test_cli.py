@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -191,6 +192,20 @@ def test_host_and_port_replace_those_of_the_first_listener(tmp_path: Path) -> No
     with _Serving(*arguments, TMPDIR=str(tmp_path)) as serving:
         assert READY.fullmatch(serving.ready_line())
         assert serving.end(signal.SIGTERM)[0] == 0
+
+
+def test_settings_may_come_through_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = Thread(target=path.write_text, args=("broker.lite.log.format=json\n",))
+    writer.start()
+    arguments = ("--config", str(path), "--port", "0")
+    with _Serving(*arguments, TMPDIR=str(tmp_path)) as serving:
+        assert READY.fullmatch(serving.ready_line())
+        code, errors = serving.end(signal.SIGTERM)
+    writer.join()
+    assert code == 0
+    assert all(json.loads(line) for line in errors.splitlines())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -18,7 +18,7 @@ from broker_lite import __version__, logs
 from broker_lite.commands.descriptors import drop_output
 from broker_lite.commands.sources import Place, add_sources, load
 from broker_lite.errors import SettingsError
-from broker_lite.settings import Settings, with_first_address
+from broker_lite.settings import Settings, with_first_address, with_flag
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -72,22 +72,18 @@ def start(
         warnings: lines to log at the start.
         on_ready: called with HOST:PORT of the first listener when the ready line is printed.
     """
-    flags = _flags(options)
     notes = list(warnings)
-    settings = load(options, flags, notes, place)
+    settings = load(options, _flags(options), notes, place)
     if options.host is not None or options.port is not None:
-        flags["listeners"] = (
-            with_first_address(settings, options.host, options.port),
-            "--host, --port",
-        )
+        listeners = with_first_address(settings, options.host, options.port)
+        settings = with_flag(settings, "listeners", listeners, "--host, --port")
     directories = settings.log_dirs or settings.log_dir
     # The interpreter's own end puts the default actions back: by then no signal gets through.
     atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
     for number in _STOP_SIGNALS:  # until the server has its own way, so that nothing is left
         signal.signal(number, _end)
     with _data_directory(directories) as directory:
-        flags["log.dirs"] = (directory, "--data-dir")
-        settings = load(options, flags, [], place)
+        settings = with_flag(settings, "log.dirs", directory, "--data-dir")
         logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
         try:
             tell = partial(_tell_ready, partial(on_ready, settings))

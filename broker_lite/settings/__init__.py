@@ -20,7 +20,7 @@ from broker_lite.settings.listeners import (
     parse_listeners,
     with_first_address,
 )
-from broker_lite.settings.load import load_settings, parse_assignment
+from broker_lite.settings.load import load_settings, parse_assignment, with_flag
 from broker_lite.settings.setting import ConfigSource, ConfigType, InvalidValue, Scope, Setting
 from broker_lite.settings.settings import Given, Settings
 from broker_lite.settings.topic_config import (
@@ -59,4 +59,5 @@ __all__ = [
     "validate_topic_configs",
     "with_dynamic_broker_configs",
     "with_first_address",
+    "with_flag",
 ]

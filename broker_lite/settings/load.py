@@ -62,6 +62,21 @@ def load_settings(
     return settings
 
 
+def with_flag(settings: Settings, name: str, text: str, flag: str) -> Settings:
+    """The same settings but for one, as a flag says it.
+
+    No source is read a second time: a file that is a pipe has nothing more to give.
+
+    Raises:
+        SettingsError: one line that names flag, setting, value and what is allowed.
+    """
+    given = dict(settings.given)
+    _add(given, name, Given(text, flag), None)
+    changed = _build(given)
+    parse_listeners(changed)
+    return changed
+
+
 def parse_assignment(text: str) -> tuple[str, str]:
     """Split the `name=value` of a `--set`.
 

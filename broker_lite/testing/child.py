@@ -16,7 +16,7 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.coordinators import Coordinators
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.server.run import serve
-from broker_lite.settings import Settings, load_settings, with_first_address
+from broker_lite.settings import Settings, load_settings, with_first_address, with_flag
 from broker_lite.testing.plan import Plan
 
 logger = logging.getLogger("broker_lite.testing")
@@ -79,8 +79,8 @@ def plan_settings(plan: Plan) -> Settings:
     settings = load_settings(config, {}, flags=flags)
     if plan.host is None and plan.port is None:
         return settings
-    flags["listeners"] = (with_first_address(settings, plan.host, plan.port), "host, port")
-    return load_settings(config, {}, flags=flags)
+    listeners = with_first_address(settings, plan.host, plan.port)
+    return with_flag(settings, "listeners", listeners, "host, port")
 
 
 def _redirect(log_path: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.settings import ConfigSource, Settings, load_settings, parse_assignment
+from broker_lite.settings import ConfigSource, Settings, load_settings, parse_assignment, with_flag
 
 
 def test_later_wins(tmp_path: Path) -> None:
@@ -167,6 +167,18 @@ def test_node_id_has_two_names(name: str) -> None:
 def test_negative_broker_id_is_none() -> None:
     settings = load_settings(overrides={"broker.id": "-1"})
     assert (settings.node_id, settings.broker_id) == (1, -1)
+
+
+def test_a_flag_that_follows_from_the_others_reads_nothing_again(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("num.partitions=2")
+    settings = load_settings(path)
+    path.unlink()
+    changed = with_flag(settings, "log.dirs", "/data", "--data-dir")
+    assert (changed.num_partitions, changed.log_dirs) == (2, ("/data",))
+    assert changed.origin_of("log.dirs") == "--data-dir"
+    with pytest.raises(SettingsError, match=r"^listeners: .* is not NAME://HOST:PORT"):
+        with_flag(settings, "listeners", "nowhere", "--port")
 
 
 def test_assignment() -> None:
