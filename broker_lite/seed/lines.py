@@ -1,6 +1,7 @@
 """The lines of a seed file, one after the other, and errors that name them."""
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import Final
 
@@ -34,8 +35,13 @@ class Lines:
             SettingsError: it cannot be read, or a line is no UTF-8 text or too long.
         """
         try:
+            status = os.stat(self.path)
+            if stat.S_ISFIFO(
+                status.st_mode
+            ):  # who opens one waits for its writer, and hears nothing
+                raise SettingsError(f"{self.path}: cannot be read: it is a pipe, not a file")
+            self.size_bytes = status.st_size
             with open(self.path, "rb") as file:
-                self.size_bytes = os.fstat(file.fileno()).st_size
                 while line := file.readline(LINE_BYTES_MAX + 1):
                     self.number += 1
                     self.bytes_read += len(line)

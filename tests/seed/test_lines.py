@@ -1,4 +1,6 @@
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +48,12 @@ def test_a_line_has_a_limit(write_file: WriteFile, monkeypatch: pytest.MonkeyPat
 def test_files_that_cannot_be_read(path: str, reason: str) -> None:
     with pytest.raises(SettingsError, match=f"^{path}: cannot be read: {reason}$"):
         list(Lines(path))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    with pytest.raises(
+        SettingsError, match=r"pipe\.csv: cannot be read: it is a pipe, not a file$"
+    ):
+        list(Lines(str(path)))
