@@ -23,6 +23,7 @@ from broker_lite.testing.plan import Plan
 
 _START_TIMEOUT_S: Final = 60.0
 _END_TIMEOUT_S: Final = 10.0
+_RECEIVE_BYTES: Final = 4096
 
 
 class BrokerFailed(RuntimeError):
@@ -54,6 +55,8 @@ class Forks:
                 start_new_session=True,
             )
         self._count = 0
+        self._asked = 0
+        self._unread = b""
         self.root = self._wait_for_root()
         """Where temporary data and logs are."""
 
@@ -91,7 +94,7 @@ class Forks:
         try:
             with theirs:
                 answer = self._ask({"do": "start", "plan": plan._asdict()}, theirs)
-        except BrokerFailed:
+        except BaseException:
             ours.close()
             raise
         return answer["pid"], ours
@@ -106,8 +109,9 @@ class Forks:
         return code
 
     def _ask(self, request: dict[str, object], *passed: socket.socket) -> dict[str, Any]:
-        line = json.dumps(request).encode() + b"\n"
         with self._lock:
+            self._asked += 1
+            line = json.dumps({"number": self._asked, **request}).encode() + b"\n"
             try:
                 if passed:
                     sent = socket.send_fds(self._sock, [line], [one.fileno() for one in passed])
@@ -118,17 +122,23 @@ class Forks:
             return self._answer()
 
     def _answer(self) -> dict[str, Any]:
-        line = b""
-        while not line.endswith(b"\n"):
+        """The answer to what was asked last; who asked before that may have been interrupted."""
+        while True:
+            answer: dict[str, Any] = json.loads(self._line())
+            if answer["number"] == self._asked:
+                return answer
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._unread:
             try:
-                received = self._sock.recv(4096)
+                received = self._sock.recv(_RECEIVE_BYTES)
             except OSError as error:
                 raise self._failure() from error
             if not received:
                 raise self._failure()
-            line += received
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+            self._unread += received
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
 
     def _failure(self) -> BrokerFailed:
         self._errors.seek(0)

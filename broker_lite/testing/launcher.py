@@ -8,6 +8,9 @@ sends a request a line and waits for the answer, a line too, both JSON:
     {"do": "kill", "pid": 123}        -> {}
     {"do": "wait", "pid": 123}        -> {"code": 0}, when it has ended
 
+Requests are numbered, and so are their answers: who was interrupted while it waited for one will
+find it before the next.
+
 When the socket ends, because the process that tests has ended in whatever way, so do the brokers,
 each by its own orders. The launcher waits for them and removes everything that they left.
 """
@@ -21,6 +24,7 @@ import socket
 import sys
 import tempfile
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -55,6 +59,8 @@ class Launcher:
         self._sock = sock
         self._root = root
         self._children: set[int] = set()
+        self._unread = b""
+        self._fds: deque[int] = deque()
 
     def run(self) -> Job | None:
         """Answer requests until the socket ends.
@@ -62,43 +68,45 @@ class Launcher:
         Returns:
             None then; in a forked process what it is to do.
         """
-        self._answer({"root": str(self._root)})
-        while (received := self._receive()) is not None:
-            request, fds = received
+        self._answer(0, {"root": str(self._root)})
+        while (request := self._receive()) is not None:
             match request["do"]:
                 case "start":
-                    job = self._fork(Plan(**request["plan"]), *fds)
+                    orders = self._fds.popleft()
+                    job = self._fork(request["number"], Plan(**request["plan"]), orders)
                     if job is not None:
                         return job
                 case "kill":
                     if request["pid"] in self._children:
                         os.kill(request["pid"], signal.SIGKILL)
-                    self._answer({})
+                    self._answer(request["number"], {})
                 case "wait":
-                    self._answer({"code": self._wait(request["pid"])})
+                    self._answer(request["number"], {"code": self._wait(request["pid"])})
         return None
 
-    def _receive(self) -> tuple[dict[str, Any], list[int]] | None:
-        data, fds = b"", []
-        while not data.endswith(b"\n"):
-            received, more, _, _ = socket.recv_fds(self._sock, _RECEIVE_BYTES, 1)
-            fds += more
+    def _receive(self) -> dict[str, Any] | None:
+        """The next request, None at the end; descriptors come in the order of those with one."""
+        while b"\n" not in self._unread:
+            received, fds, _, _ = socket.recv_fds(self._sock, _RECEIVE_BYTES, 1)
+            self._fds += fds
             if not received:
                 return None
-            data += received
-        return json.loads(data), fds
+            self._unread += received
+        line, _, self._unread = self._unread.partition(b"\n")
+        request: dict[str, Any] = json.loads(line)
+        return request
 
-    def _answer(self, answer: dict[str, object]) -> None:
-        self._sock.sendall(json.dumps(answer).encode() + b"\n")
+    def _answer(self, number: int, answer: dict[str, object]) -> None:
+        self._sock.sendall(json.dumps({"number": number, **answer}).encode() + b"\n")
 
-    def _fork(self, plan: Plan, orders: int) -> Job | None:
+    def _fork(self, number: int, plan: Plan, orders: int) -> Job | None:
         pid = os.fork()
         if not pid:
             self._sock.close()
             return Job(plan, orders)
         os.close(orders)
         self._children.add(pid)
-        self._answer({"pid": pid})
+        self._answer(number, {"pid": pid})
         return None
 
     def _wait(self, pid: int) -> int | None:

@@ -29,7 +29,13 @@ class BrokerProcess:
         self._owner_pid = os.getpid()
         self._log_path = plan.log_path
         self.pid, self._orders = forks.start(plan)
-        self.address = self._ready(timeout_s)
+        self._unread = b""
+        self._lives_due = 1
+        try:
+            self.address = self._ready(timeout_s)
+        except BaseException:
+            self._orders.close()
+            raise
 
     @property
     def is_inherited(self) -> bool:
@@ -43,6 +49,7 @@ class BrokerProcess:
             BrokerFailed: it has ended.
         """
         self._order(b"reset\n")
+        self._lives_due += 1
         self.address = self._ready(timeout_s)
 
     def stop(self) -> None:
@@ -79,18 +86,22 @@ class BrokerProcess:
             raise self._ended() from None
 
     def _ready(self, timeout_s: float) -> str:
-        """Wait for the line that says so, and give HOST:PORT."""
-        line = self._line(timeout_s)
-        what, _, rest = line.partition(" ")
-        if what == "ready":
-            return rest
-        self._end()
-        raise BrokerFailed(rest)
+        """Wait for the line that says so, and give HOST:PORT.
 
-    def _line(self, timeout_s: float) -> str:
+        There is a line for each life; who waited for an earlier one may have been interrupted.
+        """
         deadline_s = time.monotonic() + timeout_s
-        line = b""
-        while not line.endswith(b"\n"):
+        while True:
+            what, _, rest = self._line(deadline_s, timeout_s).partition(" ")
+            if what != "ready":
+                self._end()
+                raise BrokerFailed(rest)
+            self._lives_due -= 1
+            if not self._lives_due:
+                return rest
+
+    def _line(self, deadline_s: float, timeout_s: float) -> str:
+        while b"\n" not in self._unread:
             self._orders.settimeout(max(deadline_s - time.monotonic(), 0.001))
             try:
                 received = self._orders.recv(_RECEIVE_BYTES)
@@ -101,8 +112,9 @@ class BrokerProcess:
                 received = b""
             if not received:
                 raise self._ended()
-            line += received
-        return line.decode().rstrip("\n")
+            self._unread += received
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line.decode()
 
     def _ended(self) -> BrokerFailed:
         code = self._end()

@@ -4,16 +4,19 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
+import psutil
 import pytest
 
 from broker_lite.client import Client
 from broker_lite.errors import ClientError
 from broker_lite.record.murmur2 import partition_of_key
 from broker_lite.testing import AsyncBroker, Broker, BrokerFailed
+from tests.testing.interruption import interrupted
 
 
 @pytest.fixture
@@ -29,6 +32,11 @@ def shared() -> Iterator[Broker]:
 
 def values(broker: Broker, topic: str) -> list[bytes | None]:
     return [record.value for record in broker.records(topic)]
+
+
+def running_children(process: psutil.Process) -> set[int]:
+    children = process.children()
+    return {each.pid for each in children if each.status() != psutil.STATUS_ZOMBIE}
 
 
 def cluster_id(broker: Broker) -> str:
@@ -124,6 +132,25 @@ def test_a_reset_keeps_port_process_and_cluster() -> None:
         with Client(broker.bootstrap) as client:
             names = {topic.name for topic in client.metadata().topics}
         assert names == {"first", "second"}
+
+
+def test_a_reset_after_one_that_was_interrupted() -> None:
+    with Broker() as broker:
+        with interrupted(broker.pid):
+            broker.reset()
+        broker.reset()
+        assert broker.log.count("beginning anew with nothing") == 2
+
+
+def test_an_interrupted_start_leaves_no_broker() -> None:
+    with Broker() as first:
+        launcher = psutil.Process(psutil.Process(first.pid).ppid())
+        before = running_children(launcher)
+        with interrupted(launcher.pid):
+            Broker().start()
+        with Broker() as second:  # what was asked before has been done by then
+            while running_children(launcher) != before | {second.pid}:
+                time.sleep(0.01)
 
 
 def test_a_reset_that_fails_says_why(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from broker_lite.client import Client
 from broker_lite.testing import Broker, BrokerFailed
 from broker_lite.testing.forks import Forks, forks_of_process, running_forks
 from broker_lite.testing.plan import Plan
+from tests.testing.interruption import interrupted
 
 TIMEOUT_S = 60
 
@@ -160,6 +161,17 @@ def test_a_launcher_that_does_not_start_says_why(
     monkeypatch.setenv("PYTHONHOME", str(tmp_path))
     with pytest.raises(BrokerFailed, match=r"the process that starts brokers: .+"):
         Forks()
+
+
+def test_who_was_interrupted_gets_the_right_answers_afterwards() -> None:
+    forks = Forks()
+    with interrupted(forks.pid):
+        forks.wait(os.getpid())
+    plan = Plan({}, None, None, None, str(forks.root / "data"), True, str(forks.root / "log"))
+    pid, orders = forks.start(plan)
+    orders.close()
+    assert forks.wait(pid) == 0
+    forks.close()
 
 
 def test_nobody_kills_or_waits_for_strangers() -> None:

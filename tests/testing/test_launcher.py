@@ -16,14 +16,14 @@ def test_requests_may_come_in_parts_and_strangers_are_let_be(tmp_path: Path) -> 
     root = tmp_path / "root"
     root.mkdir()
     with ours, theirs:
-        for part in (b'{"do": "kill", ', b'"pid": %d}\n' % os.getpid()):
+        for part in (b'{"number": 1, "do": "kill", ', b'"pid": %d}\n' % os.getpid()):
             ours.sendall(part)
         ours.shutdown(socket.SHUT_WR)
         one = Launcher(theirs, root)
         assert one.run() is None
         with ours.makefile() as answers:
-            assert json.loads(answers.readline()) == {"root": str(root)}
-            assert json.loads(answers.readline()) == {}
+            assert json.loads(answers.readline()) == {"number": 0, "root": str(root)}
+            assert json.loads(answers.readline()) == {"number": 1}
     one.end()
     assert not root.exists()
 
@@ -31,7 +31,7 @@ def test_requests_may_come_in_parts_and_strangers_are_let_be(tmp_path: Path) -> 
 def test_who_asks_and_goes_gets_no_answer(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     with theirs:
-        ours.sendall(b'{"do": "wait", "pid": 1}\n')
+        ours.sendall(b'{"number": 1, "do": "wait", "pid": 1}\n')
         ours.close()
         with pytest.raises(ConnectionError):
             Launcher(theirs, tmp_path).run()
