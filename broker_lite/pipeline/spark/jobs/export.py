@@ -1,0 +1,94 @@
+"""Export: records as tables that anything reads, Parquet or Delta, by topic and partition."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+PARQUET: Final = "parquet"
+DELTA: Final = "delta"
+DELTA_CONF: Final = MappingProxyType(
+    {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+)
+"""What a session needs before Delta tables are written, beside Delta's jars."""
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_DIRECTORIES: Final = ("topic", "partition")
+
+
+class ExportError(ValueError):
+    """Something cannot be exported; one line for a person."""
+
+
+def export(
+    spark: SparkSession,
+    path: str,
+    target: str,
+    options: Mapping[str, str] = _NOTHING,
+    *,
+    table_format: str = PARQUET,
+    compression: str = "zstd",
+    mode: str = "errorifexists",
+    batches_target: str | None = None,
+) -> None:
+    """Write the records of a log as a table, headers included.
+
+    Args:
+        spark: a session.
+        path: as of the data source.
+        target: directory or URI of the table.
+        options: of the data source: what is read, and how.
+        table_format: parquet or delta.
+        compression: of Parquet's files.
+        mode: of Spark's writer: errorifexists, overwrite, append or ignore.
+        batches_target: where a table of the batches' headers goes, None for none.
+
+    Raises:
+        ExportError: Delta is asked for and not installed.
+    """
+    if table_format == DELTA and find_spec("delta") is None:
+        raise ExportError("format delta: the package delta-spark is not installed")
+    tables = {target: records_of(spark, path, options)}
+    if batches_target is not None:
+        reader = spark.read.format("kafka_segments").options(**options)
+        tables[batches_target] = reader.option("view", "batches").load(path)
+    for place, table in tables.items():
+        writer = table.write.format(table_format).mode(mode).partitionBy(*_DIRECTORIES)
+        writer.option("compression", compression).save(place)
+
+
+def records_of(spark: SparkSession, path: str, options: Mapping[str, str] = _NOTHING) -> DataFrame:
+    """Read the records of a log with their headers."""
+    reader = spark.read.format("kafka_segments").options(**options)
+    return reader.option("includeHeaders", "true").load(path)
+
+
+def read_export(spark: SparkSession, target: str, table_format: str = PARQUET) -> DataFrame:
+    """Read what export() wrote, with the columns of the record view in their order.
+
+    A topic may be named like a number or a date, which Spark would take it for.
+    """
+    if table_format == DELTA:
+        return spark.read.format(DELTA).load(target).select(*_COLUMNS)
+    return spark.read.schema(_SCHEMA).parquet(target).select(*_COLUMNS)
+
+
+_SCHEMA: Final = (
+    "key binary, value binary, offset long, timestamp timestamp, timestampType int,"
+    " headers array<struct<key: string, value: binary>>, topic string, partition int"
+)
+_COLUMNS: Final = (
+    "key",
+    "value",
+    "topic",
+    "partition",
+    "offset",
+    "timestamp",
+    "timestampType",
+    "headers",
+)
