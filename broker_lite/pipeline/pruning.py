@@ -11,9 +11,10 @@ from broker_lite.pipeline.file_io import FileIO
 from broker_lite.pipeline.layout import PartitionLog
 from broker_lite.pipeline.offset_limits import TopicPartition
 from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.plan import Split, plan_ranges
+from broker_lite.pipeline.plan import plan_ranges
 from broker_lite.pipeline.positions import offset_for_timestamp
 from broker_lite.pipeline.ranges import OffsetRange, find_logs, in_parallel, resolve
+from broker_lite.pipeline.split import Split
 
 _OFFSET_END: Final = (1 << 63) - 1
 

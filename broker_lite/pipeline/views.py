@@ -5,11 +5,12 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from broker_lite.pipeline.batch_view import batch_rows, batch_schema
 from broker_lite.pipeline.file_io import FileIO
 from broker_lite.pipeline.options import ReadOptions, View
-from broker_lite.pipeline.plan import Split
 from broker_lite.pipeline.record_schema import record_schema
 from broker_lite.pipeline.record_view import record_batches
+from broker_lite.pipeline.split import Split
 
 
 class _Form(NamedTuple):
@@ -21,7 +22,14 @@ def _record_schema(options: ReadOptions) -> pa.Schema:
     return record_schema(include_headers=options.include_headers, columns=options.columns)
 
 
-_FORMS: Final[Mapping[View, _Form]] = {View.RECORDS: _Form(_record_schema, record_batches)}
+def _batch_schema(options: ReadOptions) -> pa.Schema:
+    return batch_schema(options.columns)
+
+
+_FORMS: Final[Mapping[View, _Form]] = {
+    View.RECORDS: _Form(_record_schema, record_batches),
+    View.BATCHES: _Form(_batch_schema, batch_rows),
+}
 
 
 def view_schema(options: ReadOptions) -> pa.Schema:

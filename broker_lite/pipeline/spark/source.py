@@ -24,9 +24,10 @@ from pyspark.sql.types import StructType
 
 from broker_lite.pipeline.file_io import open_file_io
 from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.plan import Split, plan
+from broker_lite.pipeline.plan import plan
 from broker_lite.pipeline.pruning import plan_pruned
 from broker_lite.pipeline.spark.pushdown import pruning_of
+from broker_lite.pipeline.split import Split
 from broker_lite.pipeline.views import read_view, view_schema
 
 
