@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from broker_lite.pipeline.batch_view import batch_rows, batch_schema
 from broker_lite.pipeline.file_io import FileIO
+from broker_lite.pipeline.index_view import index_rows, index_schema
 from broker_lite.pipeline.options import ReadOptions, View
 from broker_lite.pipeline.record_schema import record_schema
 from broker_lite.pipeline.record_view import record_batches
@@ -26,9 +27,14 @@ def _batch_schema(options: ReadOptions) -> pa.Schema:
     return batch_schema(options.columns)
 
 
+def _index_schema(options: ReadOptions) -> pa.Schema:
+    return index_schema(options.columns)
+
+
 _FORMS: Final[Mapping[View, _Form]] = {
     View.RECORDS: _Form(_record_schema, record_batches),
     View.BATCHES: _Form(_batch_schema, batch_rows),
+    View.INDEX: _Form(_index_schema, index_rows),
 }
 
 

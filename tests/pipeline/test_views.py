@@ -26,7 +26,7 @@ def options(root: Path, **given: str) -> ReadOptions:
     return ReadOptions.parse({"path": str(root), **given})
 
 
-@pytest.mark.parametrize("view", [View.RECORDS, View.BATCHES])
+@pytest.mark.parametrize("view", list(View))
 def test_what_is_read_has_the_schema_that_was_told(root: Path, view: View) -> None:
     chosen = options(root, view=view)
     (split,) = plan(IO, str(root), chosen)
@@ -35,7 +35,9 @@ def test_what_is_read_has_the_schema_that_was_told(root: Path, view: View) -> No
     assert all(batch.schema == view_schema(chosen) for batch in read)
 
 
-@pytest.mark.parametrize(("view", "count"), [(View.RECORDS, 30), (View.BATCHES, 3)])
+@pytest.mark.parametrize(
+    ("view", "count"), [(View.RECORDS, 30), (View.BATCHES, 3), (View.INDEX, 3)]
+)
 def test_what_a_row_is(root: Path, view: View, count: int) -> None:
     chosen = options(root, view=view, columns="partition,topic")
     (split,) = plan(IO, str(root), chosen)
@@ -43,7 +45,7 @@ def test_what_a_row_is(root: Path, view: View, count: int) -> None:
     assert rows == [{"partition": 0, "topic": "topic"}] * count
 
 
-@pytest.mark.parametrize("view", [View.RECORDS, View.BATCHES])
+@pytest.mark.parametrize("view", list(View))
 def test_every_view_tells_its_columns(root: Path, view: View) -> None:
     with pytest.raises(ValueError, match=r"^columns: there is no none, only .*topic"):
         view_schema(options(root, view=view, columns="none"))
