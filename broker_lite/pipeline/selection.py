@@ -38,13 +38,13 @@ class Topics(NamedTuple):
 
 
 class TopicPattern(NamedTuple):
-    """All partitions of the topics whose whole name matches; none may."""
+    """All partitions of the topics in whose name the pattern is found, as in the connector."""
 
     pattern: re.Pattern[str]
 
     def wants(self, topic: str, partition: int) -> bool:
         """Tell whether a partition is read."""
-        return is_public(topic, partition) and self.pattern.fullmatch(topic) is not None
+        return is_public(topic, partition) and self.pattern.search(topic) is not None
 
     def missing(self, found: Collection[TopicPartition]) -> list[str]:
         """Name what was asked for and is not there: nothing, in this case."""

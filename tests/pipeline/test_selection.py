@@ -17,7 +17,7 @@ OFFSETS = "__consumer_offsets"
             [("ab", 0)],
             ["b"],
         ),
-        (TopicPattern(re.compile("a|b.*")), [("a", 0), ("bcd", 1)], [("ab", 0), ("xa", 0)], []),
+        (TopicPattern(re.compile("a|^b")), [("xay", 0), ("bcd", 1)], [("xb", 0)], []),
         (TopicPattern(re.compile(".*")), [("a", 0)], [(OFFSETS, 0)], []),
         (
             Assigned(frozenset((("a", 0), ("b", 10), ("b", 2)))),
