@@ -142,7 +142,7 @@ class FullStorage(LocalFileIO):
     def __init__(self, left: int) -> None:
         self.left = left
 
-    def rename(self, old: str, new: str) -> None:
+    def rename(self, old: str, new: str) -> None:  # type: ignore[explicit-override]
         if new.endswith(".deleted"):
             super().rename(old, new)  # undoing needs no room
             return

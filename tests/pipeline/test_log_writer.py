@@ -1,6 +1,7 @@
 """S-10 to S-17: the files of new segments are those that a broker makes of the same batches."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def broker_files(directory: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("interval", [0, 700, 4096])
 def test_s_13_files_are_those_of_the_log_room(tmp_path: Path, interval: int) -> None:
     records = numbered(400)
-    sizes = {"segment_bytes": 5000, "index_interval_bytes": interval}
+    sizes: Any = {"segment_bytes": 5000, "index_interval_bytes": interval}
     with Partition(tmp_path / "broker", **sizes) as partition:
         for first in range(0, 400, 5):
             partition.append(records[first : first + 5])

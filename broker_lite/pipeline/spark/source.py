@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
+    DataSourceWriter,
     Filter,
     InputPartition,
 )
@@ -27,6 +28,7 @@ from broker_lite.pipeline.options import ReadOptions
 from broker_lite.pipeline.plan import plan
 from broker_lite.pipeline.pruning import plan_pruned
 from broker_lite.pipeline.spark.pushdown import pruning_of
+from broker_lite.pipeline.spark.writer import SegmentsWriter
 from broker_lite.pipeline.split import Split
 from broker_lite.pipeline.views import read_view, view_schema
 
@@ -61,6 +63,16 @@ class KafkaSegmentsSource(DataSource):
         """
         options = with_schema(ReadOptions.parse(self.options), schema)
         return PushdownReader(options) if options.pushdown else SegmentsReader(options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # type: ignore[explicit-override]
+        """Make the writer of a query.
+
+        Raises:
+            OptionError: an option cannot be used.
+            WriteRefused: the log directory is in use or not fit to be written to.
+            ValueError: a column is missing.
+        """
+        return SegmentsWriter(self.options, schema, overwrite)
 
 
 class SegmentsReader(DataSourceReader):

@@ -1,0 +1,101 @@
+"""`df.write.format("kafka_segments")`: rows become segments behind the end of their logs.
+
+A task writes files that nobody reads, as often as Spark tries it; the driver commits those of the
+attempts that Spark took. So tasks may be retried, run twice and be killed.
+
+The columns are those that Spark's Kafka sink takes: `value`, and, where they are there, `key`,
+`topic`, `partition` and `headers`. `timestamp` and `offset` are ours. Others are passed over, so
+what the record view gave can be written as it is.
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from broker_lite.pipeline.commit import commit
+from broker_lite.pipeline.file_io import open_file_io
+from broker_lite.pipeline.log_root import WriteRefused, locked, refuse_unusable, sweep
+from broker_lite.pipeline.log_writer import StagedSegment
+from broker_lite.pipeline.row_writer import RowWriter, WritePlan
+from broker_lite.pipeline.write_options import WriteOptions
+
+
+@dataclass(frozen=True)
+class Written(WriterCommitMessage):
+    """What an attempt of a task made."""
+
+    segments: tuple[StagedSegment, ...]
+
+
+class SegmentsWriter(DataSourceArrowWriter):
+    """Appends the rows of a DataFrame to the logs of a directory.
+
+    Args:
+        options: of the write, as the user gave them.
+        schema: of the DataFrame.
+        overwrite: the user wants what is there to go, which is refused.
+
+    Raises:
+        OptionError: an option cannot be used.
+        WriteRefused: the directory is in use or not fit to be written to.
+        ValueError: a column is missing.
+    """
+
+    def __init__(
+        self, options: Mapping[str, str | None], schema: StructType, overwrite: bool
+    ) -> None:
+        parsed = WriteOptions.parse(options)
+        if overwrite:
+            raise WriteRefused('logs are appended to, not overwritten: mode("append") is allowed')
+        _check_columns(parsed, schema.fieldNames())
+        io, root = open_file_io(parsed.path)
+        with locked(io, root):
+            refuse_unusable(io, root)
+        self.plan = WritePlan.make(io, root, parsed, f"{uuid.uuid4().hex}-")
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:  # type: ignore[explicit-override]
+        """Write the rows of one attempt of a task."""
+        attempt = uuid.uuid4()
+        writer = RowWriter(self.plan, attempt.hex, first_unkeyed=attempt.int)
+        for arrow_batch in iterator:
+            writer.write(arrow_batch)
+        return Written(tuple(writer.close()))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[explicit-override]
+        """Put the segments behind their logs in the order of the tasks, and remove what is left.
+
+        Raises:
+            WriteRefused: the directory came to be in use, or offsets do not rise.
+        """
+        plan = self.plan
+        segments = [
+            segment
+            for message in messages
+            if isinstance(message, Written)
+            for segment in message.segments
+        ]
+        commit(
+            plan.io,
+            plan.root,
+            segments,
+            base_offset=plan.options.base_offset,
+            sync=plan.options.sync,
+        )
+        sweep(plan.io, plan.root, plan.job)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[explicit-override]
+        """Remove what all attempts made."""
+        sweep(self.plan.io, self.plan.root, self.plan.job)
+
+
+def _check_columns(options: WriteOptions, columns: list[str]) -> None:
+    if "value" not in columns:
+        raise ValueError("the DataFrame has no column value")
+    if options.topic is None and "topic" not in columns:
+        raise ValueError("the DataFrame has no column topic, and there is no option topic")
+    if options.keep_offsets and "offset" not in columns:
+        raise ValueError("option keepOffsets: the DataFrame has no column offset")
