@@ -46,16 +46,6 @@ class TimeEntry(NamedTuple):
     offset: int
 
 
-class TimeIndexEnd(NamedTuple):
-    """The last entry of a time index; it is closed when no room is left behind the entries.
-
-    Rule: S-12, S-14 (TimeIndex).
-    """
-
-    entry: TimeEntry
-    is_closed: bool
-
-
 def offset_entry_below(io: FileIO, segment: Segment, offset: int) -> OffsetEntry | None:
     """Find the last entry whose offset is not above the given one.
 
@@ -99,16 +89,6 @@ def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEnt
     with _open_pairs(io, segment, TIME_INDEX_SUFFIX, TIME_ENTRY) as pairs:
         found = bisect_right(pairs.indices, timestamp_ms, key=pairs.first)
         return _time_entry(pairs, segment, found - 1) if found else None
-
-
-def time_index_end(io: FileIO, segment: Segment) -> TimeIndexEnd | None:
-    """Find the last entry of the time index, None when there is none."""
-    with _open_pairs(io, segment, TIME_INDEX_SUFFIX, TIME_ENTRY) as pairs:
-        count = bisect_left(pairs.indices, _BEHIND_ALL, key=pairs.first)
-        if not count:
-            return None
-        is_closed = count == len(pairs.indices) and not pairs.has_rest
-        return TimeIndexEnd(_time_entry(pairs, segment, count - 1), is_closed)
 
 
 def aborted_transactions(io: FileIO, segment: Segment) -> list[AbortedTransaction]:
@@ -173,15 +153,13 @@ def _open_pairs(
 class _Pairs:
     """The entries of a file, read by pages; zeros are behind all numbers."""
 
-    __slots__ = ("_entry", "_file", "_pages", "has_rest", "indices")
+    __slots__ = ("_entry", "_file", "_pages", "indices")
 
     def __init__(self, file: ReadableFile | None, entry: struct.Struct) -> None:
         self._file = file
         self._entry = entry
         self._pages: dict[int, bytes] = {}
-        count, rest = divmod(file.size_bytes if file is not None else 0, entry.size)
-        self.indices = range(count)
-        self.has_rest = rest > 0
+        self.indices = range(file.size_bytes // entry.size if file is not None else 0)
 
     def first(self, index: int) -> int:
         """What is searched for in order: a relative offset, a timestamp."""

@@ -19,7 +19,6 @@ from broker_lite.pipeline.indexes import (
     offset_entry_below,
     offset_entry_in_front,
     time_entry_below,
-    time_index_end,
 )
 from broker_lite.pipeline.layout import PartitionLog, Segment
 from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
@@ -165,9 +164,6 @@ def offset_for_timestamp(io: FileIO, log: PartitionLog, timestamp_ms: int) -> in
     """
     start_offset = earliest(log)
     for segment in log.segments:
-        is_last = segment is log.segments[-1]
-        if not is_last and _is_older(io, segment, timestamp_ms):
-            continue
         reaches = False
         for header, batch in _younger_batches(io, segment, timestamp_ms):
             reaches = True
@@ -225,14 +221,6 @@ def _is_torn(file: ReadableFile, header: BatchHeader) -> bool:
     return not any(last_bytes)
 
 
-def _is_older(io: FileIO, segment: Segment, timestamp_ms: int) -> bool:
-    """Whether all of a segment's records are older, by its time index and the batch it names."""
-    end = time_index_end(io, segment)
-    if end is None or not end.is_closed or end.entry.timestamp_ms >= timestamp_ms:
-        return False
-    return _batch_of(io, segment, end.entry) is not None
-
-
 def _batch_of(io: FileIO, segment: Segment, entry: TimeEntry) -> int | None:
     """Position of the batch that an entry of the time index is about; None if it is a lie."""
     if entry.offset < segment.base_offset:
@@ -247,7 +235,10 @@ def _batch_of(io: FileIO, segment: Segment, entry: TimeEntry) -> int | None:
 def _younger_batches(
     io: FileIO, segment: Segment, timestamp_ms: int
 ) -> Iterator[tuple[BatchHeader, RecordBatch | LegacyMessage | None]]:
-    """The batches of a segment that reach a timestamp; None is one that is damaged."""
+    """The batches of a segment that reach a timestamp; None is one that is damaged.
+
+    An index that was cut is as good as a whole one: what is behind its last entry is walked.
+    """
     entry = time_entry_below(io, segment, timestamp_ms)
     position = _batch_of(io, segment, entry) if entry is not None else None
     with io.open(segment.log_path) as file:

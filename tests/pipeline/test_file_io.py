@@ -4,7 +4,6 @@ import sys
 
 import fsspec
 import pytest
-from fsspec.registry import known_implementations
 
 from broker_lite.pipeline.arrow_files import ArrowFileIO
 from broker_lite.pipeline.file_io import (
@@ -15,7 +14,6 @@ from broker_lite.pipeline.file_io import (
     join,
     open_file_io,
 )
-from broker_lite.pipeline.fsspec_files import FsspecFileIO
 
 
 @pytest.fixture(params=["local", "file", "arrow", "fsspec"])
@@ -123,18 +121,6 @@ def test_a_file_uri_is_a_local_path(uri):
     assert open_file_io(uri)[1] == "/a b"
 
 
-def test_a_uri_of_arrow():
-    io, path = open_file_io("mock:///a/b")
-    assert isinstance(io, ArrowFileIO)
-    assert path == "a/b"
-
-
-def test_a_uri_of_fsspec():
-    io, path = open_file_io("memory://a/b")
-    assert isinstance(io, FsspecFileIO)
-    assert path == "/a/b"
-
-
 @pytest.mark.parametrize(
     ("uri", "text"),
     [
@@ -149,16 +135,6 @@ def test_a_uri_that_nothing_opens(uri, text):
     with pytest.raises(UnknownFileSystem) as caught:
         open_file_io(uri)
     assert str(caught.value) == text
-
-
-def test_a_scheme_that_fsspec_lacks_a_package_for(monkeypatch):
-    monkeypatch.setitem(
-        known_implementations,
-        "lacking",
-        {"class": "no_such_package.FileSystem", "err": "Install no_such_package"},
-    )
-    with pytest.raises(UnknownFileSystem, match="Install no_such_package"):
-        open_file_io("lacking://a")
 
 
 def test_without_pyarrow_and_fsspec_only_local_files(monkeypatch):

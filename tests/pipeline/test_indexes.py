@@ -8,13 +8,11 @@ from broker_lite.pipeline.file_io import LocalFileIO
 from broker_lite.pipeline.indexes import (
     OffsetEntry,
     TimeEntry,
-    TimeIndexEnd,
     aborted_transactions,
     offset_entries_near,
     offset_entry_below,
     offset_entry_in_front,
     time_entry_below,
-    time_index_end,
 )
 from broker_lite.pipeline.layout import Segment
 
@@ -67,27 +65,26 @@ def test_s21_s23_entries_of_the_time_index_are_found(segment):
 
 
 @pytest.mark.parametrize(
-    ("entries", "end"),
+    ("entries", "entry"),
     [
         ([], None),
         ([(0, 0)] * 2, None),
-        ([(50, 3), (60, 9)], TimeIndexEnd(TimeEntry(60, BASE + 9), True)),
-        ([(50, 3), (60, 9), (0, 0)], TimeIndexEnd(TimeEntry(60, BASE + 9), False)),
-        ([(0, 0)], TimeIndexEnd(TimeEntry(0, BASE), True)),
-        ([(0, 0), (60, 9)], TimeIndexEnd(TimeEntry(60, BASE + 9), True)),
+        ([(50, 3), (60, 9), (0, 0)], TimeEntry(60, BASE + 9)),
+        ([(0, 0)], TimeEntry(0, BASE)),
+        ([(0, 0), (60, 9)], TimeEntry(60, BASE + 9)),
     ],
 )
-def test_s12_the_end_of_a_time_index(segment, entries, end):
-    """S-12, S-14: a timestamp of 0 makes an entry of zeros, and only the first can be one."""
+def test_s12_zeros_are_no_entry(segment, entries, entry):
+    """S-12, S-14: but a timestamp of 0 makes one of zeros, and only the first can be it."""
     write(segment, ".timeindex", ">qi", *entries)
-    assert time_index_end(IO, segment) == end
+    assert time_entry_below(IO, segment, 99) == entry
 
 
 def test_a_cut_entry_does_not_count(segment):
     write(segment, ".timeindex", ">qi", (50, 3))
     path = Path(segment.stem + ".timeindex")
     path.write_bytes(path.read_bytes() + b"\0\0\0")
-    assert time_index_end(IO, segment) == TimeIndexEnd(TimeEntry(50, BASE + 3), False)
+    assert time_entry_below(IO, segment, 99) == TimeEntry(50, BASE + 3)
 
 
 @pytest.mark.parametrize("suffixes", [ALL, frozenset()], ids=["vanished", "never there"])
@@ -97,7 +94,6 @@ def test_a_missing_file_answers_nothing(segment, suffixes):
     assert offset_entry_in_front(IO, segment, 5_000) is None
     assert offset_entries_near(IO, segment, [5]) == []
     assert time_entry_below(IO, segment, 5_000) is None
-    assert time_index_end(IO, segment) is None
     assert aborted_transactions(IO, segment) == []
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broker_lite.pipeline.arrow_files import ArrowFileIO
 from broker_lite.pipeline.batches import read_batches
@@ -14,6 +16,7 @@ from broker_lite.pipeline.plan import Split, plan
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import iterate_records
 from tests.pipeline.support import (
+    T0,
     Partition,
     damage,
     legacy_message,
@@ -182,6 +185,48 @@ def test_an_index_that_lies_costs_splits_but_no_records(tmp_path):
     splits = planned(tmp_path, maxSplitBytes="1000")
     assert 1 < len(splits) < 24
     assert read(splits, "topic") == list(range(400))
+
+
+@pytest.fixture(scope="module")
+def log_with_indexes(tmp_path_factory):
+    """The directory of a log with many index entries, and what its indexes hold."""
+    root = tmp_path_factory.mktemp("indexes")
+    with Partition(root, segment_bytes=8_000, index_interval_bytes=200) as log:
+        for index in range(BATCHES):
+            log.append(numbered(RECORDS, first=RECORDS * index))
+    paths = sorted(path for path in root.glob("topic-0/*index"))
+    return root, {path: path.read_bytes() for path in paths}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    edits=st.lists(
+        st.tuples(st.integers(0, 99), st.integers(0, 10_000), st.integers(0, 255)), max_size=40
+    ),
+    cuts=st.lists(st.tuples(st.integers(0, 99), st.integers(0, 200)), max_size=2),
+    max_split_bytes=st.sampled_from([500, 1_700, 5_000]),
+    start=st.integers(0, 399),
+    at_timestamp=st.booleans(),
+)
+def test_whatever_indexes_say_every_record_is_read_once(
+    log_with_indexes, edits, cuts, max_split_bytes, start, at_timestamp
+):
+    """S-10, S-11, S-12: an index is a hint."""
+    root, contents = log_with_indexes
+    edited = {path: bytearray(data) for path, data in contents.items()}
+    for number, position, value in edits:
+        data = edited[list(edited)[number % len(edited)]]
+        if data:
+            data[position % len(data)] = value
+    for number, size_bytes in cuts:
+        del edited[list(edited)[number % len(edited)]][size_bytes:]
+    for path, data in edited.items():
+        path.write_bytes(data)
+    options = {"startingOffsets": f'{{"topic": {{"0": {start}}}}}'}
+    if at_timestamp:
+        options = {"startingTimestamp": str(T0 + start)}
+    splits = planned(root, maxSplitBytes=str(max_split_bytes), **options)
+    assert read(splits, "topic") == list(range(start, 400))
 
 
 def test_an_offset_that_lies_is_no_place_to_cut(tmp_path):
