@@ -249,6 +249,13 @@ def test_closed_standard_descriptors_are_taken() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_descriptors_are_no_fault(closed: str) -> None:
+    command = f"{sys.executable} -m broker_lite config {closed}"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_port_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         done = _run("serve", "--port", str(other.getsockname()[1]))
