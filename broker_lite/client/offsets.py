@@ -59,14 +59,17 @@ def list_offsets(
         by_leader.setdefault(leader, {}).setdefault(name, {})[partition] = timestamp
     found = {}
     for leader, asked in by_leader.items():
-        for topic in client.request(_request(asked, read_committed), node_id=leader).topics:
+        for topic in client.request(
+            offsets_request(asked, read_committed=read_committed), node_id=leader
+        ).topics:
             for answer in topic.partitions:
                 check(f"partition {topic.name}-{answer.partition_index}", answer.error_code)
                 found[topic.name, answer.partition_index] = answer.offset
     return found
 
 
-def _request(asked: Mapping[str, Mapping[int, int]], read_committed: bool) -> Any:
+def offsets_request(asked: Mapping[str, Mapping[int, int]], *, read_committed: bool = False) -> Any:
+    """The request for the offsets of timestamps, by topic and partition, of one leader."""
     make = messages.ListOffsetsRequest
     topics = [
         make.ListOffsetsTopic(

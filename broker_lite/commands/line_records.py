@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Final, NamedTuple
 
+from broker_lite.commands.property_flags import is_true
 from broker_lite.errors import SettingsError
 from broker_lite.record.builder import normalised_header_key
 
@@ -48,9 +49,9 @@ class LineParser:
         Raises:
             SettingsError: two separators are equal, or a separator is empty.
         """
-        self._parse_key = _is_true(properties, "parse.key")
-        self._parse_headers = _is_true(properties, "parse.headers")
-        self._ignore_error = _is_true(properties, "ignore.error")
+        self._parse_key = is_true(properties, "parse.key")
+        self._parse_headers = is_true(properties, "parse.headers")
+        self._ignore_error = is_true(properties, "ignore.error")
         separators = {
             name: properties.get(name, default)
             for name, default in {**_SEPARATORS, "key.separator": "\t"}.items()
@@ -125,10 +126,6 @@ class LineParser:
                 " be null"
             )
         return key, self._or_null(value)
-
-
-def _is_true(properties: Mapping[str, str], name: str) -> bool:
-    return properties.get(name, "").strip().lower() == "true"
 
 
 def _check_separators(separators: Mapping[str, str], null_marker: str | None) -> None:

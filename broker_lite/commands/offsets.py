@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.client import RETRIED, Client, NotSupported, Refused, error_name
+from broker_lite.client.offsets import offsets_request
+from broker_lite.client.partitions import NO_LEADER
 from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.partition_names import PartitionChoice, partition_choice
 from broker_lite.errors import ClientError
@@ -25,8 +27,6 @@ _MOMENTS: Final[Mapping[str, tuple[int, int]]] = {
     "earliest-pending-upload": (-6, 11),
 }
 _TIMESTAMP_MAX: Final = 2**63 - 1
-_CONSUMER: Final = -1  # the replica id of who is none
-_NO_LEADER: Final = -1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def _look(
                 asked.setdefault(topic.name, []).append(partition.partition_index)
     if not by_leader:
         raise ClientError("Could not match any topic-partitions with the specified filters")
-    leaderless = by_leader.pop(_NO_LEADER, {})
+    leaderless = by_leader.pop(NO_LEADER, {})
     found: list[tuple[str, int, int]] = []
     for leader, topics in by_leader.items():
         found += _ask(client, leader, topics, *options.time)
@@ -92,21 +92,10 @@ def _ask(
     client: Client, leader: int, topics: Mapping[str, list[int]], timestamp: int, version: int
 ) -> list[tuple[str, int, int]]:
     """The offsets that a leader knows: topic, partition, offset."""
-    request = messages.ListOffsetsRequest
-    if client.connection(leader).version_of(request) < version:
+    if client.connection(leader).version_of(messages.ListOffsetsRequest) < version:
         raise NotSupported(f"broker {leader} does not know such a --time")
-    value = request(
-        replica_id=_CONSUMER,
-        topics=[
-            request.ListOffsetsTopic(
-                name=name,
-                partitions=[
-                    request.ListOffsetsPartition(partition_index=index, timestamp=timestamp)
-                    for index in indexes
-                ],
-            )
-            for name, indexes in topics.items()
-        ],
+    value = offsets_request(
+        {name: dict.fromkeys(indexes, timestamp) for name, indexes in topics.items()}
     )
     found = []
     for topic in client.request(value, node_id=leader).topics:

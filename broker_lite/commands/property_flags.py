@@ -1,7 +1,7 @@
 """Flags of Kafka's tools that set properties: a file of them, and `NAME=VALUE` one by one."""
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,11 @@ def add_alias(parser: argparse.ArgumentParser, flag: str, *, dest: str, **detail
     parser.add_argument(
         flag, dest=dest, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **details
     )
+
+
+def is_true(properties: Mapping[str, str], name: str) -> bool:
+    """Whether a property of a reader or formatter says true; all else is false, as for Kafka."""
+    return properties.get(name, "").strip().lower() == "true"
 
 
 def properties_of(assignments: Iterable[str], path: Path | None = None) -> dict[str, str]:

@@ -6,6 +6,7 @@ Source: org.apache.kafka.tools.consumer.DefaultMessageFormatter.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from broker_lite.commands.property_flags import is_true
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import Record
 
@@ -26,7 +27,7 @@ class RecordFormatter:
         self._columns = [
             column
             for column in _COLUMNS
-            if _is_true(properties.get(f"print.{column}", str(column == "value")))
+            if is_true({"print.value": "true", **properties}, f"print.{column}")
         ]
         self.line_separator = properties.get("line.separator", "\n").encode()
         self._key_separator = properties.get("key.separator", "\t").encode()
@@ -74,7 +75,3 @@ class RecordFormatter:
 def _timestamp(record: Record, batch: RecordBatch) -> bytes:
     kind = b"LogAppendTime" if batch.is_log_append_time else b"CreateTime"
     return kind + b":%d" % record.timestamp
-
-
-def _is_true(text: str) -> bool:
-    return text.strip().lower() == "true"
