@@ -1,6 +1,5 @@
 """R-02, R-04, R-06, S-05: what is read of segment files, whole and damaged."""
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from broker_lite.pipeline import batches
 from broker_lite.pipeline.batches import LogBatch, read_batches
 from broker_lite.pipeline.corruption import (
-    ON_CORRUPTION,
     Corruption,
     CorruptLog,
     raise_corruption,
@@ -230,8 +228,6 @@ class TestDamage:
             read(whole_split(partition.directory.parent), on_corrupt=raise_corruption)
         expected = f"corrupt log: {log_path(partition)} at {position}: R-06: wrong checksum"
         assert str(caught.value).startswith(expected)
-        again = pickle.loads(pickle.dumps(caught.value))
-        assert (str(again), again.corruption) == (str(caught.value), caught.value.corruption)
 
 
 def test_r_06_lengths_below_the_smallest(tmp_path: Path) -> None:
@@ -258,11 +254,3 @@ def test_a_range_from_the_middle(partition: Partition) -> None:
     (part,) = whole.ranges
     middle = SegmentRange(part.segment, 3 * BATCH_BYTES, 6 * BATCH_BYTES)
     assert offsets(read(whole._replace(ranges=(middle,)))[0]) == EVERY[3:6]
-
-
-@pytest.mark.parametrize("name", ["skip", "report"])
-def test_what_is_left_out_is_logged(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    ON_CORRUPTION[name](Corruption("file.log", 77, "R-06", "wrong"))
-    assert caplog.messages == [
-        "corrupt bytes left out file=file.log position=77 rule=R-06 text=wrong"
-    ]
