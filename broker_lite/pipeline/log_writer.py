@@ -108,14 +108,26 @@ class LogWriter:
         """
         segment = self._open
         if segment is None or not segment.has_room_for(batch):
-            self._roll()
-            if not self.segments:
-                self._io.make_directory(self.placement.directory)
-            segment = self._open = _OpenSegment(self._io, self.placement, batch.base_offset)
+            segment = self._begin(batch.base_offset)
         segment.append(batch)
         view = RecordBatch(memoryview(batch.data), 0, len(batch.data))
         if view.has_producer_id:
             self._note_producer(view, segment)
+
+    def begin(self, base_offset: int) -> None:
+        """Begin a segment, which may lie in front of its first batch, or stay without any.
+
+        Raises:
+            OSError: the last one could not be written, or this one not be made.
+        """
+        self._begin(base_offset)
+
+    def _begin(self, base_offset: int) -> "_OpenSegment":
+        self._roll()
+        if not self.segments:
+            self._io.make_directory(self.placement.directory)
+        self._open = _OpenSegment(self._io, self.placement, base_offset)
+        return self._open
 
     def close(self) -> list[StagedSegment]:
         """Close the last segment and give all of them.
