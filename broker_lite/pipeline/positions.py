@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from broker_lite.errors import BrokerError
 from broker_lite.pipeline.file_io import FileIO, ReadableFile
 from broker_lite.pipeline.headers import BatchHeader, header_at, read_batch, walk_headers
+from broker_lite.pipeline.index_entries import next_indexed_position
 from broker_lite.pipeline.indexes import (
     OffsetEntry,
     TimeEntry,
@@ -29,6 +30,7 @@ logger = logging.getLogger("broker_lite.pipeline")
 
 _TORN_BATCHES_MAX: Final = 8
 _TORN_BYTES: Final = 16
+_ENTRIES_TRIED: Final = 16
 # How far in front of a wrong index entry the next try is; then comes the start of the segment.
 _STEPS_BYTES: Final = (0, 64 << 10, 1 << 20, 16 << 20)
 
@@ -237,15 +239,34 @@ def _younger_batches(
 ) -> Iterator[tuple[BatchHeader, RecordBatch | LegacyMessage | None]]:
     """The batches of a segment that reach a timestamp; None is one that is damaged.
 
-    An index that was cut is as good as a whole one: what is behind its last entry is walked.
+    An index that was cut is as good as a whole one: what is behind its last entry is walked. Bytes
+    that are no batch are passed over, up to the next sound batch that the index knows.
     """
     entry = time_entry_below(io, segment, timestamp_ms)
     position = _batch_of(io, segment, entry) if entry is not None else None
     with io.open(segment.log_path) as file:
-        headers = walk_headers(file, position or 0, file.size_bytes, segment.base_offset)
-        for header in headers:
-            if header.max_timestamp_ms >= timestamp_ms:
-                yield header, read_batch(file, header)
+        position, end, next_offset = position or 0, file.size_bytes, segment.base_offset
+        while position < end:
+            for header in walk_headers(file, position, end, next_offset):
+                if header.max_timestamp_ms >= timestamp_ms:
+                    yield header, read_batch(file, header)
+                position, next_offset = header.end_position, header.last_offset + 1
+            position = _next_sound(io, file, segment, position, next_offset)
+
+
+def _next_sound(
+    io: FileIO, file: ReadableFile, segment: Segment, position: int, next_offset: int
+) -> int:
+    """Position of the next indexed batch that is sound; the file's end where none is near."""
+    end = file.size_bytes
+    for _ in range(_ENTRIES_TRIED):
+        position = next_indexed_position(io, segment, position, end)
+        if position == end:
+            break
+        header = header_at(file, position, end, next_offset)
+        if header is not None and header.base_offset >= next_offset and read_batch(file, header):
+            return position
+    return end
 
 
 def _first_record(

@@ -293,3 +293,23 @@ class TestTimestamps:
         write_segment(tmp_path, legacy_message(3, None, b"v", timestamp_ms=T0 - 1) + bad)
         assert offset_for_timestamp(IO, log_of(tmp_path), T0) == 4
         assert "records of a batch cannot be read" in caplog.text
+
+    @pytest.mark.parametrize(("with_index", "found"), [(True, 77), (False, None)])
+    def test_r04_bytes_that_are_no_batch_are_passed_over(self, tmp_path, with_index, found):
+        """Only an index tells where it goes on; the time index leads to the damage as well."""
+        places = fill(tmp_path, segment_bytes=1 << 20)
+        segment = log_of(tmp_path).segments[0]
+        if not with_index:
+            os.unlink(segment.stem + ".index")
+        for _, position, _ in places[:3]:
+            damage(Path(segment.log_path), position + 16)
+        os.unlink(segment.stem + ".timeindex")
+        assert offset_for_timestamp(IO, log_of(tmp_path), T0 + 77) == found
+
+    def test_an_entry_below_the_segment_is_a_lie(self, tmp_path):
+        fill(tmp_path)
+        log = log_of(tmp_path)
+        for segment in log.segments:
+            entry = (T0).to_bytes(8, "big") + (-1).to_bytes(4, "big", signed=True)
+            Path(segment.stem + ".timeindex").write_bytes(entry)
+        assert offset_for_timestamp(IO, log, T0 + 77) == 77
