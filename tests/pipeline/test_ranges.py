@@ -157,6 +157,15 @@ def test_a_partition_directory_is_read_whatever_its_topic(tmp_path):
     assert resolved(tmp_path, subscribe="__consumer_offsets") == resolved(root)
 
 
+def test_s22_a_log_of_committed_records_ends_where_a_transaction_is_open(tmp_path):
+    with Partition(tmp_path, "b") as log:
+        log.append(numbered(5))
+        log.append(numbered(3), producer_id=7, is_transactional=True)
+        log.append(numbered(2))
+    assert resolved(tmp_path) == {B0: OffsetRange(0, 10)}
+    assert resolved(tmp_path, isolationLevel="read_committed") == {B0: OffsetRange(0, 5)}
+
+
 def test_elsewhere_reads_wait_at_once_and_come_in_order(logs_root):
     from pyarrow import fs
 
