@@ -4,7 +4,8 @@ It takes the flags of kafka-console-consumer.sh and prints the same bytes. What 
 
 - without --group no group is joined: all partitions are read;
 - with --group the newer protocol of groups is used where the broker has it (`group.protocol`);
-- regular expressions are Python's; deserializers and formatters of Java do not exist.
+- regular expressions are Python's; of Java's deserializers those of texts and whole numbers are
+  known, and of its formatters the default one.
 """
 
 import argparse
@@ -37,6 +38,7 @@ from broker_lite.errors import ClientError, SettingsError
 _WAIT_S: Final = 0.5
 _FOR_EVER_S: Final = 1e9
 _OFFSET_DIGITS_MAX: Final = 18
+_FORMATTER: Final = "DefaultMessageFormatter"
 _WORDS: Final = ("earliest", "latest")
 
 
@@ -71,6 +73,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " print.key, print.value, key.separator, line.separator, headers.separator, null.literal",
     )
     add_file(parser, "--formatter-config", help="the same in a file")
+    for what in ("key", "value"):
+        parser.add_argument(
+            f"--{what}-deserializer",
+            metavar="CLASS",
+            help=f"as --formatter-property {what}.deserializer: StringDeserializer,"
+            " ShortDeserializer, IntegerDeserializer or LongDeserializer",
+        )
+    parser.add_argument("--formatter", metavar="CLASS", help=f"accepted if it is {_FORMATTER}")
     add_repeatable(
         parser,
         "--command-property",
@@ -87,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     properties = properties_of(options.command_property, options.command_config)
     config = ConsumerConfig.read(_with_flags(properties, options))
-    formatter = RecordFormatter(properties_of(options.formatter_property, options.formatter_config))
+    formatter = RecordFormatter(_formatter_properties(options))
     records_max = options.max_messages
     if records_max is not None and records_max < 0:
         records_max = None
@@ -106,6 +116,17 @@ def run(options: argparse.Namespace) -> int:
     finally:
         print(f"Processed a total of {printer.printed} messages", file=sys.stderr)
     return 0
+
+
+def _formatter_properties(options: argparse.Namespace) -> dict[str, str]:
+    found = properties_of(options.formatter_property, options.formatter_config)
+    for name, text in (
+        ("key.deserializer", options.key_deserializer),
+        ("value.deserializer", options.value_deserializer),
+    ):
+        if text is not None:
+            found[name] = text
+    return found
 
 
 def _read(
@@ -187,6 +208,8 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError("The topic is required when partition is specified.")
     if options.from_beginning and options.offset is not None:
         raise SettingsError("Options from-beginning and offset cannot be specified together.")
+    if (options.formatter or _FORMATTER).rpartition(".")[2] != _FORMATTER:
+        raise SettingsError(f"--formatter {options.formatter}: only {_FORMATTER} is known here")
     _start(options)
     try:
         re.compile(options.include or "")

@@ -6,6 +6,7 @@ Source: org.apache.kafka.tools.consumer.DefaultMessageFormatter.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from broker_lite.commands.deserializers import Deserializer, deserializer_of
 from broker_lite.commands.property_flags import is_true
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import Record
@@ -23,7 +24,11 @@ class RecordFormatter:
     """
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        """Read the properties, those of `--formatter-property`."""
+        """Read the properties, those of `--formatter-property`.
+
+        Raises:
+            SettingsError: a deserializer is not known.
+        """
         self._columns = [
             column
             for column in _COLUMNS
@@ -33,7 +38,10 @@ class RecordFormatter:
         self._key_separator = properties.get("key.separator", "\t").encode()
         self._headers_separator = properties.get("headers.separator", ",").encode()
         self._null = properties.get("null.literal", "null").encode()
-        self.plain = self._columns == ["value"]
+        self._header_text = deserializer_of(properties, "headers.deserializer")
+        self._key_text = deserializer_of(properties, "key.deserializer")
+        self._value_text = deserializer_of(properties, "value.deserializer")
+        self.plain = self._columns == ["value"] and self._value_text is None
 
     def values(self, values: Iterable[bytes | None]) -> bytes:
         """What is printed for records of which only the values are."""
@@ -43,7 +51,11 @@ class RecordFormatter:
         return self.line_separator.join(texts)
 
     def record(self, record: Record, partition: int, batch: RecordBatch) -> bytes:
-        """What is printed for a record, with its end; nothing at all without a column."""
+        """What is printed for a record, with its end; nothing at all without a column.
+
+        Raises:
+            ClientError: a deserializer cannot read it.
+        """
         texts = [self._column(column, record, partition, batch) for column in self._columns]
         return self._key_separator.join(texts) + self.line_separator if texts else b""
 
@@ -60,16 +72,20 @@ class RecordFormatter:
             case "headers":
                 return self._headers(record) or b"NO_HEADERS"
             case "key":
-                return self._or_null(record.key)
+                return self._or_null(record.key, self._key_text)
             case _:
-                return self._or_null(record.value)
+                return self._or_null(record.value, self._value_text)
 
     def _headers(self, record: Record) -> bytes:
-        pairs = [key + b":" + self._or_null(value) for key, value in record.headers]
+        pairs = [
+            key + b":" + self._or_null(value, self._header_text) for key, value in record.headers
+        ]
         return self._headers_separator.join(pairs)
 
-    def _or_null(self, text: bytes | None) -> bytes:
-        return self._null if text is None else text
+    def _or_null(self, data: bytes | None, deserializer: Deserializer | None) -> bytes:
+        if data is None:
+            return self._null
+        return data if deserializer is None else deserializer(data)
 
 
 def _timestamp(record: Record, batch: RecordBatch) -> bytes:

@@ -49,7 +49,7 @@ class RecordPrinter:
         room = None if self._records_max is None else self._records_max - self.printed
         try:
             text, count, offset = self._text(fetched, room)
-        except BrokerError as error:
+        except (BrokerError, ClientError) as error:
             raise ClientError(
                 f"partition {fetched.topic}-{fetched.partition} at offset"
                 f" {fetched.batch.base_offset}: the records cannot be read: {error}"

@@ -59,6 +59,23 @@ def test_every_column(consume: CommandLine, three: str) -> None:
     )
 
 
+def test_deserializers(consume: CommandLine, bootstrap: str, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap})
+    producer.produce(topic, (-7).to_bytes(8, signed=True), "all")
+    producer.produce(topic, None, "gone")
+    assert producer.flush(TIMEOUT_S) == 0
+    package = "org.apache.kafka.common.serialization"
+    flags = ("--topic", topic, "--from-beginning", "--max-messages", "2")
+    flags += ("--formatter", "org.apache.kafka.tools.consumer.DefaultMessageFormatter")
+    flags += ("--property", "print.key=true", "--key-deserializer", f"{package}.StringDeserializer")
+    done = consume(*flags, "--property", f"value.deserializer={package}.LongDeserializer")
+    assert done == (0, "all\t-7\ngone\tnull\n", total(2))
+    done = consume(*flags, "--value-deserializer", f"{package}.IntegerDeserializer")
+    text = f"broker-lite: partition {topic}-0 at offset 0: the records cannot be read: "
+    reason = "IntegerDeserializer: 8 bytes instead of 4\n"
+    assert done == (1, "", total(0) + text + reason)
+
+
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
@@ -225,6 +242,14 @@ def test_who_reads_has_enough(bootstrap: str, topic: str) -> None:
     [
         ((), "Exactly one of the following arguments is required: --topic, --include"),
         (("--topic", "t", "--include", "t"), "Exactly one of the following arguments"),
+        (
+            ("--topic", "t", "--formatter", "a.OffsetsMessageFormatter"),
+            "--formatter a.OffsetsMessageFormatter: only DefaultMessageFormatter is known here",
+        ),
+        (
+            ("--topic", "t", "--key-deserializer", "a.AvroDeserializer"),
+            "key.deserializer=a.AvroDeserializer: not known here; there are StringDeserializer,",
+        ),
         (("--topic", "t", "--offset", "3"), "The partition is required when offset is specified."),
         (("--include", "t", "--partition", "3"), "The topic is required when partition is"),
         (("--topic", "t", "--partition", "0", "--offset", "abc"), "'abc' is incorrect"),
