@@ -5,7 +5,8 @@ filters may be pushed down, what fails in Python is told in one line without the
 worker, no user interface listens, and the driver's Java starts from an archive of its classes. When
 all of Spark is on this machine it listens on the loopback only, and workers run this Python.
 
-A session that is there already is taken as it is, as SparkSession.builder does it.
+A session that is there already is taken as it is. In a program that spark-submit runs, what it was
+told goes before all that is said here, except for a `conf`.
 """
 
 import os
@@ -17,7 +18,7 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 import broker_lite
@@ -28,6 +29,7 @@ LOOPBACK: Final = "127.0.0.1"
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # how spark-submit tells a program of its Java
 _EVERYWHERE: Final = MappingProxyType(
     {
         "spark.ui.enabled": "false",
@@ -42,7 +44,7 @@ _ON_LOOPBACK: Final = MappingProxyType(
 
 def session(
     app_name: str = "broker-lite",
-    master: str = "local[*]",
+    master: str | None = None,
     conf: Mapping[str, str] = _NOTHING,
     *,
     quick_start: bool = False,
@@ -51,7 +53,8 @@ def session(
 
     Args:
         app_name: told in logs and in a cluster's overview.
-        master: as of spark-submit, such as local[2] or spark://host:7077.
+        master: as of spark-submit, such as local[2] or spark://host:7077; None is what spark-submit
+            was told, else this machine with all of its cores.
         conf: settings of Spark; they go before those of this module, but the driver's Java options
             are those of both. With -Xshare:off among them there is no archive of classes.
         quick_start: the driver compiles its code quickly and collects garbage in one thread: right
@@ -63,14 +66,27 @@ def session(
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
+    if _SUBMITTED in os.environ:
+        SparkContext._ensure_initialized()
+        settings = {name: SparkConf().get(name, value) for name, value in _EVERYWHERE.items()}
+        return _builder(app_name, master, {**settings, **conf}).getOrCreate()
     java = find_java()
+    master = master or "local[*]"
     settings = {**_EVERYWHERE, **(_ON_LOOPBACK if is_on_loopback(master) else {}), **conf}
     settings[_JAVA_OPTIONS] = _java_options(java, settings.get(_JAVA_OPTIONS, ""), quick_start)
-    builder = SparkSession.builder.appName(app_name).master(master)
+    with _environment(_variables(java, master)):
+        return _builder(app_name, master, settings).getOrCreate()
+
+
+def _builder(
+    app_name: str, master: str | None, settings: Mapping[str, str]
+) -> SparkSession.Builder:
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None:
+        builder = builder.master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _environment(_variables(java, master)):
-        return builder.getOrCreate()
+    return builder
 
 
 def is_on_loopback(master: str) -> bool:

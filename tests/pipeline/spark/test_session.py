@@ -1,9 +1,13 @@
 import os
+import subprocess
 import sys
+from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from broker_lite.pipeline.spark.java import find_java
 from broker_lite.pipeline.spark.session import LOOPBACK, is_on_loopback, session
 
 
@@ -56,3 +60,37 @@ def test_the_environment_is_left_as_it_was(spark: SparkSession) -> None:
 )
 def test_is_on_loopback(master: str, expected: bool) -> None:
     assert is_on_loopback(master) is expected
+
+
+@pytest.mark.slow
+def test_what_spark_submit_was_told_holds(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from broker_lite.pipeline.spark.session import session\n"
+        "spark = session('submitted', conf={'spark.sql.shuffle.partitions': '3'})\n"
+        "names = ('spark.sql.shuffle.partitions', 'spark.sql.python.filterPushdown.enabled',\n"
+        "         'spark.sql.execution.pyspark.udf.hideTraceback.enabled')\n"
+        "print(spark.sparkContext.master, *(spark.conf.get(name) for name in names))\n"
+        "spark.stop()\n"
+    )
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    told = {
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.sql.shuffle.partitions": "7",
+        "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "false",
+    }
+    options = [word for name, value in told.items() for word in ("--conf", f"{name}={value}")]
+    done = subprocess.run(
+        [submit, "--master", "local[1]", *options, program],
+        env={
+            **os.environ,
+            "JAVA_HOME": str(find_java().home),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": LOOPBACK,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.split() == ["local[1]", "3", "true", "false"], done.stderr
