@@ -1,0 +1,144 @@
+"""Compact: keep the newest record of each key, offline, with the rules of a broker's cleaner.
+
+The newest offset of each key is found by Spark, over all partitions at once, whatever the number of
+keys. Which offsets those are goes back to the tasks as bits; they rewrite the segments.
+
+Not done: topics with messages of magic 0 or 1 are refused; min.compaction.lag.ms counts as 0; all
+of a log is looked at, however little of it is new; the entries of aborted transactions, whose
+records are gone, are not kept in the indexes.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from broker_lite.pipeline.compact_plan import CompactionGroup, plan_compaction
+from broker_lite.pipeline.file_io import LocalFileIO, open_file_io
+from broker_lite.pipeline.log_root import locked, refuse_unusable
+from broker_lite.pipeline.options import ReadOptions
+from broker_lite.pipeline.ranges import find_logs
+from broker_lite.pipeline.spark.jobs.compaction_sink import (
+    EMPTIED_MARKERS,
+    FORMAT,
+    SURVIVORS,
+    CompactionSink,
+)
+from broker_lite.pipeline.survivors import BUCKET_OFFSETS, BUCKET_SHIFT
+
+DELETE_RETENTION_MS: Final = 86_400_000
+
+_PARTITION: Final = ("topic", "partition")
+_GROUP: Final = (*_PARTITION, "baseOffset", "endOffset", "roundEnd")
+_GROUP_SCHEMA: Final = "topic string, partition int, baseOffset long, endOffset long, roundEnd long"
+
+
+class CompactionRefused(ValueError):
+    """A log cannot be compacted here; one line for a person."""
+
+
+def compact(
+    spark: SparkSession,
+    path: str,
+    topics: Iterable[str],
+    *,
+    now_ms: int,
+    delete_retention_ms: int = DELETE_RETENTION_MS,
+) -> list[CompactionGroup]:
+    """Compact the logs of topics in a directory that no broker uses.
+
+    Args:
+        spark: a session whose workers see the directory under the same path.
+        path: a log directory, local or mounted.
+        topics: those whose cleanup.policy is compact; records without a key are lost.
+        now_ms: when it is, for tombstones.
+        delete_retention_ms: how long a tombstone stays after a compaction first saw it.
+
+    Returns:
+        What was rewritten.
+
+    Raises:
+        CompactionRefused: the directory is not local.
+        WriteRefused: a broker uses it, or left it without a clean stop.
+        PlanError: a topic is not there.
+        CorruptLog: a log is damaged; nothing changed.
+
+    Rule: S-80 to S-89 (LogCleaner).
+    """
+    io, root = open_file_io(path)
+    if not isinstance(io, LocalFileIO):
+        raise CompactionRefused(f"path {path!r}: only a local directory can be compacted")
+    if not io.exists(root):
+        raise FileNotFoundError(f"no such directory: {root}")
+    with locked(io, root):
+        refuse_unusable(io, root)
+        options = ReadOptions.parse({"path": root, "subscribe": ",".join(topics)})
+        groups = plan_compaction(io, find_logs(io, root, options))
+        if groups:
+            rows = _survivors_by_group(spark, root, groups)
+            spark.dataSource.register(CompactionSink)
+            writer = rows.write.format(FORMAT).mode("append").option("nowMs", now_ms)
+            writer.option("deleteRetentionMs", delete_retention_ms).save(root)
+    return groups
+
+
+def newest_offsets(records: DataFrame) -> DataFrame:
+    """Select the offset of the newest record of each key: topic, partition, offset.
+
+    Rule: S-82, S-84 (Cleaner.buildOffsetMap).
+    """
+    newest = records.where(F.col("key").isNotNull()).groupBy(*_PARTITION, "key")
+    return newest.agg(F.max("offset").alias("offset")).drop("key")
+
+
+def emptied_markers(batches: DataFrame) -> DataFrame:
+    """Select the offsets of the markers whose transaction has no batch: topic, partition, offset.
+
+    Rule: S-86 (CleanedTransactionMetadata.onControlBatchRead).
+    """
+    of_producer = Window.partitionBy(*_PARTITION, "producerId").orderBy("baseOffset")
+    before = F.lag("isControl").over(of_producer)
+    is_emptied = F.col("isControl") & F.coalesce(before, F.lit(True))
+    judged = batches.where("isTransactional").withColumn("isEmptied", is_emptied)
+    return judged.where("isEmptied").select(*_PARTITION, F.col("baseOffset").alias("offset"))
+
+
+def _survivors_by_group(spark: SparkSession, root: str, groups: list[CompactionGroup]) -> DataFrame:
+    """Make the rows of the sink, one for each group."""
+    ends: dict[str, dict[int, int]] = defaultdict(dict)
+    for group in groups:
+        ends[group.topic][group.partition] = group.round_end
+    partitions = json.dumps({topic: list(each) for topic, each in ends.items()})
+    reader = spark.read.format("kafka_segments").option("assign", partitions)
+    reader = reader.option("endingOffsets", json.dumps(ends))
+    batches = reader.option("view", "batches").load(root)
+    reader = reader.option("view", "records").option("columns", "topic,partition,key,offset")
+    records = reader.option("isolationLevel", "read_committed").load(root)
+    survivors = newest_offsets(records).withColumn("kind", F.lit(SURVIVORS))
+    markers = emptied_markers(batches).withColumn("kind", F.lit(EMPTIED_MARKERS))
+    return _by_group(spark, groups, _as_bits(survivors.unionByName(markers)))
+
+
+def _as_bits(offsets: DataFrame) -> DataFrame:
+    """Pack offsets as OffsetSet takes them: topic, partition, kind, bucket, bits."""
+    bucket = F.shiftright("offset", BUCKET_SHIFT).alias("bucket")
+    bit = F.col("offset").bitwiseAND(BUCKET_OFFSETS - 1)
+    packed = offsets.groupBy(*_PARTITION, "kind", bucket)
+    return packed.agg(F.bitmap_construct_agg(bit).alias("bits"))
+
+
+def _by_group(spark: SparkSession, groups: list[CompactionGroup], bits: DataFrame) -> DataFrame:
+    """Give each group the buckets of its offsets; one in two groups goes to both."""
+    rows = [(*group[:2], group.base_offset, group.end_offset, group.round_end) for group in groups]
+    frame = spark.createDataFrame(rows, _GROUP_SCHEMA)
+    first = F.shiftright("baseOffset", BUCKET_SHIFT)
+    last = F.shiftright(F.col("endOffset") - 1, BUCKET_SHIFT)
+    buckets = frame.withColumn("bucket", F.explode(F.sequence(first, last)))
+    joined = buckets.join(bits, [*_PARTITION, "bucket"], "left")
+    # What is null is left out of a list, so a group without any has an empty one.
+    found = F.when(F.col("bits").isNotNull(), F.struct("kind", "bucket", "bits"))
+    grouped = joined.groupBy(*_GROUP).agg(F.collect_list(found).alias("offsets"))
+    return grouped.repartition(len(groups), *_GROUP)

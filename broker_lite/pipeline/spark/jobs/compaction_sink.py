@@ -1,0 +1,125 @@
+"""The data sink `kafka_segments_compaction`: a row is a group of segments, and what survives of it.
+
+Each task rewrites the groups that it gets, beside the old segments; the commit swaps all of them.
+So Spark's own protocol makes it safe to run a task twice: only what the commit names is swapped.
+"""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMessage
+from pyspark.sql.types import Row, StructType
+
+from broker_lite.pipeline.audit import PRODUCER_EXPIRATION_MS
+from broker_lite.pipeline.compact_batch import Round
+from broker_lite.pipeline.compact_group import rewrite, whole_group
+from broker_lite.pipeline.compact_plan import CompactionGroup
+from broker_lite.pipeline.compact_swap import Swap, swap_all
+from broker_lite.pipeline.corruption import raise_corruption
+from broker_lite.pipeline.file_io import LocalFileIO
+from broker_lite.pipeline.layout import find_partitions
+from broker_lite.pipeline.log_root import sweep
+from broker_lite.pipeline.producer_snapshots import Producers, newest_producers
+from broker_lite.pipeline.survivors import OffsetSet
+from broker_lite.pipeline.transactions import find_aborted
+
+FORMAT: Final = "kafka_segments_compaction"
+SURVIVORS: Final = "survivors"
+EMPTIED_MARKERS: Final = "emptied markers"
+
+_ANY_OFFSET: Final = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Rewritten(WriterCommitMessage):
+    """What an attempt of a task made."""
+
+    swaps: tuple[Swap, ...]
+
+
+class CompactionSink(DataSource):
+    """Takes groups: topic, partition, baseOffset, endOffset, roundEnd, offsets.
+
+    The last is a list of kind, bucket, bits: what OffsetSet takes, for SURVIVORS and for
+    EMPTIED_MARKERS.
+    """
+
+    @classmethod
+    def name(cls) -> str:  # type: ignore[explicit-override]
+        """Give the name of the format."""
+        return FORMAT
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # type: ignore[explicit-override]
+        """Make a writer; the log directory is locked by the job."""
+        return CompactionWriter(
+            self.options["path"],
+            now_ms=int(self.options["nowMs"]),
+            delete_retention_ms=int(self.options["deleteRetentionMs"]),
+        )
+
+
+class CompactionWriter(DataSourceWriter):
+    """Rewrites groups, and swaps them."""
+
+    def __init__(self, root: str, *, now_ms: int, delete_retention_ms: int) -> None:
+        self.root = root
+        self.now_ms = now_ms
+        self.delete_retention_ms = delete_retention_ms
+        self.job = f"{uuid.uuid4().hex}-"
+
+    def write(self, iterator: Iterator[Row]) -> Rewritten:  # type: ignore[explicit-override]
+        """Rewrite the groups of one attempt of a task."""
+        tag = f"{self.job}{uuid.uuid4().hex}"
+        return Rewritten(tuple(self._rewrite(row, tag) for row in iterator))
+
+    def _rewrite(self, row: Row, tag: str) -> Swap:
+        io = LocalFileIO()
+        group = _group_of(io, self.root, row)
+        given = Round(
+            survivors=_offsets_of(row, SURVIVORS),
+            emptied_markers=_offsets_of(row, EMPTIED_MARKERS),
+            aborted=find_aborted(io, whole_group(self.root, group), raise_corruption),
+            producers=_known(io, group.segments[0].directory, self.now_ms),
+            end_offset=group.round_end,
+            now_ms=self.now_ms,
+            delete_retention_ms=self.delete_retention_ms,
+        )
+        return group, rewrite(io, self.root, group, given, tag)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[explicit-override]
+        """Swap all groups, in the order of their logs, and remove what other attempts made."""
+        swaps = [
+            swap for message in messages if isinstance(message, Rewritten) for swap in message.swaps
+        ]
+        swap_all(self.root, sorted(swaps))
+        sweep(LocalFileIO(), self.root, self.job)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[explicit-override]
+        """Remove what all attempts made."""
+        sweep(LocalFileIO(), self.root, self.job)
+
+
+def _group_of(io: LocalFileIO, root: str, row: Row) -> CompactionGroup:
+    """Find the segments of a row."""
+    key = row.topic, row.partition
+    log = find_partitions(io, root, lambda *found: found == key)[key]
+    segments = (one for one in log.segments if row.baseOffset <= one.base_offset < row.endOffset)
+    return CompactionGroup(*key, tuple(segments), row.endOffset, row.roundEnd)
+
+
+def _offsets_of(row: Row, kind: str) -> OffsetSet:
+    return OffsetSet({one.bucket: bytes(one.bits) for one in row.offsets if one.kind == kind})
+
+
+def _known(io: LocalFileIO, directory: str, now_ms: int) -> Producers:
+    """Read the producers that a broker would still know.
+
+    Rule: V-65 (ProducerStateManager.isProducerExpired).
+    """
+    return {
+        producer_id: entry
+        for producer_id, entry in newest_producers(io, directory, _ANY_OFFSET).items()
+        if now_ms - entry.last_timestamp_ms < PRODUCER_EXPIRATION_MS
+    }

@@ -1,0 +1,122 @@
+"""Verify: is every byte of a log what it has to be?
+
+The batches are judged by the workers, in one pass over the files: framing, checksums, the order of
+offsets, gaps, producers' sequences. Then the neighbours of tasks are compared, every entry of every
+index is looked up in its segment, and the small files are read.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from broker_lite.pipeline.audit import Audit, Finding
+from broker_lite.pipeline.audit_log import (
+    audited_in_order,
+    between_tasks,
+    is_torn_tail,
+    small_files,
+)
+from broker_lite.pipeline.file_io import open_file_io
+from broker_lite.pipeline.options import ReadOptions
+from broker_lite.pipeline.ranges import find_logs
+from broker_lite.pipeline.spark.jobs.audit_source import audit_of, cleaned_of, read_audits
+
+INDEX_FINDINGS_MAX: Final = 1000
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What was looked at, and what is wrong with it.
+
+    Attributes:
+        findings: by file and position.
+    """
+
+    path: str
+    partitions: int
+    segments: int
+    batches: int
+    records: int
+    size_bytes: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as values of JSON."""
+        findings = [finding._asdict() for finding in self.findings]
+        return {"is_sound": self.is_sound, **asdict(self), "findings": findings}
+
+
+def verify(
+    spark: SparkSession,
+    path: str,
+    options: Mapping[str, str] = _NOTHING,
+    *,
+    is_deep: bool = False,
+    is_live: bool = False,
+    is_compacted: bool = False,
+) -> Verification:
+    """Look at everything in a log directory, or in some of its partitions.
+
+    Args:
+        spark: a session.
+        path: as of the data source.
+        options: those of the data source that select partitions.
+        is_deep: decompress the batches and look at each record.
+        is_live: a broker may be writing, so an append at the end of a log may be unfinished.
+        is_compacted: offsets may be missing anywhere; else only below the cleaner's checkpoint.
+
+    Raises:
+        OptionError: an option cannot be used.
+        PlanError: a topic or partition that is named is not there.
+        OSError: the directory cannot be read.
+    """
+    io, root = open_file_io(path)
+    logs = find_logs(io, root, ReadOptions.parse({**options, "path": path}))
+    cleaned = cleaned_of(io, root, logs, is_compacted)
+    rows = read_audits(spark, path, options, is_deep=is_deep, is_compacted=is_compacted).collect()
+    audits = audited_in_order(map(audit_of, rows))
+    found: list[Finding] = list(index_findings(spark, path, options))
+    for key, neighbours in audits.items():
+        found += _batch_findings(neighbours, cleaned.get(key, 0), is_live)
+    every = [one for neighbours in audits.values() for one in neighbours]
+    found += small_files(io, root, logs, every)
+    return Verification(
+        path=path,
+        partitions=len(logs),
+        segments=sum(len(log.segments) for log in logs.values()),
+        batches=sum(one.batches for one in every),
+        records=sum(one.records for one in every),
+        size_bytes=sum(one.size_bytes for one in every),
+        findings=tuple(sorted(found)),
+    )
+
+
+def index_findings(spark: SparkSession, path: str, options: Mapping[str, str]) -> Iterator[Finding]:
+    """Find the entries of indexes that the batches do not agree with.
+
+    Rule: S-10, S-11, S-16.
+    """
+    reader = spark.read.format("kafka_segments").options(**options).option("view", "index")
+    wrong = reader.load(path).where("NOT consistent").limit(INDEX_FINDINGS_MAX)
+    for row in wrong.collect():
+        rule, _, text = row.error.partition(": ")
+        yield Finding(row.file, -1, rule, f"entry {row.key} -> {row.position} {text}")
+
+
+def _batch_findings(audits: list[Audit], cleaned_end: int, is_live: bool) -> Iterable[Finding]:
+    """Give the findings of a partition's tasks, and of what is between them."""
+    for one in audits:
+        for finding in one.findings:
+            if not (is_live and is_torn_tail(finding, audits)):
+                yield finding
+    yield from between_tasks(audits, cleaned_end)
