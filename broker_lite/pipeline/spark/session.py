@@ -96,9 +96,7 @@ def is_on_loopback(master: str) -> bool:
 
 
 def _java_options(java: Java, given: str, quick_start: bool) -> str:
-    options = [given] if given else []
-    if quick_start:
-        options += ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if quick_start else []
     # A Java that runs takes no more options, and one told -Xshare knows what it wants.
     is_started = SparkContext._gateway is not None
     archive = None if is_started or "-Xshare" in given else class_archive(java)
@@ -106,7 +104,7 @@ def _java_options(java: Java, given: str, quick_start: bool) -> str:
         options.append(archive.java_options())
         if not archive.is_there:
             write_at_exit(archive)
-    return " ".join(options)
+    return " ".join([*options, *([given] if given else [])])
 
 
 def _variables(java: Java, master: str) -> dict[str, str]:
