@@ -99,8 +99,9 @@ class _RangeReader:
 
     Attributes:
         next_offset: what follows the batches so far; the next one begins there or later.
-        beyond: how many batches in a row lie behind what is wanted. One alone may have a damaged
-            offset, which no checksum covers; the batch after it tells.
+        beyond: how many batches in a row lie behind what is wanted. One alone has a damaged
+            offset, which no checksum covers: the batch after it tells, or that there is none.
+        last_position: of the batch before.
         suspect: position of a batch with a wrong checksum, as long as no good one came after it:
             its length may be wrong, too.
         needed_bytes: of the batch at position, as far as it is known.
@@ -120,7 +121,7 @@ class _RangeReader:
         self.file = file
         self.segment = part.segment
         self.path = part.segment.log_path
-        self.position = part.start_position
+        self.position = self.last_position = part.start_position
         self.end = part.end_position
         self.first_offset = split.first_offset
         self.end_offset = split.end_offset
@@ -143,7 +144,7 @@ class _RangeReader:
             yield from self._walk(buffer)
             left_bytes = self.end - self.position
             if left_bytes == 0 or self.beyond > 1:
-                return
+                break
             size_bytes = read_bytes
             if self.fault is None:
                 if len(buffer) == asked_bytes and self.needed_bytes <= left_bytes:
@@ -153,6 +154,9 @@ class _RangeReader:
             if self.next_offset >= self.end_offset:
                 return  # a torn tail, or the zeros of a file that was extended ahead
             self._leave_out(*self.fault)
+        if self.beyond == 1:  # a plan has none such in its ranges
+            text = f"the last batch of the range ends at {self.next_offset - 1}, behind it"
+            self.on_corrupt(Corruption(self.path, self.last_position, "S-05", text))
 
     def _walk(self, buffer: memoryview) -> Iterator[LogBatch]:
         """Yield the whole batches of a buffer that starts at position, which follows them."""
@@ -175,6 +179,7 @@ class _RangeReader:
                 yield LogBatch(self.segment, self.position, batch)
             elif self.beyond > 1:
                 return
+            self.last_position = self.position
             at += self.needed_bytes
             self.position = start + at
 

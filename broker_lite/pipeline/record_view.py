@@ -97,7 +97,7 @@ class _RecordReader:
             skip_missing=not self._options.fail_on_data_loss,
         ):
             for measured in self._measured(found):
-                if gatherer.add(measured):
+                if measured.totals[0] and gatherer.add(measured):
                     yield gatherer.take()
         if gatherer.records:
             yield gatherer.take()

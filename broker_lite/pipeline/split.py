@@ -8,6 +8,8 @@ from broker_lite.pipeline.layout import Segment
 class SegmentRange(NamedTuple):
     """Some bytes of a segment's .log file, from a batch's start to another one's, or to the end.
 
+    A last batch that begins behind the offsets of its split is taken for damaged.
+
     Attributes:
         end_position: the first byte that is not read; a torn batch may lie in front of it.
     """

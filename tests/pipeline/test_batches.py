@@ -211,6 +211,19 @@ class TestDamage:
         assert [one.rule for one in corrupt] == ["S-05"]
         assert offsets(found) == EVERY[:4] + EVERY[6:]
 
+    def test_s_05_a_high_offset_at_the_end(self, partition: Partition) -> None:
+        damage(log_path(partition), 11 * BATCH_BYTES, 0x01)
+        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        assert [(one.rule, one.position) for one in corrupt] == [("S-05", 11 * BATCH_BYTES)]
+        assert offsets(found) == EVERY[:11]
+
+    def test_a_place_is_told_once(self, partition: Partition) -> None:
+        damage(log_path(partition), 3 * BATCH_BYTES + CONTENT)
+        damage(log_path(partition), 4 * BATCH_BYTES + MAGIC, 7)
+        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        assert [one.position for one in corrupt] == [3 * BATCH_BYTES, 4 * BATCH_BYTES]
+        assert offsets(found) == EVERY[:3] + EVERY[6:]
+
     def test_what_is_not_wanted_is_not_checked(self, partition: Partition) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES + CONTENT)
         split = whole_split(partition.directory.parent, first_offset=60, end_offset=80)

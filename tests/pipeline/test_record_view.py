@@ -1,5 +1,7 @@
 """The record view gives back what was written, in Arrow batches of the connector's schema."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +176,7 @@ class TestTransactions:
             for path in partition.directory.glob("*.txnindex"):
                 path.unlink()
         whole = whole_split(partition.directory.parent)
-        first, end = ((0, 60), (13, 44), (5, 9), (57, 60))[part]
+        first, end = ((0, 60), (13, 44), (5, 8), (57, 60))[part]
         split = whole._replace(first_offset=first, end_offset=end)
         found = read(split, isolationLevel="read_committed")
         wanted = [offset for offset in self.expected(partition) if first <= offset < end]
@@ -245,6 +247,48 @@ def test_edited_bytes_give_valid_rows_or_a_report(
         columns = "key,value,offset,headers"
         for found in arrow(split, onCorrupt="report", checkCrc=check_crc, columns=columns):
             assert all(0 <= offset < 42 for offset in found["offset"].to_pylist())
+
+
+def test_r_90_batches_that_the_cleaner_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_columns, "BYTES_MAX", 0)
+    empty = [
+        raw_batch(b"", count=0, last_offset_delta=4, base_offset=5 * number) for number in range(3)
+    ]
+    write_segment(tmp_path, b"".join(empty) + raw_batch(record(), base_offset=15))
+    assert [one.num_rows for one in arrow(whole_split(tmp_path))] == [1]
+
+
+_MEASURE_PEAK = """
+import resource, sys
+from pathlib import Path
+from tests.pipeline.reading import record_batches, IO, options
+from tests.pipeline.support import whole_split
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+split, before = whole_split(Path(sys.argv[1])), peak()
+rows = sum(found.num_rows for found in record_batches(IO, split, options()))
+print(rows, peak() - before)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_segment(tmp_path: Path) -> None:
+    batch = bytearray(raw_batch(record(value=b"v" * 99) * 150, count=150))
+    count = (256 << 20) // len(batch)
+    with write_segment(tmp_path, b"").open("wb") as file:
+        for number in range(count):
+            batch[:8] = (150 * number).to_bytes(8, "big")
+            file.write(batch)
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE_PEAK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows, grown_bytes = map(int, done.stdout.split())
+    assert rows == count * 150
+    assert grown_bytes < 128 << 20
 
 
 def test_reads_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
