@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.pipeline import record_columns
+from broker_lite.pipeline import measured, record_columns
 from broker_lite.pipeline.record_columns import TimestampOutOfRange
 from broker_lite.record.builder import BatchBuilder
 from tests.pipeline.reading import arrow, read
 from tests.pipeline.support import T0, NewRecord, Partition, numbered, whole_split, write_segment
+from tests.record.conftest import load_python_columns
 
 
 def test_arrow_batches_are_bounded_by_rows_and_by_bytes(
@@ -48,3 +49,16 @@ def test_timestamps_that_microseconds_do_not_hold(tmp_path: Path, timestamp_ms: 
     with pytest.raises(TimestampOutOfRange, match="topic-0: between the offsets 0 and 1 is"):
         read(whole_split(tmp_path))
     assert arrow(whole_split(tmp_path), columns="offset")[0].num_rows == 2
+
+
+def test_without_a_compiler_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Partition(tmp_path) as partition:
+        for codec in range(5):
+            partition.append(numbered(9), codec=codec)
+        partition.append([NewRecord(headers=((b"h", None), (b"\xff", b"v"))), NewRecord()])
+    compiled = arrow(whole_split(tmp_path))
+    python = load_python_columns()
+    monkeypatch.setattr(measured, "measure_records", python.measure_records)
+    monkeypatch.setattr(record_columns, "RecordColumns", python.RecordColumns)
+    assert arrow(whole_split(tmp_path)) == compiled
+    assert arrow(whole_split(tmp_path), columns="offset")[0]["offset"] == compiled[0]["offset"]

@@ -8,15 +8,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import fs as pa_fs
 
 from broker_lite.pipeline import batches, record_columns
+from broker_lite.pipeline.arrow_files import ArrowFileIO
 from broker_lite.pipeline.corruption import CorruptLog
+from broker_lite.pipeline.layout import find_partitions
+from broker_lite.pipeline.record_view import record_batches
+from broker_lite.pipeline.split import SegmentRange, Split
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.compression import Codec
 from broker_lite.testing import Broker
 from tests.log.batches import batch as raw_batch
 from tests.log.batches import record
-from tests.pipeline.reading import arrow, read
+from tests.pipeline.reading import arrow, options, read, rows
 from tests.pipeline.support import (
     CREATE_TIME,
     LOG_APPEND_TIME,
@@ -297,6 +302,18 @@ def test_reads_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.Mon
             partition.append(numbered(9), codec=number % 5)
     monkeypatch.setattr(batches, "READ_BYTES", 64)
     assert read(whole_split(tmp_path)) == partition.rows
+
+
+def test_another_storage(tmp_path: Path) -> None:
+    with Partition(tmp_path, segment_bytes=3000) as partition:
+        for _ in range(20):
+            partition.append(numbered(9))
+    storage = pa_fs.SubTreeFileSystem(str(tmp_path), pa_fs.LocalFileSystem())
+    io = ArrowFileIO(storage)
+    (log,) = find_partitions(io, "").values()
+    ranges = tuple(SegmentRange(one, 0, one.size_bytes) for one in log.segments)
+    split = Split("", log.topic, log.partition, ranges, 0, 180)
+    assert rows(record_batches(io, split, options())) == partition.rows
 
 
 def test_a_log_that_a_broker_wrote(tmp_path: Path) -> None:
