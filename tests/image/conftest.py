@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import pytest
 
 from tests.support import docker
 
-SETUP_TIMEOUT_S = 900
+SETUP_TIMEOUT_S = 1800
 
 
 class Figure(NamedTuple):
@@ -94,7 +95,7 @@ def volume(engine: None) -> Iterator[str]:
 @pytest.fixture
 def network(engine: None) -> Iterator[str]:
     """A network on which containers find each other by name."""
-    identity = docker.docker("network", "create", "broker-lite-test")
+    identity = docker.docker("network", "create", f"broker-lite-test-{uuid4().hex}")
     yield identity
     docker.docker("network", "rm", identity)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 
@@ -31,7 +32,7 @@ def address_on(container: Container, network: str) -> str:
 @pytest.fixture
 def other_network(engine: None) -> Iterator[str]:
     """One whose name is before the other's, so that a container of both has its gateway."""
-    identity = docker("network", "create", "broker-lite-other")
+    identity = docker("network", "create", f"broker-lite-other-{uuid4().hex}")
     yield identity
     docker("network", "rm", identity)
 

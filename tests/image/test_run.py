@@ -15,7 +15,7 @@ from tests.image.conftest import Figures
 from tests.support.docker import Container, free_port
 
 RUNS_MIN = 5
-RUNS_MAX = 25
+PATIENCE_S = 180
 ANSWER_MAX_S = 0.6
 HEALTHY_MAX_S = 3
 STOP_MAX_S = 1
@@ -36,7 +36,8 @@ class Run(NamedTuple):
 def runs(image: str) -> Sequence[Run]:
     """Runs of the image as it is: a few, and more as long as none was as fast as it should be."""
     found: list[Run] = []
-    while len(found) < RUNS_MIN or (len(found) < RUNS_MAX and _best_s(found) > ANSWER_MAX_S):
+    deadline = time.monotonic() + PATIENCE_S
+    while len(found) < RUNS_MIN or (_best_s(found) > ANSWER_MAX_S and time.monotonic() < deadline):
         found.append(_run())
     return found
 
@@ -68,8 +69,11 @@ def test_stop(runs: Sequence[Run], figures: Figures) -> None:
 
 
 def test_healthy(image: str, figures: Figures) -> None:
-    best_s = min(_healthy_s() for _ in range(3))
-    figures.check("docker run to healthy, best of 3", best_s, HEALTHY_MAX_S, "s")
+    found: list[float] = []
+    while not found or (len(found) < RUNS_MIN and min(found) > HEALTHY_MAX_S):
+        found.append(_healthy_s())
+    name = f"docker run to healthy, best of {len(found)}"
+    figures.check(name, min(found), HEALTHY_MAX_S, "s")
 
 
 def _healthy_s() -> float:

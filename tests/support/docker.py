@@ -13,14 +13,18 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.support.raw_client import Closed, RawClient
-from tests.support.toolchain import lacking
+from tests.support.toolchain import lacking, require
 
 PROJECT = Path(__file__).parents[2]
 IMAGE = "broker-lite:dev"
 BASE = "debian:trixie-slim"
 TIMEOUT_S = 60
 BUILD_TIMEOUT_S = 280
-POLL_S = 0.005
+ENGINE_TIMEOUT_S = 500
+# Each call of the docker command takes 0.03 s of CPU from the container that is waited for.
+POLL_S = 0.05
+ANSWER_POLL_S = 0.005
+LOOK_S = 1.0
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _PIP_CONFIGURATION = "/etc/pip.conf"
 
@@ -48,30 +52,44 @@ def try_docker(
 @contextmanager
 def engine(folder: Path) -> Iterator[None]:
     """An engine that the docker command finds: the machine's own, else one made in a folder."""
-    if shutil.which("docker") and try_docker("info").returncode == 0:
+    if shutil.which("docker") and _ends_well("info"):
         yield
         return
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         lacking("a Docker engine (or root on Debian, to make one)")
-    script = str(PROJECT / "docker/engine.sh")
     before = dict(os.environ)
     try:
-        subprocess.run([script, "up", str(folder)], check=True, timeout=BUILD_TIMEOUT_S)
+        _run_script("engine.sh", "up", str(folder), timeout_s=ENGINE_TIMEOUT_S)
         text = subprocess.check_output(["bash", "-c", '. "$1/env"; env -0', "-", folder], text=True)
         os.environ.update(entry.split("=", 1) for entry in text.split("\0") if entry)
         yield
     finally:
         os.environ.clear()
         os.environ.update(before)
-        subprocess.run([script, "down", str(folder)], check=True, timeout=TIMEOUT_S)
+        _run_script("engine.sh", "down", str(folder), timeout_s=TIMEOUT_S)
 
 
 def build() -> str:
     """Build the image of the checkout, after its base if no registry has that; return its name."""
-    ways = (("image", "inspect"), ("pull", "--quiet"))
-    if all(try_docker(*way, BASE).returncode != 0 for way in ways):
-        subprocess.run([PROJECT / "docker/base.sh"], check=True, timeout=BUILD_TIMEOUT_S)
+    if not (_ends_well("image", "inspect", BASE) or _ends_well("pull", "--quiet", BASE)):
+        require("mmdebstrap")
+        _run_script("base.sh", timeout_s=BUILD_TIMEOUT_S)
     return build_image(IMAGE, PROJECT, PROJECT / "docker/Dockerfile")
+
+
+def _ends_well(*arguments: str) -> bool:
+    """Whether the docker command ends well, and in time: a registry may be out of reach."""
+    try:
+        return try_docker(*arguments).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _run_script(name: str, *arguments: str, timeout_s: float) -> None:
+    """Run one of our scripts, and once more if it fails: mirrors have bad moments."""
+    command = ["timeout", f"{timeout_s:g}", str(PROJECT / "docker" / name), *arguments]
+    if subprocess.run(command).returncode != 0:
+        subprocess.run(command, check=True)
 
 
 def build_image(name: str, context: Path, dockerfile: Path) -> str:
@@ -81,10 +99,10 @@ def build_image(name: str, context: Path, dockerfile: Path) -> str:
         for secret, path in (("ca", _CERTIFICATES), ("pip_conf", _PIP_CONFIGURATION))
         if os.path.exists(path)
     ]
-    docker(
-        *("build", "--quiet", "--tag", name, "--file", str(dockerfile), *secrets, str(context)),
-        timeout_s=BUILD_TIMEOUT_S,
-    )
+    command = ("build", "--quiet", "--tag", name, "--file", str(dockerfile), *secrets, str(context))
+    # once more if it fails: mirrors and indexes have bad moments
+    if try_docker(*command, timeout_s=BUILD_TIMEOUT_S).returncode != 0:
+        docker(*command, timeout_s=BUILD_TIMEOUT_S)
     return name
 
 
@@ -122,6 +140,18 @@ class Container:
         ended = try_docker("logs", self.id)
         return ended.stdout + ended.stderr
 
+    def follow(self) -> Iterator[str]:
+        """The lines of its log, until it ends or time is up."""
+        command = ("timeout", str(TIMEOUT_S), "docker", "logs", "--follow", self.id)
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
+            assert process.stdout is not None
+            try:
+                yield from process.stdout
+            finally:
+                process.terminate()
+
     @property
     def state(self) -> dict[str, Any]:
         """The engine's own record of it: Status, ExitCode, Health and more."""
@@ -135,11 +165,14 @@ class Container:
     def wait_for_answer(self) -> None:
         """Wait for the first answer to ApiVersions through the published port."""
         assert self._host_port is not None
-        deadline = time.monotonic() + TIMEOUT_S
+        began = looked = time.monotonic()
         while not _answers(self._host_port):
-            assert time.monotonic() < deadline, "no answer"
-            assert self.state["Running"], "it ended"
-            time.sleep(POLL_S)
+            now = time.monotonic()
+            assert now < began + TIMEOUT_S, "no answer"
+            if now > looked + LOOK_S:
+                looked = now
+                assert self.state["Running"], "it ended"
+            time.sleep(ANSWER_POLL_S)
 
     def wait_until_healthy(self) -> None:
         """Wait for the engine to find it healthy."""
