@@ -49,7 +49,8 @@ class Broker:
 
         Args:
             settings: by Kafka's names; True, numbers and lists are written as Kafka writes them.
-            topics: to begin with: `name`, `name:partitions` or `name:partitions:config=value,...`.
+            topics: to begin with: `name`, `name:partitions` or `name:partitions:config=value,...`;
+                a text is one of them, or several with blanks between.
             seed_file: records to begin with, *.jsonl or *.csv.
             config: a settings file, weaker than `settings`.
             data_dir: kept at the end; None is a temporary directory.
@@ -60,7 +61,8 @@ class Broker:
         """
         self.settings = {name: _text(value) for name, value in (settings or {}).items()}
         if topics:
-            self.settings["broker.lite.topics"] = "\n".join(topics)
+            specs = [topics] if isinstance(topics, str) else topics
+            self.settings["broker.lite.topics"] = "\n".join(specs)
         if seed_file is not None:
             self.settings["broker.lite.seed.file"] = os.path.abspath(seed_file)
         self.host = host or _HOST

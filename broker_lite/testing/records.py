@@ -63,8 +63,8 @@ def produce(
         ClientError: the broker says no.
     """
     now_ms = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
-    key = as_bytes(key)
-    records = [NewRecord(as_bytes(value), key, tuple(headers)) for value in values]
+    key, headers = as_bytes(key), tuple(headers)
+    records = [NewRecord(as_bytes(value), key, headers) for value in values]
     request = messages.ProduceRequest
     with Client(bootstrap) as client:
         leaders = client.leaders(topic, create=True)

@@ -89,6 +89,18 @@ def test_what_the_broker_refuses_is_one_line(shared: Broker) -> None:
         shared.records("nobody-made-this")
 
 
+def test_headers_that_can_be_read_once_are_those_of_every_record(shared: Broker) -> None:
+    shared.produce("read-once", "a", "b", headers=iter([("h", b"1")]))
+    assert [one.headers for one in shared.records("read-once")] == [(("h", b"1"),)] * 2
+
+
+def test_topics_may_be_a_text() -> None:
+    with Broker(topics="orders:3 prices") as broker, Client(broker.bootstrap) as client:
+        names = {topic.name for topic in client.metadata().topics}
+        assert names == {"orders", "prices"}
+        assert len(client.leaders("orders")) == 3
+
+
 def test_several_at_once() -> None:
     with Broker() as one, Broker() as other:
         assert one.port != other.port
