@@ -40,7 +40,8 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
     try:
         family, target = _resolve(address) if address.host else _every_address(address.port)
     except (OSError, UnicodeError) as error:
-        raise SettingsError(f"cannot listen on {where}: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"cannot listen on {where}: {reason}") from error
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
