@@ -12,6 +12,7 @@ PACKAGES=(docker.io docker-cli containerd docker-buildx docker-compose tini)
 LOCK=/run/lock/broker-lite-engine
 LOCK_WAIT_S=300
 START_TRIES=300 # of 0.2 s
+STOP_TRIES=150  # of 0.2 s
 
 say() { echo "engine.sh: $*" >&2; }
 
@@ -48,8 +49,9 @@ unpack_engine() {
   (cd "$dir/deb" && "${apt[@]}" download "${PACKAGES[@]}")
   local package
   for package in "$dir"/deb/*.deb; do
-    dpkg-deb --extract "$package" "$dir/sys"
+    dpkg-deb --extract "$package" "$dir/unpacked"
   done
+  mv "$dir/unpacked" "$dir/sys"
   rm -rf "$dir"/{list,lists,cache,deb}
 }
 
@@ -72,12 +74,15 @@ start_engine() {
     --pidfile "$dir/pid" --storage-driver overlay2 \
     --userland-proxy-path "$dir/sys/usr/sbin/docker-proxy" \
     >"$dir/log" 2>&1 </dev/null &
-  local launcher=$!
+  launcher=$!
+  # whoever still waits for the lock is not to start an engine that nobody wants any more
+  trap 'kill "$launcher"; die "stopped"' INT TERM
   for ((try = 0; try < START_TRIES + LOCK_WAIT_S * 5; try++)); do
     docker info >/dev/null 2>&1 && return
     kill -0 "$launcher" 2>/dev/null || break
     sleep 0.2
   done
+  ! kill -0 "$launcher" 2>/dev/null || kill "$launcher"
   tail -n 20 "$dir/log" >&2
   die "the engine did not start (or another one has $LOCK)"
 }
@@ -94,14 +99,21 @@ up() {
 }
 
 down() {
-  local dir=$1 pid
-  if [ -e "$dir/pid" ]; then
+  local dir=$1 pid try
+  if [ -e "$dir/pid" ] && pid=$(cat "$dir/pid") && kill -0 "$pid" 2>/dev/null; then
     # shellcheck source=/dev/null
     . "$dir/env"
     docker ps --all --quiet | xargs --no-run-if-empty docker rm --force --volumes >/dev/null
-    pid=$(cat "$dir/pid")
+    docker network prune --force >/dev/null # their bridges would stay
     kill "$pid"
-    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+    for ((try = 0; try < STOP_TRIES; try++)); do
+      kill -0 "$pid" 2>/dev/null || break
+      sleep 0.2
+    done
+    if kill -0 "$pid" 2>/dev/null; then
+      say "the engine does not end, so it is killed"
+      kill -KILL "$pid"
+    fi
   fi
   # a mount that is left would make rm walk into it
   awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | sort --reverse |
