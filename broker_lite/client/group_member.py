@@ -32,6 +32,7 @@ LOST_MEMBERSHIP: Final = frozenset(
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.ILLEGAL_GENERATION,
         ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.GROUP_ID_NOT_FOUND,  # of a broker that has begun anew
     }
 )
 _COMMITTED_LATER: Final = LOST_MEMBERSHIP | {

@@ -4,6 +4,7 @@ import pytest
 
 from broker_lite.client import Client, Refused
 from broker_lite.client.offsets import fetch_committed
+from broker_lite.testing import Broker
 from tests.client.group_support import all_of, drive, make_topic, new_member
 
 PROTOCOLS = ("classic", "consumer")
@@ -55,6 +56,19 @@ def test_commits_now_and_then(bootstrap: str, topic: str, protocol: str) -> None
         connection = client.connection(client.coordinator(topic))
         drive([member], lambda: bool(fetch_committed(connection, topic)))
         assert fetch_committed(connection, topic)[topic, 0].offset == 5
+        member.close()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_group_that_is_gone_is_joined_anew(protocol: str) -> None:
+    with Broker(topics=["t:2"]) as broker, Client(broker.bootstrap) as client:
+        member = new_member(client, "g", "t", group_protocol=protocol, auto_commit_interval_ms="1")
+        drive([member], lambda: member.assignment == all_of("t", 2))
+        broker.reset()
+        member.consumed["t", 0] = 5
+        drive([member], lambda: not member.assignment)
+        drive([member], lambda: member.assignment == all_of("t", 2))
+        assert member.start_positions() == dict.fromkeys(all_of("t", 2))
         member.close()
 
 
