@@ -21,6 +21,7 @@ MODULES = {
     "scan": DIRECTIVES,
     "columns": {**DIRECTIVES, "boundscheck": False},
     "encode_records": DIRECTIVES,
+    "synthetic": DIRECTIVES,
 }
 
 

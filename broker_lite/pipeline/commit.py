@@ -9,7 +9,7 @@ In the directory of a broker that is at rest, the mark of its clean stop is away
 a crash makes the broker recover; and the checkpoints come to name the new ends.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -135,6 +135,29 @@ def commit(
     return [partition.told() for partition in partitions]
 
 
+def log_ends(
+    io: FileIO, root: str, keys: Collection[tuple[str, int]]
+) -> dict[tuple[str, int], int]:
+    """Give where the logs of some partitions end; 0 for what is not there yet.
+
+    Raises:
+        WriteRefused: a log ends in a torn batch.
+    """
+    wanted = frozenset(keys)
+    logs = {}
+    if io.exists(root):
+        logs = find_partitions(io, root, lambda topic, partition: (topic, partition) in wanted)
+    return {key: _end_of(io, logs[key]) if key in logs else 0 for key in keys}
+
+
+def _end_of(io: FileIO, log: PartitionLog) -> int:
+    end_offset, position = log_end(io, log)
+    if log.segments and position != log.segments[-1].size_bytes:
+        name = f"{log.topic}-{log.partition}"
+        raise WriteRefused(f"the log of {name} ends in a torn batch: recover it first")
+    return end_offset
+
+
 class _Partition:
     """The segments that are added to one partition, in their order."""
 
@@ -161,10 +184,8 @@ class _Partition:
         """Where new segments may begin."""
         if self.log is None:
             return base_offset or 0
-        end_offset, position = log_end(self.io, self.log)
+        end_offset = _end_of(self.io, self.log)
         has_records = any(one.size_bytes for one in self.log.segments)
-        if has_records and position != self.log.segments[-1].size_bytes:
-            raise WriteRefused(f"the log of {self._name()} ends in a torn batch: recover it first")
         if base_offset is None:
             return end_offset
         if has_records or base_offset < end_offset:

@@ -128,6 +128,13 @@ class BatchEncoder:
         assert not self.record_count, "a batch has no gaps"
         self.next_offset += offset_count
 
+    def grow(self, batch_bytes: int) -> None:
+        """Let batches become at least this large; no rows may be waiting."""
+        assert not self.record_count, "the batch would move"
+        self.batch_bytes = max(self.batch_bytes, batch_bytes)
+        if self.batch_bytes > len(self._buffer):
+            self._buffer = memoryview(bytearray(self.batch_bytes))
+
     def _begin(self, rows: RecordInput, row: int) -> None:
         # An offset below next_offset is refused when it is encoded.
         own_offset = rows.offsets[row] if len(rows.offsets) else self.next_offset

@@ -129,6 +129,14 @@ class LogWriter:
         self._open = _OpenSegment(self._io, self.placement, base_offset)
         return self._open
 
+    def append_torn(self, batch: EncodedBatch) -> None:
+        """Write the first half of a batch, as a crash leaves it; nothing can follow.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        self._segment_for(batch).append_torn(memoryview(batch.data)[: len(batch.data) // 2])
+
     def close(self) -> list[StagedSegment]:
         """Close the last segment and give all of them.
 
@@ -137,6 +145,15 @@ class LogWriter:
         """
         self._roll()
         return self.segments
+
+    def _segment_for(self, batch: EncodedBatch) -> "_OpenSegment":
+        segment = self._open
+        if segment is None or not segment.has_room_for(batch):
+            self._roll()
+            if not self.segments:
+                self._io.make_directory(self.placement.directory)
+            segment = self._open = _OpenSegment(self._io, self.placement, batch.base_offset)
+        return segment
 
     def _roll(self) -> None:
         if self._open is not None:
@@ -200,6 +217,11 @@ class _OpenSegment:
         self._size_bytes += len(batch.data)
         self._record_count += batch.record_count
         self._end_offset = batch.last_offset + 1
+
+    def append_torn(self, data: memoryview) -> None:
+        """Write bytes that are no batch."""
+        self._file.write(data)
+        self._size_bytes += len(data)
 
     def _index_time(self) -> None:
         """Rule: S-14 (TimeIndex.maybeAppend)."""

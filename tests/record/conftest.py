@@ -85,3 +85,15 @@ def encode_records(request: pytest.FixtureRequest) -> ModuleType:
     if request.param == "python":
         return load_python_encode_records()
     return load_native("encode_records")
+
+
+def load_python_synthetic() -> ModuleType:
+    """All Python: it copies as the Python columns do."""
+    module = load_as_python("synthetic")
+    module.copy_bytes = load_python_columns().copy_bytes  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def synthetic(request: pytest.FixtureRequest) -> ModuleType:
+    return load_python_synthetic() if request.param == "python" else load_native("synthetic")

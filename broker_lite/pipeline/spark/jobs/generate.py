@@ -1,0 +1,155 @@
+"""Generate: logs of any size from a seeded specification, made in parallel.
+
+Each task makes whole segments at the offsets where they belong, so the commit only renames. The
+same specification gives the same bytes with any number of tasks and on any machine, for as long as
+the logs that it is put behind end at the same offsets.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from typing import Final
+
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import Row, StructType
+
+from broker_lite.log.names import partition_directory
+from broker_lite.pipeline.commit import CommittedPartition, commit, log_ends
+from broker_lite.pipeline.file_io import FileIO, join, open_file_io
+from broker_lite.pipeline.generate import PartitionGenerator
+from broker_lite.pipeline.generate_plan import tasks_of
+from broker_lite.pipeline.generate_spec import GenerateSpec
+from broker_lite.pipeline.log_root import (
+    locked,
+    refuse_unknown_partition,
+    refuse_unusable,
+    sweep,
+)
+from broker_lite.pipeline.log_writer import Placement, StagedSegment
+
+FORMAT: Final = "kafka_segments_generate"
+SCHEMA: Final = (
+    "topic string, partition int, tag string, base_offset long, end_offset long, size_bytes long,"
+    " record_count long, suffixes array<string>, producers binary"
+)
+
+
+def generate(
+    spark: SparkSession, spec: Mapping[str, object], path: str, *, sync: bool = False
+) -> list[CommittedPartition]:
+    """Make logs and put them behind those that a directory has.
+
+    Args:
+        spark: a session.
+        spec: see generate_spec; what read_spec() gives, for instance.
+        path: the log directory, or its URI.
+        sync: put everything on disk before it counts. A broker's data directory needs it to be
+            safe from a power cut; what can be generated again does not.
+
+    Returns:
+        What was added, by topic and partition.
+
+    Raises:
+        SpecError: the specification cannot be used.
+        WriteRefused: the directory is in use or not fit to be written to.
+        OSError: a file cannot be written; nothing was added.
+    """
+    parsed = GenerateSpec.parse(spec)
+    io, root = open_file_io(path)
+    ends = _check(io, root, parsed)
+    job = f"{uuid.uuid4().hex}-"
+    spark.dataSource.register(GenerateSource)
+    made = spark.read.format(FORMAT).options(spec=json.dumps(spec), ends=json.dumps(ends), job=job)
+    try:
+        rows = made.load(path).collect()
+        rows.sort(key=attrgetter("topic", "partition", "base_offset"))
+        return commit(io, root, [_segment(root, row) for row in rows], sync=sync)
+    finally:
+        sweep(io, root, job)
+
+
+def _check(io: FileIO, root: str, spec: GenerateSpec) -> dict[str, int]:
+    """Refuse what the commit would refuse; give the ends of the logs by directory."""
+    keys = [(topic.name, number) for topic in spec.topics for number in range(topic.partitions)]
+    with locked(io, root):
+        refuse_unusable(io, root)
+        for key in keys:
+            refuse_unknown_partition(io, root, join(root, partition_directory(*key)))
+        ends = log_ends(io, root, keys)
+    return {partition_directory(*key): end for key, end in ends.items()}
+
+
+def _segment(root: str, row: Row) -> StagedSegment:
+    return StagedSegment(
+        Placement(root, row.topic, row.partition, row.tag),
+        row.base_offset,
+        row.end_offset,
+        row.size_bytes,
+        row.record_count,
+        tuple(row.suffixes),
+        bytes(row.producers),
+    )
+
+
+class GenerateSource(DataSource):
+    """Makes segments when it is read; a row is a segment that waits for its commit."""
+
+    @classmethod
+    def name(cls) -> str:  # type: ignore[explicit-override]
+        """Give the name of the format."""
+        return FORMAT
+
+    def schema(self) -> str:  # type: ignore[explicit-override]
+        """Give the columns of a staged segment."""
+        return SCHEMA
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[explicit-override]
+        """Make the reader that makes the segments."""
+        options = {name.lower(): value for name, value in self.options.items()}
+        return GenerateReader(options["path"], options["spec"], options["ends"], options["job"])
+
+
+class GenerateReader(DataSourceReader):
+    """Plans tasks, and does one where it is sent to."""
+
+    def __init__(self, path: str, spec: str, ends: str, job: str) -> None:
+        self.path = path
+        self.spec = GenerateSpec.parse(json.loads(spec))
+        self.ends: dict[str, int] = json.loads(ends)
+        self.job = job
+
+    def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
+        """Cut the work into tasks."""
+        return [InputPartition(task) for task in tasks_of(self.spec)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:  # type: ignore[explicit-override]
+        """Make the segments of a task.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        io, root = open_file_io(self.path)
+        tag = f"{self.job}{uuid.uuid4().hex}"
+        for piece in partition.value or ():
+            topic = self.spec.topics[piece.topic]
+            end = self.ends[partition_directory(topic.name, piece.partition)]
+            generator = PartitionGenerator(self.spec.seed, topic, piece.partition, end)
+            for number in range(piece.first_segment, piece.end_segment):
+                for segment in generator.write(io, root, tag, number):
+                    yield _row(segment)
+
+
+def _row(segment: StagedSegment) -> tuple[object, ...]:
+    return (
+        segment.placement.topic,
+        segment.placement.partition,
+        segment.placement.tag,
+        segment.base_offset,
+        segment.end_offset,
+        segment.size_bytes,
+        segment.record_count,
+        list(segment.suffixes),
+        segment.producers,
+    )
