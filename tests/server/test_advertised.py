@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 FOLLOWING, EXPLICIT = 9092, 9093
 LISTENERS = (
     "listener.security.protocol.map=FOLLOWING:PLAINTEXT,EXPLICIT:PLAINTEXT",
-    f"listeners=FOLLOWING://[::]:{FOLLOWING},EXPLICIT://[::]:{EXPLICIT}",
+    f"listeners=FOLLOWING://:{FOLLOWING},EXPLICIT://[::]:{EXPLICIT}",
     "advertised.listeners=EXPLICIT://broker.example:19093",
 )
 
