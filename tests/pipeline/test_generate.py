@@ -1,6 +1,7 @@
 """Generated segments: the same by any path, and sound but for the faults that were asked for."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,8 @@ from tests.pipeline.support import T0
 from tests.pipeline.test_restamp import batches
 
 IO = LocalFileIO()
-SIZES: dict[str, object] = {"value_bytes": 100, "batch_bytes": "1k", "segment_bytes": "20k"}
-TRANSACTIONS: dict[str, object] = {"producers": 2, "transaction_batches": 3, "abort_share": 0.4}
+SIZES: Any = {"value_bytes": 100, "batch_bytes": "1k", "segment_bytes": "20k"}
+TRANSACTIONS: Any = {"producers": 2, "transaction_batches": 3, "abort_share": 0.4}
 
 
 def generator(seed: int = 1, first_offset: int = 0, **topic: object) -> PartitionGenerator:
@@ -47,16 +48,14 @@ def every(directory: Path) -> list[RecordBatch]:
 
 
 @pytest.mark.parametrize("topic", [{}, TRANSACTIONS, {"codecs": ["none", "zstd"]}])
-def test_the_same_bytes_in_any_order(tmp_path: Path, topic: dict[str, object]) -> None:
+def test_the_same_bytes_in_any_order(tmp_path: Path, topic: Any) -> None:
     forwards = files(make(tmp_path / "a", generator(**topic)))
     assert files(make(tmp_path / "b", generator(**topic), backwards=True)) == forwards
     assert files(make(tmp_path / "c", generator(seed=2, **topic))) != forwards
 
 
 @pytest.mark.parametrize("topic", [{}, TRANSACTIONS], ids=["plain", "transactions"])
-def test_s_43_recovery_finds_everything_as_it_should_be(
-    tmp_path: Path, topic: dict[str, object]
-) -> None:
+def test_s_43_recovery_finds_everything_as_it_should_be(tmp_path: Path, topic: Any) -> None:
     """What trusts nothing and rebuilds all indexes and snapshots gets the very same files."""
     directory = make(tmp_path, generator(**topic))
     before = files(directory)
@@ -97,7 +96,7 @@ def test_transactions_and_sequences(tmp_path: Path) -> None:
 
 
 def test_records_are_what_was_asked_for(tmp_path: Path) -> None:
-    topic: dict[str, object] = {
+    topic: Any = {
         "keys": {"distribution": "uniform", "min": 0, "max": 9},
         "null_values": 0.1,
         "start_ms": T0,

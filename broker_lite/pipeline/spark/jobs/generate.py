@@ -65,7 +65,7 @@ def generate(
     try:
         rows = made.load(path).collect()
         rows.sort(key=attrgetter("topic", "partition", "base_offset"))
-        return commit(io, root, [_segment(root, row) for row in rows], sync=sync)
+        return commit(io, root, [segment_of(root, row) for row in rows], sync=sync)
     finally:
         sweep(io, root, job)
 
@@ -81,7 +81,8 @@ def _check(io: FileIO, root: str, spec: GenerateSpec) -> dict[str, int]:
     return {partition_directory(*key): end for key, end in ends.items()}
 
 
-def _segment(root: str, row: Row) -> StagedSegment:
+def segment_of(root: str, row: Row) -> StagedSegment:
+    """Read a row of a task."""
     return StagedSegment(
         Placement(root, row.topic, row.partition, row.tag),
         row.base_offset,
