@@ -59,6 +59,10 @@ class DirectoryLock:
         """
         try:
             self._fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except PermissionError as error:
+            # the volume of a container has its owner's number, not the name of somebody here
+            user = f"{os.geteuid()}:{os.getegid()}"
+            raise SettingsError(f"data directory {path}: {error.strerror} for {user}") from error
         except OSError as error:
             raise SettingsError(f"data directory {path}: {error.strerror}") from error
         try:

@@ -44,7 +44,7 @@ def test_a_folder_without_write_permission(image: str, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir(mode=0o755)
     options = [f"--volume={folder}:/data", "--user=12345:54321"]
-    ended_with_one_line(options, r".*/data.*Permission denied.*")
+    ended_with_one_line(options, r".*/data: Permission denied for 12345:54321")
 
 
 def test_a_folder_that_is_read_only(image: str, volume: str) -> None:
@@ -57,7 +57,7 @@ def test_data_of_another_user(image: str, volume: str) -> None:
         container.wait_until_healthy()
         container.stop()
     options.append("--user=12345:54321")
-    ended_with_one_line(options, r".*/data.*Permission denied.*")
+    ended_with_one_line(options, r".*/data: Permission denied for 12345:54321")
 
 
 def test_a_directory_locked_by_another_broker(image: str, volume: str) -> None:
