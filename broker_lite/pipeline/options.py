@@ -133,10 +133,13 @@ class ReadOptions:
     on_corrupt: OnCorrupt
 
     @classmethod
-    def parse(cls, options: Mapping[str, str | None], *, is_stream: bool = False) -> "ReadOptions":
+    def parse(
+        cls, options: Mapping[str, str | None], *, is_stream: bool | None = False
+    ) -> "ReadOptions":
         """Read the options of a batch query or of a stream; names count without case.
 
-        A stream begins at the latest offset unless it is told another one, and has no end.
+        A stream begins at the latest offset unless it is told another one, and has no end; its rows
+        are records. Where it is not known yet which of them it is (None), this is not looked at.
 
         Raises:
             OptionError: one of them, or two together, cannot be used.
@@ -170,7 +173,7 @@ class ReadOptions:
         )
         if is_stream:
             _check_stream(given, parsed)
-        else:
+        elif is_stream is not None:
             _check_batch(given, parsed)
         return parsed
 
@@ -228,6 +231,8 @@ def _check_stream(given: Given, options: ReadOptions) -> None:
     for name in _BATCH_ONLY:
         if name in given:
             raise given.error(name, "a stream has no end")
+    if options.view is not View.RECORDS:
+        raise given.error("view", "a stream has records only")
     low, high = options.min_offsets_per_trigger, options.max_offsets_per_trigger
     if low is not None and high is not None and low > high:
         raise given.error("minOffsetsPerTrigger", f"is above maxOffsetsPerTrigger={high}")

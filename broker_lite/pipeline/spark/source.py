@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
+    DataSourceStreamReader,
     DataSourceWriter,
     Filter,
     InputPartition,
@@ -28,6 +29,7 @@ from broker_lite.pipeline.options import ReadOptions
 from broker_lite.pipeline.plan import plan
 from broker_lite.pipeline.pruning import plan_pruned
 from broker_lite.pipeline.spark.pushdown import pruning_of
+from broker_lite.pipeline.spark.stream import SegmentsStreamReader
 from broker_lite.pipeline.spark.writer import SegmentsWriter
 from broker_lite.pipeline.split import Split
 from broker_lite.pipeline.views import read_view, view_schema
@@ -52,7 +54,7 @@ class KafkaSegmentsSource(DataSource):
             OptionError: an option cannot be used.
             ValueError: there is no such column.
         """
-        return from_arrow_schema(view_schema(ReadOptions.parse(self.options)))
+        return from_arrow_schema(view_schema(ReadOptions.parse(self.options, is_stream=None)))
 
     def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[explicit-override]
         """Make the reader of a batch query.
@@ -63,6 +65,17 @@ class KafkaSegmentsSource(DataSource):
         """
         options = with_schema(ReadOptions.parse(self.options), schema)
         return PushdownReader(options) if options.pushdown else SegmentsReader(options)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # type: ignore[explicit-override]
+        """Make the reader of a stream.
+
+        Raises:
+            OptionError: an option cannot be used.
+            SchemaError: the view does not have these columns.
+        """
+        return SegmentsStreamReader(
+            with_schema(ReadOptions.parse(self.options, is_stream=True), schema)
+        )
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # type: ignore[explicit-override]
         """Make the writer of a query.

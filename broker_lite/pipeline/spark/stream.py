@@ -1,0 +1,136 @@
+"""The streaming reader of `kafka_segments`: records of logs that somebody writes to.
+
+Spark keeps one reader in a Python process beside the driver for as long as the query runs; it says
+what there is and plans. Another one is pickled into each task; it reads. What a query remembers is
+in its checkpoint, as the offsets of stream_offsets: a restart begins where the last trigger that
+was finished ended, and does the one that was not with the same offsets again.
+
+Two readers of the same offsets get the same records, unless the log has been compacted in between:
+with what a sink does exactly once, nothing is lost and nothing doubled.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from broker_lite.pipeline.file_io import open_file_io
+from broker_lite.pipeline.log_watch import Horizon, LogWatch, reachable
+from broker_lite.pipeline.offset_limits import TopicPartition
+from broker_lite.pipeline.options import ReadOptions
+from broker_lite.pipeline.stream_offsets import (
+    Offsets,
+    count_between,
+    from_shape,
+    limited,
+    to_shape,
+)
+from broker_lite.pipeline.stream_start import initial_offsets
+from broker_lite.pipeline.stretch import Stretch, read_stretch
+from broker_lite.pipeline.stretches import plan_stretches
+
+
+class SegmentsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Follows the logs that the options select.
+
+    Args:
+        options: of a stream, with the columns that Spark wants.
+        clock_s: seconds that only go forward.
+    """
+
+    def __init__(self, options: ReadOptions, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self.options = options
+        self._clock_s = clock_s
+        self._io, self._root = open_file_io(options.path)
+        self._watch = LogWatch(self._io, self._root, options)
+        self._target: dict[TopicPartition, Horizon] | None = None
+        self._latest: Offsets | None = None
+        self._triggered_s: float | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # type: ignore[explicit-override]
+        """Give where a query begins that has no checkpoint.
+
+        Raises:
+            PlanError: something that was asked for is not there; see initial_offsets.
+            OSError: the log directory cannot be read.
+        """
+        return to_shape(initial_offsets(self._io, self._root, self.options))
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # type: ignore[explicit-override]
+        """Tell Spark that there is a limit; latestOffset knows the options by itself."""
+        if self.options.max_offsets_per_trigger is not None:
+            return ReadMaxRows(self.options.max_offsets_per_trigger)
+        if self.options.min_offsets_per_trigger is not None:
+            return ReadMinRows(self.options.min_offsets_per_trigger)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # type: ignore[explicit-override]
+        """Go no further than to where the logs end now."""
+        self._target = self._watch.horizons()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # type: ignore[explicit-override]
+        """Give where the trigger ends that begins at a start; the start itself if nothing is new.
+
+        Raises:
+            DataLossError: a log is gone or was cut, and failOnDataLoss is true.
+            OSError: the logs cannot be read.
+        """
+        begin = from_shape(start)
+        horizons = self._watch.horizons() if self._target is None else self._target
+        self._latest = latest = reachable(begin, horizons, self.options)
+        if isinstance(limit, ReadAllAvailable):
+            return to_shape(latest)
+        if self._waits(begin, latest):
+            return start
+        if self.options.max_offsets_per_trigger is not None:
+            latest = limited(begin, latest, self.options.max_offsets_per_trigger)
+        return to_shape(latest)
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # type: ignore[explicit-override]
+        """Give the ends of the logs as they were last seen, for the progress of the query."""
+        return None if self._latest is None else to_shape(self._latest)
+
+    def partitions(  # type: ignore[explicit-override]
+        self, start: dict[str, Any], end: dict[str, Any]
+    ) -> list[InputPartition]:
+        """Cut what a trigger reads into stretches.
+
+        Raises:
+            DataLossError: a partition is gone, and failOnDataLoss is true.
+            OSError: the logs cannot be read.
+        """
+        planned = plan_stretches(
+            self._io, self._root, self.options, from_shape(start), from_shape(end)
+        )
+        return [InputPartition(stretch) for stretch in planned]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[explicit-override]
+        """Yield the rows of a stretch."""
+        stretch: Stretch = partition.value
+        io, _ = open_file_io(stretch.uri)
+        return read_stretch(io, stretch, self.options)
+
+    def _waits(self, start: Offsets, latest: Offsets) -> bool:
+        """Whether there is less than minOffsetsPerTrigger, and not for too long.
+
+        The first trigger does not wait, and none does that ends at a target: it would for ever.
+        """
+        least = self.options.min_offsets_per_trigger
+        if least is None or self._target is not None:
+            return False
+        now_s = self._clock_s()
+        if self._triggered_s is not None and count_between(start, latest) < least:
+            waited_ms = (now_s - self._triggered_s) * 1000
+            if waited_ms < self.options.max_trigger_delay_ms:
+                return True
+        self._triggered_s = now_s
+        return False
