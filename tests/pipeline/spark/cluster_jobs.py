@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyspark import SparkStageInfo, StatusTracker
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from broker_lite.pipeline.spark.jobs.export import export, read_export
+from broker_lite.pipeline.spark.jobs.generate import generate
+from broker_lite.pipeline.spark.jobs.verify import verify
 from broker_lite.pipeline.spark.session import session
 
 CONF: Final = {
@@ -26,31 +28,48 @@ CONF: Final = {
     "spark.ui.showConsoleProgress": "false",
 }
 POLL_S: Final = 0.02
-OPTIONS: Final = {"maxSplitBytes": "8k"}
+SPLIT_BYTES: Final = "8k"
+# A task makes 64 MB before compression, so large values are what makes several tasks quickly.
+SPEC: Final = {
+    "seed": 7,
+    "topics": [
+        {
+            "name": "made",
+            "partitions": 2,
+            "bytes": 256 << 20,
+            "value_bytes": 512 << 10,
+            "payload": "zeros",
+            "codecs": ["lz4"],
+            "producers": 2,
+            "batch_bytes": 1 << 20,
+            "segment_bytes": 32 << 20,
+        }
+    ],
+}
 
 
-def read(spark: SparkSession, logs: Path, target: Path) -> list[Any]:
-    """Read the records."""
-    return digest(spark.read.format("kafka_segments").options(**OPTIONS).load(str(logs)))
+def verify_(spark: SparkSession, logs: Path, target: Path) -> dict[str, Any]:
+    """Look at everything there is."""
+    return verify(spark, str(logs), {"maxSplitBytes": SPLIT_BYTES}).as_json()
 
 
 def export_(spark: SparkSession, logs: Path, target: Path) -> list[Any]:
     """Write the records as a table, and read that."""
-    export(spark, str(logs), str(target), OPTIONS)
-    return digest(read_export(spark, str(target)))
+    export(spark, str(logs), str(target), {"maxSplitBytes": SPLIT_BYTES})
+    records = read_export(spark, str(target))
+    totals = (F.count("*"), F.sum("offset"), F.sum(F.crc32("value")))
+    return sorted(map(list, records.groupBy("topic", "partition").agg(*totals).collect()))
 
 
-def digest(records: DataFrame) -> list[Any]:
-    """Put the records of each partition into a few numbers."""
-    found = records.groupBy("topic", "partition").agg(
-        F.count("*"), F.sum("offset"), F.sum(F.crc32("value"))
-    )
-    return sorted(map(list, found.collect()))
+def generate_(spark: SparkSession, logs: Path, target: Path) -> int:
+    """Make logs, and count their partitions; the test compares the files."""
+    return len(generate(spark, SPEC, str(target)))
 
 
 JOBS: Final[Mapping[str, Callable[[SparkSession, Path, Path], Any]]] = {
-    "read": read,
+    "verify": verify_,
     "export": export_,
+    "generate": generate_,
 }
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from pyspark.sql import SparkSession
 
+from broker_lite.pipeline.spark.jobs.generate import generate
 from tests.packaging.environment import Environment
 from tests.pipeline.spark import cluster_jobs
 from tests.pipeline.spark.cluster import Cluster
@@ -51,8 +53,14 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each job writes, in a folder of its name."""
+    return tmp_path_factory.mktemp("target")
+
+
+@pytest.fixture(scope="module")
 def found(
-    installed: Environment, logs: Path, tmp_path_factory: pytest.TempPathFactory
+    installed: Environment, logs: Path, target: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     """What each job found, by its name."""
     require("java")
@@ -60,7 +68,7 @@ def found(
     with Cluster(folder / "spark") as cluster:
         program = (installed.programs / "python", cluster_jobs.__file__, cluster.master_url)
         with subprocess.Popen(
-            [*program, logs, folder / "target"],
+            [*program, logs, target],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -90,8 +98,29 @@ def test_a_worker_died_while_there_was_work(found: dict[str, Any], job: str) -> 
     assert found[job]["unfinished"] > 0
 
 
-@pytest.mark.parametrize("job", ["read", "export"])
-def test_every_record_is_there_once(found: dict[str, Any], job: str) -> None:
+def test_verify_saw_every_batch(found: dict[str, Any]) -> None:
+    result = found["verify"]["result"]
+    assert result["findings"] == []
+    assert result["records"] == 2 * RECORDS
+    assert result["batches"] == 2 * RECORDS // BATCH_RECORDS
+
+
+def test_export_has_every_record_once(found: dict[str, Any]) -> None:
     checksums = sum(zlib.crc32(record.value or b"") for record in numbered(RECORDS))
     expected = [RECORDS, RECORDS * (RECORDS - 1) // 2, checksums]
-    assert found[job]["result"] == [["topic", 0, *expected], ["topic", 1, *expected]]
+    assert found["export"]["result"] == [["topic", 0, *expected], ["topic", 1, *expected]]
+
+
+def test_generate_made_what_it_makes_on_one_machine(
+    found: dict[str, Any], target: Path, spark: SparkSession, tmp_path: Path
+) -> None:
+    assert found["generate"]["result"] == 2
+    generate(spark, cluster_jobs.SPEC, str(tmp_path))
+    made = segments(tmp_path)
+    assert len(made) >= 2 * 4
+    assert segments(target / "generate") == made
+
+
+def segments(root: Path) -> dict[str, bytes]:
+    """The files of the partitions, by their path."""
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.glob("made-*/0*")}
