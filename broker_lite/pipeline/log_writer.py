@@ -106,9 +106,7 @@ class LogWriter:
 
         Rule: S-30, S-31 (LogSegment.shouldRoll, UnifiedLog.roll).
         """
-        segment = self._open
-        if segment is None or not segment.has_room_for(batch):
-            segment = self._begin(batch.base_offset)
+        segment = self._segment_for(batch)
         segment.append(batch)
         view = RecordBatch(memoryview(batch.data), 0, len(batch.data))
         if view.has_producer_id:
@@ -149,10 +147,7 @@ class LogWriter:
     def _segment_for(self, batch: EncodedBatch) -> "_OpenSegment":
         segment = self._open
         if segment is None or not segment.has_room_for(batch):
-            self._roll()
-            if not self.segments:
-                self._io.make_directory(self.placement.directory)
-            segment = self._open = _OpenSegment(self._io, self.placement, batch.base_offset)
+            return self._begin(batch.base_offset)
         return segment
 
     def _roll(self) -> None:

@@ -112,11 +112,8 @@ def _offsets(array_: pa.Array | None) -> memoryview:
 
 
 def _int64s(array_: pa.Array) -> memoryview:
-    data = array_.buffers()[1]
-    if data is None:
-        return _NO_OFFSETS
-    numbers = memoryview(data).cast("B")[8 * array_.offset : 8 * (array_.offset + len(array_))]
-    return numbers.cast("q")
+    numbers = memoryview(array_.buffers()[1] or b"").cast("B")
+    return numbers[8 * array_.offset : 8 * (array_.offset + len(array_))].cast("q")
 
 
 def _cast(array_: pa.Array, to: pa.DataType) -> pa.Array:

@@ -1,6 +1,7 @@
 """S-18, S-31, S-60, S-70: staged segments become those of a log, all or none of them."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,10 +9,11 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.manager import LogManager
 from broker_lite.log.producer_snapshot import decode_snapshot
 from broker_lite.pipeline.commit import CommittedPartition, commit
 from broker_lite.pipeline.encode import BatchEncoder, Producer
-from broker_lite.pipeline.file_io import FileIO, LocalFileIO, open_file_io
+from broker_lite.pipeline.file_io import FileIO, LocalFileIO, WritableFile, open_file_io
 from broker_lite.pipeline.log_root import WriteRefused
 from broker_lite.pipeline.log_writer import LogWriter, Placement, StagedSegment
 from tests.pipeline.support import T0, Partition, cut, numbered
@@ -171,6 +173,61 @@ def test_what_goes_wrong_is_undone(tmp_path: Path, left: int) -> None:
     )
     commit(IO, str(tmp_path), [*relative(tmp_path, "c", 3)])
     assert offsets_of(partition.directory) == [(0, 2), (3, 5)]
+
+
+def test_s_40_s_70_a_data_directory_at_rest(tmp_path: Path) -> None:
+    """The next start is a clean one: nothing is recovered, and the log goes on behind it."""
+    first = LogManager(tmp_path, node_id=1, now_ms=lambda: T0)
+    first.open()
+    first.create("topic", 0, b"t" * 16)
+    first.close(broker_epoch=3)
+    mark = (tmp_path / ".kafka_cleanshutdown").read_text()
+    (added,) = commit(IO, str(tmp_path), relative(tmp_path, "a", 7))
+    assert (added.first_offset, added.end_offset) == (0, 7)
+    assert (tmp_path / ".kafka_cleanshutdown").read_text() == mark
+    second = LogManager(tmp_path, node_id=1, now_ms=lambda: T0)
+    second.open()
+    assert second.was_clean
+    second.create("topic", 0, b"t" * 16)
+    log = second.get("topic", 0)
+    assert (log.log_end_offset, log.recovery_point) == (7, 7)
+    with pytest.raises(WriteRefused, match="in use"):
+        commit(IO, str(tmp_path), relative(tmp_path, "b", 1))
+    second.close()
+    commit(IO, str(tmp_path), relative(tmp_path, "b", 1), sync=False)
+    assert offsets_of(tmp_path / "topic-0") == [(0, 4), (5, 6), (7, 7)]
+
+
+class Elsewhere:
+    """Storage that is not local, in which a copy breaks off."""
+
+    def __init__(self) -> None:
+        self.is_full = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(IO, name)
+
+    def create(self, path: str) -> WritableFile:
+        """Make a file, and fail behind it when it is a log in use."""
+        file = IO.create(path)
+        if self.is_full and path.endswith(".log"):
+            file.close()
+            raise OSError("no room")
+        return file
+
+
+def test_a_copy_that_breaks_off_is_undone(tmp_path: Path) -> None:
+    storage = Elsewhere()
+    commit(storage, str(tmp_path), relative(tmp_path, "a", 3))
+    before = names(tmp_path / "topic-0")
+    storage.is_full = True
+    segments = relative(tmp_path, "b", 3)
+    with pytest.raises(OSError, match="no room"):
+        commit(storage, str(tmp_path), segments)
+    assert [n for n in names(tmp_path / "topic-0") if not n.endswith(".deleted")] == before
+    storage.is_full = False
+    commit(storage, str(tmp_path), segments)
+    assert offsets_of(tmp_path / "topic-0") == [(0, 2), (3, 5)]
 
 
 def test_storage_whose_files_cannot_be_changed() -> None:

@@ -84,6 +84,15 @@ def test_no_rows() -> None:
     assert record_input(plain, default_timestamp_ms=T0).row_count == 0
 
 
+def test_no_rows_and_empty_buffers() -> None:
+    """Arrow may leave out the ends of an array without rows."""
+    nothing = pa.py_buffer(b"")
+    cells = pa.Array.from_buffers(pa.binary(), 0, [None, nothing, nothing])
+    times = pa.Array.from_buffers(pa.int64(), 0, [None, nothing])
+    batch = pa.RecordBatch.from_arrays([cells, times], ["value", "timestamp"])
+    assert record_input(batch, default_timestamp_ms=T0).row_count == 0
+
+
 @pytest.mark.parametrize(
     ("columns", "text"),
     [
