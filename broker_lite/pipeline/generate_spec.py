@@ -53,7 +53,8 @@ class TopicSpec:
         transaction_batches: of each producer in each transaction; 0 is no transactions.
         abort_share: of transactions.
         start_ms, interval_us, jitter_ms: timestamp of a partition's first record, from one to the
-            next, and by how much one may be earlier.
+            next, and by how much one may be earlier. A broker soon deletes what is older than its
+            retention.ms.
         bad_crc_share: of batches with a wrong checksum.
         gap_share: of batches that are missing.
         torn_tail: the last segment of each partition ends in the midst of a batch.

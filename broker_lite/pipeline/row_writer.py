@@ -115,8 +115,9 @@ class RowWriter:
             raise ValueError(
                 "a row has no topic: fill its column, or give all rows one by the option topic"
             )
-        for topic in pc.unique(topics).to_pylist():
-            yield topic, rows.filter(pc.equal(topics, topic))
+        names = pc.unique(topics).to_pylist()
+        for name in names:
+            yield name, rows if len(names) == 1 else rows.filter(pc.equal(topics, name))
 
     def _partitions(self, rows: pa.RecordBatch, topic: str) -> pa.Array:
         names = rows.schema.names
