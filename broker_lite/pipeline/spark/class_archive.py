@@ -12,6 +12,7 @@ import atexit
 import logging
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Final, NamedTuple
@@ -23,6 +24,8 @@ from broker_lite.pipeline.spark.java import Java
 from broker_lite.pipeline.spark.user_cache import user_cache
 
 WRITE_TIMEOUT_S: Final = 120
+
+_UNFINISHED: Final = ".part"
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -46,9 +49,15 @@ class ClassArchive(NamedTuple):
         return f'"-XX:ArchiveClassesAtExit={self.unfinished}" {told}'
 
     def publish(self) -> None:
-        """Give the file that a Java has written its name; without one, do nothing."""
-        if self.unfinished.exists():
+        """Give the file that a Java has written its name; without one, do nothing.
+
+        What other sessions have not finished is removed: theirs is not needed any more.
+        """
+        with suppress(FileNotFoundError):  # another session was faster, or this Java was killed
             os.replace(self.unfinished, self.path)
+        if self.is_there:
+            for left in self.path.parent.glob(f"{self.path.stem}.*{_UNFINISHED}"):
+                left.unlink(missing_ok=True)
 
 
 def class_archive(java: Java, pyspark_version: str = pyspark.__version__) -> ClassArchive | None:
@@ -60,7 +69,7 @@ def class_archive(java: Java, pyspark_version: str = pyspark.__version__) -> Cla
     except OSError as error:
         logger.info("no archive of classes, the cache cannot be written reason=%s", error)
         return None
-    return ClassArchive(path, path.with_name(f"{name}.{os.getpid()}.part"))
+    return ClassArchive(path, path.with_name(f"{name}.{os.getpid()}{_UNFINISHED}"))
 
 
 def write_at_exit(archive: ClassArchive) -> None:

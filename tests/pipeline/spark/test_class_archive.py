@@ -25,6 +25,7 @@ def test_the_first_session_writes_what_the_second_uses(cache: Path) -> None:
     assert f"-XX:ArchiveClassesAtExit={first.unfinished}" in first.java_options()
 
     first.unfinished.write_bytes(b"classes")
+    first.path.with_suffix(".1.part").write_bytes(b"of a session that was killed")
     assert not first.is_there
     first.publish()
     assert list(cache.iterdir()) == [first.path]
