@@ -46,6 +46,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "cluster": Command("broker_lite.commands.cluster", "print a cluster's id (kafka-cluster)"),
     "storage": Command("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
+    "spark": Command("broker_lite.commands.spark", "check, measure and change logs, on Spark"),
 }
 
 

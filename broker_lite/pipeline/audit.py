@@ -43,6 +43,12 @@ class Finding(NamedTuple):
     rule: str
     text: str
 
+    @property
+    def line(self) -> str:
+        """All of it in one line."""
+        place = f" at {self.position}" if self.position >= 0 else ""
+        return f"{self.file}{place}: {self.rule}: {self.text}"
+
 
 class AuditTask(NamedTuple):
     """What one task looks at.
@@ -85,6 +91,7 @@ class Audit(NamedTuple):
         file: where it began.
         position: in that file.
         size_bytes: of its files.
+        records: those of users, without markers, and without messages of magic 0 and 1.
         first_offset: of the first sound batch; NO_OFFSET when there is none.
         next_offset: what follows the last sound batch.
         damaged_from: no byte of a batch below this offset is damaged; UNDAMAGED when none is.
@@ -191,9 +198,10 @@ class _Auditor:
         file = found.segment.log_path
         if isinstance(batch, RecordBatch):
             self._judge_offsets(file, found.position, batch)
-            self._records += batch.record_count
-            if batch.base_sequence >= 0 and not batch.is_control:
-                self._judge_sequence(file, found.position, batch)
+            if not batch.is_control:
+                self._records += batch.record_count
+                if batch.base_sequence >= 0:
+                    self._judge_sequence(file, found.position, batch)
         elif self._first_offset == NO_OFFSET:
             self._first_offset = batch.last_offset
         if self._task.is_deep:

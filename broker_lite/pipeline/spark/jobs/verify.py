@@ -6,9 +6,8 @@ index is looked up in its segment, and the small files are read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -23,37 +22,11 @@ from broker_lite.pipeline.file_io import open_file_io
 from broker_lite.pipeline.options import ReadOptions
 from broker_lite.pipeline.ranges import find_logs
 from broker_lite.pipeline.spark.jobs.audit_source import audit_of, cleaned_of, read_audits
+from broker_lite.pipeline.verification import Verification
 
 INDEX_FINDINGS_MAX: Final = 1000
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """What was looked at, and what is wrong with it.
-
-    Attributes:
-        findings: by file and position.
-    """
-
-    path: str
-    partitions: int
-    segments: int
-    batches: int
-    records: int
-    size_bytes: int
-    findings: tuple[Finding, ...]
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.findings
-
-    def as_json(self) -> dict[str, Any]:
-        """Give it as values of JSON."""
-        findings = [finding._asdict() for finding in self.findings]
-        return {"is_sound": self.is_sound, **asdict(self), "findings": findings}
 
 
 def verify(

@@ -1,0 +1,135 @@
+"""`broker-lite spark JOB`: check, measure, export, compare and compact logs, on Spark.
+
+The session runs on this machine unless `--master` says otherwise; every `--conf` of spark-submit is
+passed on. On a terminal Spark shows how far it is. A job that was interrupted changed nothing.
+
+Exit codes are those of each job; 2 is wrong use, as everywhere.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from broker_lite.commands.spark_options import assignments
+from broker_lite.errors import KafkaStorageError, SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Job(NamedTuple):
+    """A job: a module with `add_arguments(parser)` and `run(spark, options) -> exit code`."""
+
+    module: str
+    help: str
+
+
+JOBS: Final[Mapping[str, Job]] = {
+    "verify": Job("broker_lite.commands.spark_verify", "look for anything wrong with a log"),
+    "report": Job("broker_lite.commands.spark_report", "make an HTML page about a log"),
+    "export": Job("broker_lite.commands.spark_export", "write records as Parquet or Delta"),
+    "diff": Job("broker_lite.commands.spark_diff", "tell which records of two logs differ"),
+    "compact": Job("broker_lite.commands.spark_compact", "keep the newest record of each key"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the jobs, and the flags that all of them have."""
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    for name, job in JOBS.items():
+        subparser = jobs.add_parser(name, help=job.help, description=job.help)
+        import_module(job.module).add_arguments(subparser)
+        subparser.add_argument(
+            "--master", default="local[*]", help="as of spark-submit; default: %(default)s"
+        )
+        subparser.add_argument(
+            "--conf",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="a setting of Spark, as of spark-submit; repeatable",
+        )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a job in a session of its own, or in the one that is there."""
+    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
+        raise SettingsError("spark: needs more packages: pip install 'broker-lite[spark]'")
+    conf = assignments("--conf", options.conf)
+    module = import_module(JOBS[options.job].module)
+    with _told_in_one_line(), _session(options.job, options.master, conf) as spark:
+        code: int = module.run(spark, options)
+        return code
+
+
+@contextmanager
+def _session(job: str, master: str, conf: Mapping[str, str]) -> Iterator["SparkSession"]:
+    from pyspark.sql import SparkSession
+
+    from broker_lite.pipeline.spark.session import session
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    shown = {
+        "spark.log.level": "ERROR",
+        "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
+    }
+    spark = session(f"broker-lite spark {job}", master, {**shown, **conf})
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _told_in_one_line() -> Iterator[None]:
+    """Make what a person did wrong a SettingsError, and what failed a KafkaStorageError."""
+    from pyspark.errors import PySparkException
+
+    from broker_lite.pipeline.corruption import CorruptLog
+
+    wrong_use: tuple[type[Exception], ...] = (
+        *_of_a_person(),
+        FileNotFoundError,
+        NotADirectoryError,
+    )
+    try:
+        yield
+    except CorruptLog as error:
+        raise KafkaStorageError(str(error)) from error
+    except wrong_use as error:
+        raise SettingsError(str(error)) from error
+    except PySparkException as error:
+        text, _, _ = str(error).partition("\n\tat ")
+        raise KafkaStorageError(text.partition("JVM stacktrace")[0]) from error
+
+
+def _of_a_person() -> tuple[type[Exception], ...]:
+    """Give the errors that a person can mend by saying something else."""
+    from broker_lite.pipeline.compact_group import OldMessages
+    from broker_lite.pipeline.file_io import UnknownFileSystem
+    from broker_lite.pipeline.layout import LayoutError
+    from broker_lite.pipeline.log_root import WriteRefused
+    from broker_lite.pipeline.options import OptionError
+    from broker_lite.pipeline.ranges import PlanError
+    from broker_lite.pipeline.spark.java import NoJava
+    from broker_lite.pipeline.spark.jobs.compact import CompactionRefused
+    from broker_lite.pipeline.spark.jobs.export import ExportError
+
+    return (
+        CompactionRefused,
+        ExportError,
+        LayoutError,
+        NoJava,
+        OldMessages,
+        OptionError,
+        PlanError,
+        UnknownFileSystem,
+        WriteRefused,
+    )

@@ -1,0 +1,48 @@
+"""`broker-lite spark compact`: keep the newest record of each key of some topics, offline."""
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from broker_lite.pipeline.report_text import size_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the job."""
+    parser.add_argument("path", help="a local log directory that no broker uses")
+    parser.add_argument(
+        "topics", nargs="+", help="whose cleanup.policy is compact: what has no key is lost"
+    )
+    parser.add_argument(
+        "--delete-retention-ms",
+        type=int,
+        default=86_400_000,
+        metavar="MS",
+        help="how long tombstones stay, as the topic's delete.retention.ms; default: %(default)s",
+    )
+
+
+def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+    """Compact logs."""
+    from broker_lite.pipeline.spark.jobs.compact import compact
+
+    groups = compact(
+        spark,
+        options.path,
+        options.topics,
+        now_ms=time.time_ns() // 1_000_000,
+        delete_retention_ms=options.delete_retention_ms,
+    )
+    if not groups:
+        print("Nothing to compact: the last segment of a log is left alone.")
+        return 0
+    segments = [segment for group in groups for segment in group.segments]
+    print(
+        f"Compacted {len(segments)} segments with"
+        f" {size_text(sum(segment.size_bytes for segment in segments))}"
+        f" into {len(groups)}."
+    )
+    return 0

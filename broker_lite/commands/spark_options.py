@@ -1,0 +1,52 @@
+"""Flags that several jobs of `broker-lite spark` have, and files that they write."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from broker_lite.errors import SettingsError
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """Add --topics and --option, for jobs that read with the data source."""
+    parser.add_argument("--topics", metavar="NAME,...", help="only these; default: all")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the data source kafka_segments; repeatable",
+    )
+
+
+def source_options(options: argparse.Namespace) -> dict[str, str]:
+    """Read what add_source_options() adds."""
+    found = assignments("--option", options.option)
+    return {**found, "subscribe": options.topics} if options.topics else found
+
+
+def assignments(flag: str, texts: list[str]) -> dict[str, str]:
+    """Read NAME=VALUE.
+
+    Raises:
+        SettingsError: one of them is not of this form.
+    """
+    for text in texts:
+        if text.find("=") < 1:
+            raise SettingsError(f"{flag} {text}: NAME=VALUE is expected")
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
+def write_text(place: str, text: str) -> None:
+    """Write a file, or to standard output when the place is -.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    if place == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(place).write_text(text, "utf-8")
+    except OSError as error:
+        raise SettingsError(f"{place}: {error.strerror}") from error

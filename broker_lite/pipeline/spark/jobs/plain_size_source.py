@@ -1,0 +1,68 @@
+"""The data source `kafka_segments_plain_sizes`: sums of sizes by codec, some rows a task.
+
+What the batches are without compression only a worker can tell, who decompresses them; what comes
+back is small. It takes the options of `kafka_segments` for a batch query.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from broker_lite.pipeline.file_io import open_file_io
+from broker_lite.pipeline.options import ReadOptions
+from broker_lite.pipeline.plain_sizes import plain_sizes
+from broker_lite.pipeline.plan import plan
+from broker_lite.pipeline.split import Split
+
+FORMAT: Final = "kafka_segments_plain_sizes"
+
+
+class PlainSizeSource(DataSource):
+    """Sizes of the batches in a log directory."""
+
+    @classmethod
+    def name(cls) -> str:  # type: ignore[explicit-override]
+        """Give the name of the format."""
+        return FORMAT
+
+    def schema(self) -> str:  # type: ignore[explicit-override]
+        """Give the columns."""
+        return (
+            "topic string, codec string, batches long, records long, storedBytes long,"
+            " plainBytes long"
+        )
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[explicit-override]
+        """Make a reader.
+
+        Raises:
+            OptionError: an option cannot be used.
+        """
+        # Its splits are cut between batches, so that no batch is counted twice.
+        return PlainSizeReader(ReadOptions.parse({**self.options, "view": "batches"}))
+
+
+class PlainSizeReader(DataSourceReader):
+    """Sums up each split."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+
+    def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
+        """Cut what is read into splits.
+
+        Raises:
+            PlanError: the log cannot be read as the options say.
+            OSError: the log directory cannot be read.
+        """
+        io, root = open_file_io(self.options.path)
+        return [InputPartition(split) for split in plan(io, root, self.options)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:  # type: ignore[explicit-override]
+        """Sum up a split."""
+        split: Split | None = partition.value
+        if split is not None:  # without any partition Spark makes one of None
+            io, _ = open_file_io(split.uri)
+            yield from plain_sizes(io, split)

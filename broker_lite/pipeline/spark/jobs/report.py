@@ -1,0 +1,218 @@
+"""Report: how large a log is, how it is written, by whom, and with which keys.
+
+Everything of the batches comes from the batch view, which reads headers only. What is in the
+records, and how well they are compressed, costs a read of all of them, and can be left out.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from broker_lite.pipeline.report_data import (
+    CodecFacts,
+    KeyCounts,
+    LogReport,
+    PartitionFacts,
+    ProducerFacts,
+    RatePoint,
+    SizeCount,
+    TimePoint,
+)
+from broker_lite.pipeline.spark.jobs.plain_size_source import FORMAT as PLAIN_SIZES
+from broker_lite.pipeline.spark.jobs.plain_size_source import PlainSizeSource
+
+BUCKETS: Final = 120
+PRODUCERS_MAX: Final = 20
+LINES_MAX: Final = 8
+TOP_KEYS: Final = 10
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_WIDTHS_MS: Final = (
+    *(1, 10, 100, 1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000),
+    *(6 * 3_600_000, 86_400_000, 7 * 86_400_000, 28 * 86_400_000),
+)
+
+
+def report(
+    spark: SparkSession,
+    path: str,
+    options: Mapping[str, str] = _NOTHING,
+    *,
+    with_records: bool = True,
+) -> LogReport:
+    """Measure a log.
+
+    Args:
+        spark: a session.
+        path: as of the data source.
+        options: of the data source: what is measured. What is damaged is left out.
+        with_records: read the records, too: ratios, sizes and keys.
+    """
+    reader = spark.read.format("kafka_segments").options(**{"onCorrupt": "skip", **options})
+    batches = reader.option("view", "batches").option("checkCrc", "false").load(path)
+    batches = _prepared(batches).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        partitions = tuple(PartitionFacts(*row) for row in partition_rows(batches).collect())
+        bucket_ms = bucket_width_ms(partitions)
+        of_batches: dict[str, Any] = {
+            "batch_sizes": _sizes(batches, F.col("sizeInBytes")),
+            "batch_records": _sizes(batches, F.col("records")),
+            "rates": tuple(RatePoint(*row) for row in rate_rows(batches, bucket_ms).collect()),
+            "times": tuple(TimePoint(*row) for row in time_rows(batches, partitions).collect()),
+            "producers": tuple(ProducerFacts(*row) for row in producer_rows(batches).collect()),
+            "producer_count": _idempotent(batches).select("producerId").distinct().count(),
+        }
+    finally:
+        batches.unpersist()
+    of_records = _EMPTY if not with_records else _of_records(spark, path, options)
+    return LogReport(
+        path=path, partitions=partitions, bucket_ms=bucket_ms, **of_batches, **of_records
+    )
+
+
+_EMPTY: Final[Mapping[str, Any]] = MappingProxyType(
+    {"codecs": (), "key_sizes": (), "value_sizes": (), "keys": ()}
+)
+
+
+def _of_records(spark: SparkSession, path: str, options: Mapping[str, str]) -> Mapping[str, Any]:
+    spark.dataSource.register(PlainSizeSource)
+    given = {"onCorrupt": "skip", **options}
+    sizes = spark.read.format(PLAIN_SIZES).options(**given).load(path)
+    reader = spark.read.format("kafka_segments").options(**given)
+    records = reader.option("columns", "topic,key,value").load(path)
+    keys = reader.option("columns", "topic,key").load(path)
+    return {
+        "codecs": tuple(CodecFacts(*row) for row in codec_rows(sizes).collect()),
+        "key_sizes": _sizes(records, F.octet_length("key")),
+        "value_sizes": _sizes(records, F.octet_length("value")),
+        "keys": key_counts(keys),
+    }
+
+
+def _prepared(batches: DataFrame) -> DataFrame:
+    """Add the times of batches in ms and their records, of which a marker is none.
+
+    A compacted batch can have a date in the future in the place of its first time.
+    """
+    last = F.unix_millis("maxTimestamp")
+    first = F.least(F.unix_millis("baseTimestamp"), last)
+    records = F.when(~F.col("isControl"), F.col("recordCount"))
+    return batches.withColumns({"firstMs": first, "lastMs": last, "records": records})
+
+
+def bucket_width_ms(partitions: tuple[PartitionFacts, ...]) -> int:
+    """Choose how wide the buckets of time are, so that there are not too many of them."""
+    firsts = [one.first_ms for one in partitions if one.first_ms is not None]
+    lasts = [one.last_ms for one in partitions if one.last_ms is not None]
+    span_ms = max(lasts) - min(firsts) if firsts and lasts else 0
+    return next((width for width in _WIDTHS_MS if width * BUCKETS >= span_ms), _WIDTHS_MS[-1])
+
+
+def partition_rows(batches: DataFrame) -> DataFrame:
+    """Sum up partitions, as PartitionFacts."""
+    return (
+        batches.groupBy("topic", "partition")
+        .agg(
+            F.count("*"),
+            F.coalesce(F.sum("records"), F.lit(0)),
+            F.sum("sizeInBytes"),
+            F.min(F.coalesce("baseOffset", "lastOffset")),
+            F.max("lastOffset"),
+            F.min("firstMs"),
+            F.max("lastMs"),
+        )
+        .orderBy("topic", "partition")
+    )
+
+
+def rate_rows(batches: DataFrame, bucket_ms: int) -> DataFrame:
+    """Sum up topics by buckets of time, as RatePoint; a batch counts where its last record does."""
+    at_ms = (F.floor(F.col("lastMs") / bucket_ms) * bucket_ms).alias("at")
+    dated = batches.where(F.col("lastMs").isNotNull()).groupBy("topic", at_ms)
+    return dated.agg(F.coalesce(F.sum("records"), F.lit(0)), F.sum("sizeInBytes")).orderBy(
+        "topic", "at"
+    )
+
+
+def time_rows(batches: DataFrame, partitions: tuple[PartitionFacts, ...]) -> DataFrame:
+    """Follow the timestamps along the offsets of the largest partitions, as TimePoint."""
+    largest = sorted(partitions, key=lambda one: one.size_bytes, reverse=True)[:LINES_MAX]
+    name = F.concat_ws("-", "topic", "partition")
+    step = F.lit(max((one.last_offset for one in largest), default=0) // BUCKETS + 1)
+    bucket = F.floor(F.col("lastOffset") / step)
+    chosen = batches.where(name.isin([one.name for one in largest]) & F.col("lastMs").isNotNull())
+    grouped = chosen.groupBy(name.alias("name"), bucket.alias("bucket"))
+    points = grouped.agg(F.max("lastOffset").alias("offset"), F.max("lastMs").alias("at"))
+    return points.select("name", "offset", "at").orderBy("name", "offset")
+
+
+def producer_rows(batches: DataFrame) -> DataFrame:
+    """Sum up the largest producers, as ProducerFacts."""
+    return (
+        _idempotent(batches)
+        .groupBy("producerId")
+        .agg(
+            F.count_distinct("producerEpoch"),
+            F.count_distinct("topic", "partition"),
+            F.count("*"),
+            F.count_if("isTransactional"),
+            F.sum("records"),
+            F.sum("sizeInBytes").alias("size"),
+            F.min("firstMs"),
+            F.max("lastMs"),
+        )
+        .orderBy(F.desc("size"), "producerId")
+        .limit(PRODUCERS_MAX)
+    )
+
+
+def _idempotent(batches: DataFrame) -> DataFrame:
+    return batches.where("producerId >= 0 AND NOT isControl")
+
+
+def codec_rows(sizes: DataFrame) -> DataFrame:
+    """Put the sums of all tasks together, as CodecFacts."""
+    names = ("batches", "records", "storedBytes", "plainBytes")
+    grouped = sizes.groupBy("topic", "codec").agg(*(F.sum(name).alias(name) for name in names))
+    return grouped.orderBy("topic", "codec")
+
+
+def key_counts(records: DataFrame) -> tuple[KeyCounts, ...]:
+    """Count the records of each key, and keep the largest counts."""
+    counted = records.groupBy("topic", "key").agg(F.count("*").alias("records"))
+    counted = counted.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        top: dict[str, list[tuple[bytes, int]]] = defaultdict(list)
+        for row in top_keys(counted).collect():
+            top[row.topic].append((bytes(row.key), row.records))
+        without = F.sum(F.when(F.col("key").isNull(), F.col("records")).otherwise(0))
+        totals = counted.groupBy("topic").agg(F.sum("records"), without, F.count("key"))
+        rows = totals.orderBy("topic").collect()
+    finally:
+        counted.unpersist()
+    return tuple(KeyCounts._make((topic, *numbers, tuple(top[topic]))) for topic, *numbers in rows)
+
+
+def top_keys(counted: DataFrame) -> DataFrame:
+    """Select the keys with most records of each topic: topic, key, records, place."""
+    of_topic = Window.partitionBy("topic").orderBy(F.desc("records"), "key")
+    placed = counted.where(F.col("key").isNotNull()).withColumn(
+        "place", F.row_number().over(of_topic)
+    )
+    return placed.where(F.col("place") <= TOP_KEYS).orderBy("topic", "place")
+
+
+def _sizes(rows: DataFrame, size: Column) -> tuple[SizeCount, ...]:
+    """Count by powers of two, the next one at or above; null does not count."""
+    power = F.pow(2, F.ceil(F.log2(size))).cast("long")
+    counted = rows.select(F.when(size > 0, power).otherwise(size).alias("size")).where(
+        F.col("size").isNotNull()
+    )
+    grouped = counted.groupBy("size").agg(F.count("*")).orderBy("size")
+    return tuple(SizeCount(*row) for row in grouped.collect())

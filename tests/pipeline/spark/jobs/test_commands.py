@@ -1,0 +1,127 @@
+"""`broker-lite spark JOB`: what is printed and written, and the exit codes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from broker_lite.cli import main
+from broker_lite.log.data_directory import DirectoryLock
+from tests.pipeline.support import Partition, damage, numbered
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a job in the session of the tests; gives exit code, output and errors of our own."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = main(["spark", *map(str, arguments)])
+        told = capfd.readouterr()
+        errors = [line for line in told.err.splitlines() if line.startswith("broker-lite: ")]
+        return code, told.out, "\n".join(errors)
+
+    return run
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    root = tmp_path / "log"
+    with Partition(root) as partition:
+        partition.append(numbered(4))
+        partition.append(numbered(4))
+        partition.roll()
+        partition.append(numbered(2))
+    return root
+
+
+def test_verify(run: Run, log: Path, tmp_path: Path) -> None:
+    code, output, _ = run("verify", log, "--deep")
+    assert (code, output.split(", ")[:3]) == (
+        0,
+        ["sound: 1 partitions", "2 segments", "3 batches"],
+    )
+    file = log / "topic-0" / f"{0:020}.log"
+    damage(file, 100)
+    page, told = tmp_path / "page.html", tmp_path / "told.json"
+    code, output, _ = run("verify", log, "--html", page, "--json", told)
+    assert code == 1
+    assert f"{file} at 0: R-06: wrong checksum" in output
+    assert "findings: 1 partitions" in output
+    assert "R-06" in page.read_text()
+    assert json.loads(told.read_text())["is_sound"] is False
+    code, output, _ = run("verify", log, "--json", "-")
+    assert (code, json.loads(output)["partitions"]) == (1, 1)
+
+
+def test_export_and_what_it_refuses(run: Run, log: Path, tmp_path: Path) -> None:
+    target = tmp_path / "table"
+    assert run("export", log, target)[:2] == (0, f"Exported {log} to {target}.\n")
+    code, _, errors = run("export", log, target)
+    assert code == 1
+    assert "already exists" in errors
+    code, _, errors = run("export", log, tmp_path / "delta", "--format", "delta")
+    assert (code, errors) == (
+        2,
+        "broker-lite: format delta: the package delta-spark is not installed",
+    )
+
+
+def test_a_damaged_log_is_one_line(run: Run, log: Path, tmp_path: Path) -> None:
+    damage(log / "topic-0" / f"{0:020}.log", 100)
+    code, _, errors = run("export", log, tmp_path / "table")
+    assert code == 1
+    assert "at 0: R-06: wrong checksum" in errors
+
+
+def test_diff(run: Run, log: Path, tmp_path: Path) -> None:
+    assert run("diff", log, log)[:2] == (0, "10 equal, 0 missing, 0 extra, 0 different\n")
+    other = tmp_path / "other"
+    with Partition(other) as partition:
+        partition.append(numbered(9))
+    code, output, _ = run("diff", log, other, "--compare", "key,value", "--show", 1)
+    assert code == 1
+    assert output.splitlines()[1:] == ["4 equal, 1 missing, 0 extra, 5 different"]
+    code, _, errors = run("diff", log, other, "--compare", "offset")
+    assert code == 2
+    assert errors.startswith("broker-lite: --compare offset: only key, value")
+
+
+def test_compact(run: Run, log: Path) -> None:
+    lock = DirectoryLock(log)
+    code, _, errors = run("compact", log, "topic")
+    lock.release()
+    assert (code, errors) == (
+        2,
+        f"broker-lite: data directory {log} is in use by another process",
+    )
+    code, output, _ = run("compact", log, "topic")
+    assert code == 0
+    assert output.startswith("Compacted 1 segments with ")
+    assert run("verify", log)[0] == 0
+    assert run("diff", log, log)[1].startswith("6 equal")
+
+
+def test_report(run: Run, log: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert run("report", log, page, "--no-records")[:2] == (0, f"Wrote {page}.\n")
+    assert "Report on a Kafka log" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("verify", "nowhere"), "No such file or directory"),
+        (("verify", "LOG", "--topics", "other"), "there is no other"),
+        (("verify", "LOG", "--option", "isolationLevel=x"), "option isolationLevel='x'"),
+        (("verify", "LOG", "--option", "color=x"), "option color: there is none"),
+    ],
+)
+def test_wrong_use(run: Run, log: Path, arguments: tuple[str, ...], expected: str) -> None:
+    code, _, errors = run(*(str(log) if word == "LOG" else word for word in arguments))
+    assert code == 2
+    assert expected in errors

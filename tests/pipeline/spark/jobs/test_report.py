@@ -1,0 +1,85 @@
+"""What a report measures is what was written."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from broker_lite.pipeline.report_data import PartitionFacts, ProducerFacts, SizeCount
+from broker_lite.pipeline.report_log import log_page
+from broker_lite.pipeline.spark.jobs.report import bucket_width_ms, report
+from tests.pipeline.support import T0, NewRecord, Partition, damage
+
+MINUTE_MS = 60_000
+
+
+def records(*keys: bytes | None, after_ms: int = 0) -> list[NewRecord]:
+    return [NewRecord(key, b"v" * 100, timestamp_ms=T0 + after_ms) for key in keys]
+
+
+def write_log(root: Path) -> None:
+    with Partition(root, "orders", 0) as log:
+        log.append(records(b"a", b"a", b"b", None), producer_id=5, codec=4)
+        log.append(records(b"a", after_ms=30 * MINUTE_MS), producer_id=6, is_transactional=True)
+        log.end_transaction(6, commit=True)
+    with Partition(root, "orders", 1) as log:
+        log.append(records(b"c", after_ms=60 * MINUTE_MS))
+    with Partition(root, "unkeyed", 0) as log:
+        log.append([NewRecord(None, None, timestamp_ms=T0)])
+
+
+def test_a_report(spark: SparkSession, tmp_path: Path) -> None:
+    write_log(tmp_path)
+    found = report(spark, str(tmp_path))
+    names = [(one.name, one.batches, one.records, one.last_offset) for one in found.partitions]
+    assert names == [("orders-0", 3, 5, 5), ("orders-1", 1, 1, 0), ("unkeyed-0", 1, 1, 0)]
+    assert (found.partitions[1].first_ms, found.bucket_ms) == (T0 + 60 * MINUTE_MS, MINUTE_MS)
+    assert sum(one.number for one in found.batch_sizes) == 5
+    assert found.batch_records == (SizeCount(1, 3), SizeCount(4, 1))
+    rates = [
+        (point.topic, point.at_ms - T0 // MINUTE_MS * MINUTE_MS, point.records)
+        for point in found.rates
+    ]
+    assert ("orders", 0, 4) in rates
+    assert ("orders", 60 * MINUTE_MS, 1) in rates
+    assert [one.offset for one in found.times if one.name == "orders-0"] == [3, 4, 5]
+    assert found.producer_count == 2
+    large, small = found.producers
+    assert isinstance(large, ProducerFacts)
+    assert {large.producer_id, small.producer_id} == {5, 6}
+    assert {large.transactional_batches, small.transactional_batches} == {0, 1}
+    codecs = {(one.topic, one.codec): one for one in found.codecs}
+    assert codecs.keys() == {("orders", "none"), ("orders", "zstd"), ("unkeyed", "none")}
+    assert codecs["orders", "zstd"].ratio > 2
+    assert found.key_sizes == (SizeCount(1, 5),)
+    assert found.value_sizes == (SizeCount(128, 6),)
+    orders, unkeyed = found.keys
+    assert (orders.records, orders.without_key, orders.keys) == (6, 1, 3)
+    assert orders.top == ((b"a", 3), (b"b", 1), (b"c", 1))
+    assert (unkeyed.records, unkeyed.without_key, unkeyed.keys, unkeyed.top) == (1, 1, 0, ())
+    assert "orders-0" in log_page(found)
+
+
+def test_headers_of_batches_only_and_damage_left_out(spark: SparkSession, tmp_path: Path) -> None:
+    write_log(tmp_path)
+    damage(tmp_path / "orders-1" / f"{0:020}.log", 16)
+    found = report(spark, str(tmp_path), {"subscribe": "orders"}, with_records=False)
+    assert [one.name for one in found.partitions] == ["orders-0"]
+    assert (found.codecs, found.keys, found.key_sizes, found.value_sizes) == ((), (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("span_ms", "width_ms"),
+    [(0, 1), (120, 1), (121, 10), (7_200_000, 60_000), (10 * 365 * 86_400_000, 28 * 86_400_000)],
+)
+def test_buckets_of_time(span_ms: int, width_ms: int) -> None:
+    partition = PartitionFacts("t", 0, 1, 1, 1, 0, 0, T0, T0 + span_ms)
+    assert bucket_width_ms((partition, partition._replace(first_ms=None, last_ms=None))) == width_ms
+
+
+def test_a_log_without_batches(spark: SparkSession, tmp_path: Path) -> None:
+    with Partition(tmp_path):
+        pass
+    found = report(spark, str(tmp_path))
+    assert (found.partitions, found.rates, found.keys) == ((), (), ())
+    assert "Report on a Kafka log" in log_page(found)
