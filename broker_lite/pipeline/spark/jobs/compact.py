@@ -66,7 +66,7 @@ def compact(
         PlanError: a topic is not there.
         CorruptLog: a log is damaged; nothing changed.
 
-    Rule: S-80 to S-89 (LogCleaner).
+    Rule: S-80, S-83, S-84, S-86, S-87, S-89 (LogCleaner).
     """
     io, root = open_file_io(path)
     if not isinstance(io, LocalFileIO):

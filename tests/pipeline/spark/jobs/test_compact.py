@@ -56,7 +56,7 @@ def write_log(root: Path) -> None:
         log.append([record(None, b"2")])
 
 
-def test_survivors_s84(spark: SparkSession, tmp_path: Path) -> None:
+def test_survivors_s82_s84(spark: SparkSession, tmp_path: Path) -> None:
     write_log(tmp_path)
     before = rows(spark, tmp_path)
     groups = compact(spark, str(tmp_path), ["compacted"], now_ms=T0 + HOUR_MS)
