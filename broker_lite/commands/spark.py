@@ -1,4 +1,4 @@
-"""`broker-lite spark JOB`: check, measure, export, compare and compact logs, on Spark.
+"""`broker-lite spark JOB`: check, measure, export, compare, compact and make logs, on Spark.
 
 The session runs on this machine unless `--master` says otherwise; every `--conf` of spark-submit is
 passed on. On a terminal Spark shows how far it is. A job that was interrupted changed nothing.
@@ -32,6 +32,8 @@ JOBS: Final[Mapping[str, Job]] = {
     "verify": Job("broker_lite.commands.spark_verify", "look for anything wrong with a log"),
     "report": Job("broker_lite.commands.spark_report", "make an HTML page about a log"),
     "export": Job("broker_lite.commands.spark_export", "write records as Parquet or Delta"),
+    "import": Job("broker_lite.commands.spark_import", "write a table of records as logs"),
+    "generate": Job("broker_lite.commands.spark_generate", "make logs of any size from a seed"),
     "diff": Job("broker_lite.commands.spark_diff", "tell which records of two logs differ"),
     "compact": Job("broker_lite.commands.spark_compact", "keep the newest record of each key"),
 }

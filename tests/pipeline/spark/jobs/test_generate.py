@@ -1,5 +1,6 @@
 """Generate: one task or many, the bytes are the same; nothing is left by a job that fails."""
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from broker_lite.commands import spark_generate
+from broker_lite.errors import SettingsError
 from broker_lite.log.data_directory import DirectoryLock
 from broker_lite.pipeline import generate_plan
 from broker_lite.pipeline.commit import commit
@@ -122,3 +125,16 @@ def test_an_attempt_that_was_not_taken_has_files_of_its_own(tmp_path: Path) -> N
     assert len(first) == len(second) == 1
     logs = list(tmp_path.rglob("*.log.*.deleted"))
     assert len(logs) == len(first[0]) + len(second[0])
+
+
+def test_the_command_tells_what_came_to_be(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = argparse.ArgumentParser()
+    spark_generate.add_arguments(parser)
+    words = [str(tmp_path), "--topic", "t", "--set", "partitions=2", "--set"]
+    assert spark_generate.run(spark, parser.parse_args([*words, "records=10"])) == 0
+    size_bytes = sum(path.stat().st_size for path in tmp_path.rglob("*.log"))
+    assert capsys.readouterr().out == f"t: partitions=2 records=10 bytes={size_bytes} segments=2\n"
+    with pytest.raises(SettingsError, match="spark generate: topic t: there is no colour"):
+        spark_generate.run(spark, parser.parse_args([*words, "colour=1"]))

@@ -1,11 +1,14 @@
 """Import: what was exported comes back as logs, at the same offsets or at new ones."""
 
+import argparse
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 from pyspark.testing import assertDataFrameEqual
 
+from broker_lite.commands import spark_import
 from broker_lite.pipeline.spark.jobs.export import export, records_of
 from broker_lite.pipeline.spark.jobs.import_ import import_records, import_table
 from tests.pipeline.support import NewRecord, Partition, numbered
@@ -39,3 +42,17 @@ def test_gaps_stay_unless_offsets_are_new(spark: SparkSession, tmp_path: Path) -
     assertDataFrameEqual(moved.drop("offset"), found.drop("offset"))
     ends = moved.groupBy("partition").agg((f.max("offset") + 1 - f.count("*")).alias("gaps"))
     assert [row.gaps for row in ends.collect()] == [0, 0]
+
+
+def test_the_command(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(tmp_path / "logs")
+    table, target = str(tmp_path / "table"), str(tmp_path / "new")
+    export(spark, str(tmp_path / "logs"), table, {"startingOffsets": "earliest"})
+    parser = argparse.ArgumentParser()
+    spark_import.add_arguments(parser)
+    words = [table, target, "--new-offsets", "--option", "compression=lz4"]
+    assert spark_import.run(spark, parser.parse_args(words)) == 0
+    assert capsys.readouterr().out == f"Imported {table} into {target}.\n"
+    assertDataFrameEqual(records_of(spark, target), records_of(spark, str(tmp_path / "logs")))
