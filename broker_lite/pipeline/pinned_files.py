@@ -14,11 +14,16 @@ from broker_lite.pipeline.file_io import FileInfo, LocalFileIO, ReadableFile
 
 
 class PinnedFiles(LocalFileIO):
-    """Files and listings, each as it was at first; a context manager that closes the files."""
+    """Files and listings, each as it was at first; a context manager that closes the files.
 
-    __slots__ = ("_files", "_listings", "_stack")
+    Args:
+        io: who opens and lists them.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_files", "_io", "_listings", "_stack")
+
+    def __init__(self, io: LocalFileIO) -> None:
+        self._io = io
         self._stack = ExitStack()
         self._files: dict[str, ReadableFile] = {}
         self._listings: dict[str, list[FileInfo]] = {}
@@ -26,7 +31,7 @@ class PinnedFiles(LocalFileIO):
     def list(self, path: str) -> list[FileInfo]:  # type: ignore[explicit-override]
         """See FileIO."""
         if path not in self._listings:
-            self._listings[path] = super().list(path)
+            self._listings[path] = self._io.list(path)
         return self._listings[path]
 
     def open(self, path: str) -> ReadableFile:  # type: ignore[explicit-override]
@@ -36,7 +41,7 @@ class PinnedFiles(LocalFileIO):
         return self._files[path]
 
     def _pin(self, path: str) -> ReadableFile:
-        file = super().open(path)
+        file = self._io.open(path)
         if path.endswith(TRANSACTION_INDEX_SUFFIX):
             # There may be one for each segment of a log, and they are small: no descriptors.
             with file:

@@ -1,8 +1,12 @@
 """Where a stream begins that has no checkpoint."""
 
+from collections.abc import Mapping
+
 from broker_lite.pipeline.file_io import FileIO
+from broker_lite.pipeline.layout import PartitionLog
 from broker_lite.pipeline.offset_limits import AtOffsets, TopicPartition
 from broker_lite.pipeline.options import ReadOptions
+from broker_lite.pipeline.positions import earliest
 from broker_lite.pipeline.ranges import bounds_of, find_logs, resolve_limit
 from broker_lite.pipeline.settling import is_swapping, settled
 from broker_lite.pipeline.stretch import report_loss
@@ -29,11 +33,7 @@ def _look(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, i
     logs = find_logs(io, root, options)
     bounds = bounds_of(io, logs, options.isolation_level)
     found = resolve_limit(io, logs, options.starting, bounds, options.on_no_match)
-    again = find_logs(io, root, options)
-    starts = {key: log.segments[:1] for key, log in logs.items()}
-    if any(again[key].segments[:1] != start for key, start in starts.items() if key in again):
-        return None
-    if any(is_swapping(io, log.directory) for log in again.values()):
+    if not _is_settled(io, root, options, logs):
         return None
     if isinstance(options.starting, AtOffsets):
         # Offsets of transactions that are open are there, though they are not read yet.
@@ -46,3 +46,14 @@ def _look(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, i
                 )
                 found[key] = min(max(found[key], first), end)
     return found
+
+
+def _is_settled(
+    io: FileIO, root: str, options: ReadOptions, logs: Mapping[TopicPartition, PartitionLog]
+) -> bool:
+    """Whether the logs begin where they seemed to."""
+    # In this order: an exchange that ends after the question is seen by the listing behind it.
+    if any(is_swapping(io, log.directory) for log in logs.values()):
+        return False
+    now = find_logs(io, root, options)
+    return all(earliest(now[key]) == earliest(log) for key, log in logs.items() if key in now)

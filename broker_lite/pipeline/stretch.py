@@ -109,7 +109,7 @@ def _hold(io: FileIO, stretch: Stretch, options: ReadOptions) -> _Held | None:
     """
     with ExitStack() as stack:
         # Other storage knows no files that stay open when their names go: there nothing is pinned.
-        files = stack.enter_context(PinnedFiles()) if isinstance(io, LocalFileIO) else io
+        files = stack.enter_context(PinnedFiles(io)) if isinstance(io, LocalFileIO) else io
         log = _listed(files, stretch)
         needed = _needed(log, stretch)
         for path in _paths(log, needed, options):
@@ -151,9 +151,11 @@ def _paths(log: PartitionLog, needed: Sequence[Segment], options: ReadOptions) -
 
 def _is_settled(io: FileIO, stretch: Stretch, log: PartitionLog, needed: Sequence[Segment]) -> bool:
     """Whether a second listing tells the same of what is needed as the first one did."""
+    # In this order: an exchange that ends after the question is seen by the listing behind it.
+    if is_swapping(io, stretch.directory):
+        return False
     now = _listed(io, stretch)
-    is_same = _identity(now, _needed(now, stretch)) == _identity(log, needed)
-    return is_same and not is_swapping(io, stretch.directory)
+    return _identity(now, _needed(now, stretch)) == _identity(log, needed)
 
 
 def _identity(log: PartitionLog, segments: Sequence[Segment]) -> list[tuple[int, int]]:

@@ -1,0 +1,76 @@
+"""Logs for streams: what a cleaner and retention do to files while somebody reads them."""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+
+from broker_lite.log.names import DELETED_SUFFIX
+from broker_lite.pipeline.compact_batch import Round
+from broker_lite.pipeline.compact_group import rewrite
+from broker_lite.pipeline.compact_plan import plan_compaction
+from broker_lite.pipeline.compact_swap import swap
+from broker_lite.pipeline.file_io import LocalFileIO
+from broker_lite.pipeline.layout import find_partitions
+from broker_lite.pipeline.options import ReadOptions
+from broker_lite.pipeline.survivors import BUCKET_OFFSETS, OffsetSet
+from broker_lite.pipeline.transactions import AbortedRanges
+from tests.pipeline.support import T0
+
+Step = Callable[[], None]
+
+IO = LocalFileIO()
+NO_DELETES: OffsetSet = OffsetSet({})
+
+
+def stream_options(root: Path, **given: str) -> ReadOptions:
+    return ReadOptions.parse({"path": str(root)} | given, is_stream=True)
+
+
+class Steps(LocalFileIO):
+    """Takes note of renames and removals instead of doing them; a removal is a rename, as Kafka's.
+
+    Attributes:
+        steps: one after the other, what was asked for.
+    """
+
+    __slots__ = ("steps",)
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def rename(self, old: str, new: str) -> None:  # type: ignore[explicit-override]
+        self.steps.append(lambda: IO.rename(old, new))
+
+    def delete(self, path: str) -> None:  # type: ignore[explicit-override]
+        self.rename(path, path + DELETED_SUFFIX)
+
+    def sync(self, path: str) -> None:  # type: ignore[explicit-override]
+        pass
+
+
+def compaction(root: Path, survives: Callable[[int], bool], tag: str = "tag") -> list[Step]:
+    """Rewrite all closed segments of each partition into one, and give the steps of the swap."""
+    io = Steps()
+    for group in plan_compaction(IO, find_partitions(IO, str(root))):
+        survivors = offset_set(filter(survives, range(group.base_offset, group.end_offset)))
+        given = Round(survivors, NO_DELETES, AbortedRanges(), {}, group.round_end, T0, 1000)
+        swap(io, group, rewrite(IO, str(root), group, given, tag))
+    return io.steps
+
+
+def offset_set(inside: Iterable[int]) -> OffsetSet:
+    buckets: dict[int, bytearray] = {}
+    for offset in inside:
+        number, within = divmod(offset, BUCKET_OFFSETS)
+        bits = buckets.setdefault(number, bytearray(BUCKET_OFFSETS // 8))
+        bits[within // 8] |= 1 << within % 8
+    return OffsetSet({number: bytes(bits) for number, bits in buckets.items()})
+
+
+def delete_segments_below(directory: Path, offset: int) -> None:
+    """Do what retention does: closed segments with nothing at or above an offset are set aside."""
+    bases = sorted(int(path.stem) for path in directory.glob("*.log"))
+    for base, following in pairwise(bases):
+        if following <= offset:
+            for path in directory.glob(f"{base:020}.*[!d]"):
+                path.rename(f"{path}{DELETED_SUFFIX}")
