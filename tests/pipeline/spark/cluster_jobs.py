@@ -74,7 +74,7 @@ JOBS: Final[Mapping[str, Callable[[SparkSession, Path, Path], Any]]] = {
 
 
 def unfinished_tasks(tracker: StatusTracker, job: Future[Any]) -> int:
-    """Wait until a stage has finished a task, say so, and count what it has left after the kill."""
+    """Wait for the middle of a stage, say so, and count the tasks that it has left afterwards."""
     while not job.done():
         wait([job], POLL_S)
         for stage in tracker.getActiveStageIds():
@@ -87,7 +87,8 @@ def unfinished_tasks(tracker: StatusTracker, job: Future[Any]) -> int:
 
 
 def is_in_the_middle(stage: SparkStageInfo) -> bool:
-    return 0 < stage.numCompletedTasks < stage.numTasks
+    """Whether both workers have work and, where a stage has many tasks, some results."""
+    return stage.numActiveTasks > 1 and stage.numCompletedTasks >= stage.numTasks // 8
 
 
 def main(master: str, logs: str, target: str) -> None:
