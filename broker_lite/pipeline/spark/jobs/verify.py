@@ -25,6 +25,8 @@ from broker_lite.pipeline.spark.jobs.audit_source import audit_of, cleaned_of, r
 from broker_lite.pipeline.verification import Verification
 
 INDEX_FINDINGS_MAX: Final = 1000
+MAX_SPLIT_BYTES: Final = "512m"
+"""A task costs 60 ms of CPU before it does anything, in which 150 MB could have been checked."""
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -53,6 +55,7 @@ def verify(
         PlanError: a topic or partition that is named is not there.
         OSError: the directory cannot be read.
     """
+    options = {"maxSplitBytes": MAX_SPLIT_BYTES, **options}
     io, root = open_file_io(path)
     logs = find_logs(io, root, ReadOptions.parse({**options, "path": path}))
     cleaned = cleaned_of(io, root, logs, is_compacted)

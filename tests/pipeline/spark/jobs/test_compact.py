@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from broker_lite.log.data_directory import DirectoryLock
 from broker_lite.pipeline.log_root import WriteRefused
@@ -96,3 +97,47 @@ def test_a_directory_in_use_is_refused_s78(spark: SparkSession, tmp_path: Path) 
 def test_only_local_directories(spark: SparkSession) -> None:
     with pytest.raises(CompactionRefused, match="only a local directory"):
         compact(spark, "memory://logs", ["compacted"], now_ms=T0)
+
+
+def test_the_compaction_that_was_observed_s92(spark: SparkSession, tmp_path: Path) -> None:
+    """Kafka's own cleaner left these offsets, sizes and flags, in a first and a second pass."""
+    retention_ms = 3000
+    with Partition(tmp_path) as log:
+        log.append([record(b"k", b"1")], producer_id=4000)
+        log.append([record(b"a", b"1"), record(b"b", b"1")])
+        log.roll()
+        log.append([record(b"k", b"2")])
+        log.append([record(b"a", None)])
+        log.roll()
+        log.append([record(b"b", b"2")])
+        log.append([record(b"z", b"1")])
+        log.roll()
+        log.append([record(b"z", b"2")])
+        log.append([record(b"y", b"1")])
+    before = batch_rows(spark, tmp_path)
+
+    compact(spark, str(tmp_path), ["topic"], now_ms=T0, delete_retention_ms=retention_ms)
+    first = batch_rows(spark, tmp_path)
+    assert [offset for offset, *_ in first] == [0, 3, 4, 5, 6, 7, 8]
+    assert first[0] == (0, 61, 0, T0)
+    assert first[1] == before[2] == (3, 70, 1, T0)
+    assert first[2][2:] == (1, T0 + retention_ms)  # the delete horizon is the base timestamp
+
+    with Partition(tmp_path) as log:
+        log.roll()
+        for value in (b"1", b"2"):
+            log.append([record(b"x", value)])
+        log.roll()
+        log.append([record(b"x", b"3")])
+    now_ms = T0 + retention_ms
+    compact(spark, str(tmp_path), ["topic"], now_ms=now_ms, delete_retention_ms=retention_ms)
+    second = [offset for offset, *_ in batch_rows(spark, tmp_path)]
+    assert second == [0, 3, 5, 7, 8, 10, 11]
+
+
+def batch_rows(spark: SparkSession, root: Path) -> list[tuple[int, int, int, int]]:
+    """Base offset, size, records and base timestamp (that of the record, when it is empty)."""
+    view = spark.read.format("kafka_segments").option("view", "batches").load(str(root))
+    first_ms = F.unix_millis(F.coalesce("baseTimestamp", "maxTimestamp"))
+    rows = view.select("baseOffset", "sizeInBytes", "recordCount", first_ms).collect()
+    return sorted((row[0], row[1], row[2], row[3]) for row in rows)
