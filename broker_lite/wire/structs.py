@@ -49,7 +49,10 @@ def make_struct_classes(structs: Mapping[str, Sequence[Field]]) -> dict[str, typ
     for name, fields in structs.items():
         source += _constructor_source(name, fields)
     namespace: dict[str, Any] = {"_ABSENT": _ABSENT}
-    exec("\n".join(source), namespace)  # noqa: S102 - the text is made from our own data files
+    # Of a text that it compiles itself, exec() remembers a Ctrl-C, and the interpreter would end by
+    # the signal even where the KeyboardInterrupt was handled; of a code object it does not.
+    code = compile("\n".join(source), "<structs>", "exec", dont_inherit=True)
+    exec(code, namespace)  # noqa: S102 - the text is made from our own data files
     classes = {
         name: _make_class(name, fields, namespace[f"init_{name}"])
         for name, fields in structs.items()

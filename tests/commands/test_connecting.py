@@ -160,7 +160,10 @@ def test_a_signal_ends_it(number: signal.Signals) -> None:
             assert asked.recv(1) == b"!"
             os.kill(process.pid, number)
             assert process.communicate(timeout=TIMEOUT_S) == (b"", b"")
-    assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGTERM)
+    # where Ctrl-C comes while a module is imported, Python may end by the signal itself, which a
+    # shell shows as 130, too
+    codes = (130, -signal.SIGINT) if number == signal.SIGINT else (-signal.SIGTERM,)
+    assert process.returncode in codes
 
 
 @pytest.mark.parametrize("name", COMMANDS)
