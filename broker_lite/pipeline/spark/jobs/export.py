@@ -9,13 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 PARQUET: Final = "parquet"
 DELTA: Final = "delta"
-DELTA_CONF: Final = MappingProxyType(
-    {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    }
-)
-"""What a session needs before Delta tables are written, beside Delta's jars."""
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _DIRECTORIES: Final = ("topic", "partition")
@@ -39,7 +32,7 @@ def export(
     """Write the records of a log as a table, headers included.
 
     Args:
-        spark: a session.
+        spark: a session; for Delta one that has its jar and extension.
         path: as of the data source.
         target: directory or URI of the table.
         options: of the data source: what is read, and how.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.testing import assertSchemaEqual
+from pyspark.testing import assertDataFrameEqual, assertSchemaEqual
 
 from broker_lite.pipeline.spark.jobs.export import (
     ExportError,
@@ -52,6 +52,15 @@ def test_options_say_what_is_exported(spark: SparkSession, tmp_path: Path) -> No
     export(spark, write_log(tmp_path / "log"), target, options)
     rows = read_export(spark, target).select("topic", "partition", "offset").collect()
     assert sorted(map(tuple, rows)) == [("orders", 3, offset) for offset in range(7)]
+
+
+def test_the_batches_are_a_table_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log")
+    batches = str(tmp_path / "batches")
+    export(spark, log, str(tmp_path / "table"), batches_target=batches)
+    kept = spark.read.parquet(batches).select("baseOffset", "codec")
+    view = spark.read.format("kafka_segments").option("view", "batches").load(log)
+    assertDataFrameEqual(kept, view.select("baseOffset", "codec"))
 
 
 def test_delta_has_to_be_installed(spark: SparkSession, tmp_path: Path) -> None:
