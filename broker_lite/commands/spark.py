@@ -1,7 +1,7 @@
 """`broker-lite spark JOB`: check, measure, export, compare, compact and make logs, on Spark.
 
 The session runs on this machine unless `--master` says otherwise; every `--conf` of spark-submit is
-passed on. On a terminal Spark shows how far it is. A job that was interrupted changed nothing.
+passed on. On a terminal Spark shows how far it is.
 
 Exit codes are those of each job; 2 is wrong use, as everywhere.
 """
