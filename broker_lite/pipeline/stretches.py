@@ -43,8 +43,7 @@ def plan_stretches(
         if key not in logs:
             report_loss(f"{key[0]}-{key[1]}: is gone, offsets {first} to {last} are due", options)
             continue
-        places = [first, *(cut for cut in cuts[key] if first < cut < last), last]
-        directory = logs[key].directory
+        directory, places = logs[key].directory, [first, *cuts[key], last]
         found += [Stretch(uri, directory, *key, *piece) for piece in pairwise(places)]
     return found
 
@@ -57,10 +56,10 @@ def _advice(
     logs = {key: log for key, log in logs.items() if key in wanted}
     bounds = bounds_of(io, logs)
     there = {key: _common(wanted[key], bounds[key]) for key in logs}
-    cuts: dict[TopicPartition, list[int]] = {key: [] for key in logs}
+    starts: dict[TopicPartition, list[int]] = {key: [] for key in logs}
     for split in plan_ranges(io, root, logs, there, options):
-        cuts[split.topic, split.partition].append(split.first_offset)
-    return logs, cuts
+        starts[split.topic, split.partition].append(split.first_offset)
+    return logs, {key: offsets[1:] for key, offsets in starts.items()}
 
 
 def _common(wanted: OffsetRange, bounds: OffsetRange) -> OffsetRange:

@@ -7,7 +7,7 @@ from pathlib import Path
 from broker_lite.log.names import DELETED_SUFFIX
 from broker_lite.pipeline.compact_batch import Round
 from broker_lite.pipeline.compact_group import rewrite
-from broker_lite.pipeline.compact_plan import plan_compaction
+from broker_lite.pipeline.compact_plan import SEGMENT_BYTES, plan_compaction
 from broker_lite.pipeline.compact_swap import swap
 from broker_lite.pipeline.file_io import LocalFileIO
 from broker_lite.pipeline.layout import find_partitions
@@ -48,10 +48,24 @@ class Steps(LocalFileIO):
         pass
 
 
-def compaction(root: Path, survives: Callable[[int], bool], tag: str = "tag") -> list[Step]:
-    """Rewrite all closed segments of each partition into one, and give the steps of the swap."""
+def compaction(
+    root: Path,
+    survives: Callable[[int], bool],
+    *,
+    tag: str = "tag",
+    segment_bytes: int = SEGMENT_BYTES,
+) -> list[Step]:
+    """Rewrite the closed segments of all partitions, and give the steps of the exchange.
+
+    Args:
+        root: a log directory.
+        survives: tells of an offset whether its record is left.
+        tag: what no other compaction has.
+        segment_bytes: how large segments may be together that become one.
+    """
     io = Steps()
-    for group in plan_compaction(IO, find_partitions(IO, str(root))):
+    logs = find_partitions(IO, str(root))
+    for group in plan_compaction(IO, logs, segment_bytes=segment_bytes):
         survivors = offset_set(filter(survives, range(group.base_offset, group.end_offset)))
         given = Round(survivors, NO_DELETES, AbortedRanges(), {}, group.round_end, T0, 1000)
         swap(io, group, rewrite(IO, str(root), group, given, tag))
