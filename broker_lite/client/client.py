@@ -6,7 +6,6 @@ advertises for them, over the first connection when that is the same.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from broker_lite.client.address import Address, parse_addresses
@@ -224,12 +223,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

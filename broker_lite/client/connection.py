@@ -9,7 +9,6 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Final, NamedTuple, NoReturn, Self, cast
 
 from broker_lite import __version__
@@ -279,12 +278,7 @@ class Connection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

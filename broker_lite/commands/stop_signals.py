@@ -7,7 +7,7 @@ because a pipe is full that nobody reads or a broker does not answer, is ended a
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Final, NoReturn, Self
 
 GRACE_S: Final = 3.0
@@ -62,12 +62,7 @@ class StopSignals:
         self._before = {number: signal.signal(number, self._take) for number in _SIGNALS}
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._arrived is not None:
             signal.setitimer(signal.ITIMER_REAL, *self._timer_before)
         for number, before in self._before.items():

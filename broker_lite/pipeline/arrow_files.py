@@ -1,6 +1,5 @@
 """Files that pyarrow opens: s3, gs, abfs, hdfs, and whatever its build knows."""
 
-from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
@@ -100,10 +99,5 @@ class _ArrowFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()

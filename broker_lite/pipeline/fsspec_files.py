@@ -1,6 +1,5 @@
 """Files that fsspec opens, for storages that pyarrow does not know."""
 
-from types import TracebackType
 from typing import Any, Self
 
 import fsspec
@@ -113,10 +112,5 @@ class _FsspecFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         pass

@@ -6,7 +6,6 @@ storage has nothing like it: there a name is looked up with every read.
 """
 
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Self
 
 from broker_lite.log.names import TRANSACTION_INDEX_SUFFIX
@@ -51,12 +50,7 @@ class PinnedFiles(LocalFileIO):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
 
@@ -68,12 +62,7 @@ class _Lasting:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
 

@@ -11,7 +11,6 @@ import logging
 import socket
 from collections import deque
 from contextlib import suppress
-from types import TracebackType
 from typing import Final, Self
 
 import anyio
@@ -51,12 +50,7 @@ class Orders:
             asyncio.get_running_loop().add_reader(self._sock, self._on_readable)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Listen no more."""
         if self._sock is not None:
             self._deafen()

@@ -1,7 +1,6 @@
 """A producer that writes numbered records in the background, over all partitions of a topic."""
 
 import threading
-from types import TracebackType
 from typing import Final, Self
 
 from confluent_kafka import Producer
@@ -66,10 +65,5 @@ class Feeder:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()

@@ -7,6 +7,7 @@ import fsspec
 import pytest
 
 from broker_lite.pipeline import settling, stretch
+from broker_lite.pipeline.corruption import CorruptLog
 from broker_lite.pipeline.file_io import FileInfo, LocalFileIO, ReadableFile, open_file_io
 from broker_lite.pipeline.ranges import DataLossError
 from broker_lite.pipeline.settling import UnsettledLog
@@ -18,7 +19,7 @@ from tests.pipeline.stream_support import (
     delete_segments_below,
     stream_options,
 )
-from tests.pipeline.support import Partition, cut, numbered
+from tests.pipeline.support import Partition, cut, damage, numbered
 
 SURVIVORS = {0, 4, 5, 8, 9, 10, 11, 12, 13}
 ALL = range(14)
@@ -207,6 +208,13 @@ def test_committed_records_only(tmp_path: Path) -> None:
     for path in (tmp_path / "topic-0").glob("*.txnindex"):
         path.unlink()
     assert found + list(rows) == [0, 1, 6, 7]
+
+
+def test_damage_is_told_or_left_out_r06(root: Path) -> None:
+    damage(root / "topic-0" / f"{4:020}.log", 80)
+    with pytest.raises(CorruptLog, match=f"{4:020}.log at 0: R-06"):
+        offsets(root)
+    assert offsets(root, onCorrupt="skip") == [offset for offset in ALL if offset not in (4, 5)]
 
 
 def test_other_storage(root: Path) -> None:
