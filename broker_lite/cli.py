@@ -102,16 +102,11 @@ def _main(arguments: Sequence[str]) -> int:
             module.add_arguments(subparser)
     options = parser.parse_args(arguments)
     if options.version:
-        print(f"broker-lite {__version__} (scan: {scan_form()})")
+        from broker_lite.record import scan_implementation
+
+        print(f"broker-lite {__version__} (scan: {scan_implementation()})")
         return 0
     if module is None:
         raise SettingsError("say what to do: a command or --version; --help tells more")
     code: int = module.run(options)
     return code
-
-
-def scan_form() -> str:
-    """Which form of the record scan is in use: native or python."""
-    from broker_lite.record import scan
-
-    return "python" if str(scan.__file__).endswith(".py") else "native"

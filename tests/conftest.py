@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from broker_lite.cli import scan_form
+from broker_lite.record import scan_implementation
 from tests.support.toolchain import MISSING
 
 
 def pytest_report_header() -> str:
-    return f"scan: {scan_form()}"
+    return f"scan: {scan_implementation()}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
