@@ -71,7 +71,8 @@ class LogWatch:
         offset, position = log_end(self._io, log)
         readable = offset
         if self._options.isolation_level is IsolationLevel.READ_COMMITTED:
-            readable = last_stable_offset(self._io, log, offset)
+            decided = min(before.horizon.readable_offset, offset) if before is not None else 0
+            readable = last_stable_offset(self._io, log, offset, decided_below=decided)
         is_whole = not log.segments or position == log.segments[-1].size_bytes
         return _Seen(log, Horizon(offset, readable), is_whole)
 

@@ -19,6 +19,7 @@ from broker_lite.pipeline.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.file_io import FileIO
 from broker_lite.pipeline.indexes import aborted_transactions
 from broker_lite.pipeline.layout import PartitionLog, Segment, find_partitions
+from broker_lite.pipeline.positions import boundary
 from broker_lite.pipeline.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import read_end_transaction_marker
@@ -47,27 +48,30 @@ class AbortedRanges:
         )
 
 
-def last_stable_offset(io: FileIO, log: PartitionLog, end_offset: int) -> int:
+def last_stable_offset(
+    io: FileIO, log: PartitionLog, end_offset: int, *, decided_below: int = 0
+) -> int:
     """Find the first offset of the oldest transaction that is open, else the end of the log.
 
     Args:
         io: of the log.
         log: as it was listed.
         end_offset: of the log; what lies behind it does not count.
+        decided_below: an earlier answer about the same log; what is in front of it is not read.
 
     Raises:
         OSError: a file cannot be read.
 
     Rule: S-17, V-64 (ProducerStateManager.firstUnstableOffset).
     """
-    for index in range(len(log.segments) - 1, 0, -1):
-        started = _open_transactions(io, log.segments[index])
-        if started is not None:
-            break
-    else:
-        index, started = 0, {}
+    if not log.segments:
+        return end_offset
+    index, position, started = _undecided_from(io, log, decided_below)
     ranges = [SegmentRange(segment, 0, segment.size_bytes) for segment in log.segments[index:]]
-    for found in _batches(io, ranges, 0, end_offset, _pass_over):
+    ranges[0] = ranges[0]._replace(start_position=position)
+    # Its end was found after the listing, and may lie in what was appended in between.
+    ranges[-1] = ranges[-1]._replace(end_position=io.size(ranges[-1].segment.log_path))
+    for found in _batches(io, ranges, decided_below, end_offset, _pass_over):
         batch = found.batch
         if isinstance(batch, RecordBatch) and batch.is_transactional:
             if batch.is_control:
@@ -75,6 +79,20 @@ def last_stable_offset(io: FileIO, log: PartitionLog, end_offset: int) -> int:
             else:
                 started.setdefault(batch.producer_id, batch.base_offset)
     return min(started.values(), default=end_offset)
+
+
+def _undecided_from(
+    io: FileIO, log: PartitionLog, decided_below: int
+) -> tuple[int, int, dict[int, int]]:
+    """Where open transactions are looked for: a segment's index, a position, what is open there."""
+    for index in range(len(log.segments) - 1, 0, -1):
+        segment = log.segments[index]
+        if segment.base_offset <= decided_below:
+            return index, boundary(io, segment, decided_below).start_position, {}
+        started = _open_transactions(io, segment)
+        if started is not None:
+            return index, 0, started
+    return 0, boundary(io, log.segments[0], decided_below).start_position, {}
 
 
 def _open_transactions(io: FileIO, segment: Segment) -> dict[int, int] | None:

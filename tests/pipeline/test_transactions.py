@@ -66,6 +66,24 @@ def partition(tmp_path: Path) -> Partition:
     return written
 
 
+def test_v_64_what_was_decided_before_is_not_looked_at_again(partition: Partition) -> None:
+    root = partition.directory.parent
+    log = log_of(root)
+    for end_offset in range(13):
+        answer = last_stable_offset(IO, log, end_offset)
+        for decided in range(min(answer, end_offset) + 1):
+            found = last_stable_offset(IO, log, end_offset, decided_below=decided)
+            assert found == answer, (end_offset, decided)
+
+
+def test_v_64_what_was_appended_since_the_listing_may_be_open(tmp_path: Path) -> None:
+    with Partition(tmp_path) as partition:
+        partition.append(numbered(2))
+        listed = log_of(tmp_path)
+        append(partition, 7)
+        assert last_stable_offset(IO, listed, 4) == 2
+
+
 def test_v_64_a_log_is_stable_up_to_its_oldest_open_transaction(partition: Partition) -> None:
     root = partition.directory.parent
     assert stable(root, 12) == 5
