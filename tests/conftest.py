@@ -1,11 +1,21 @@
 """What every test run says about itself."""
 
+import signal
 from collections import Counter
 
 import pytest
 
 from broker_lite.record import scan_implementation
 from tests.support.toolchain import MISSING
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C, and have all processes that are started here hear it.
+
+    What a shell runs in the background has that signal ignored, and would hand that on.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:

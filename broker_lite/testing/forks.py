@@ -141,8 +141,10 @@ class Forks:
         return line
 
     def _failure(self) -> BrokerFailed:
-        self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").split("\n")
+        said: list[str] = []
+        if not self._errors.closed:  # as it is once another launcher took this one's place
+            self._errors.seek(0)
+            said = self._errors.read().decode(errors="replace").split("\n")
         reason = next((line for line in reversed(said) if line), "it is gone")
         return BrokerFailed(f"the process that starts brokers: {reason}")
 

@@ -33,7 +33,7 @@ SETTINGS = (
 
 def unforeseen(log: str) -> set[str]:
     """Errors in a log that are not those of a disk."""
-    return set(_ERROR.findall(log)) - {"OSError", "broker_lite.errors.KafkaStorageError"}
+    return set(_ERROR.findall(log)) - {"OSError", "broker_lite.errors.exceptions.KafkaStorageError"}
 
 
 @pytest.fixture

@@ -122,3 +122,17 @@ def test_erasing_leaves_what_is_not_of_partitions(tmp_path: Path) -> None:
     erase(tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["list.txt", "meta.properties", "notes", "t"]
     assert claim_identity(tmp_path, node_id=1, cluster_id=None) == meta
+
+
+def test_s_78_a_directory_without_permission_tells_for_whom(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    user = os.geteuid()
+    if user == 0:  # to whom everything is permitted
+        os.seteuid(12345)
+    told = f"data directory {tmp_path}: Permission denied for {os.geteuid()}:{os.getegid()}"
+    try:
+        with pytest.raises(SettingsError) as error:
+            DirectoryLock(tmp_path)
+    finally:
+        os.seteuid(user)
+    assert str(error.value) == told

@@ -14,6 +14,8 @@ from broker_lite.pipeline import batches, record_columns
 from broker_lite.pipeline.arrow_files import ArrowFileIO
 from broker_lite.pipeline.corruption import CorruptLog
 from broker_lite.pipeline.layout import find_partitions
+from broker_lite.pipeline.plan import plan_ranges
+from broker_lite.pipeline.ranges import OffsetRange
 from broker_lite.pipeline.record_view import record_batches
 from broker_lite.pipeline.split import SegmentRange, Split
 from broker_lite.record.builder import BatchBuilder
@@ -21,7 +23,7 @@ from broker_lite.record.compression import Codec
 from broker_lite.testing import Broker
 from tests.log.batches import batch as raw_batch
 from tests.log.batches import record
-from tests.pipeline.reading import arrow, options, read, rows
+from tests.pipeline.reading import IO, arrow, options, read, rows
 from tests.pipeline.support import (
     CREATE_TIME,
     LOG_APPEND_TIME,
@@ -67,10 +69,13 @@ def test_rows_are_what_was_written(
     with Partition(root, "some.topic", 3, segment_bytes=600) as partition:
         for records, codec, append_time_ms in written:
             partition.append(records, codec=codec, log_append_time_ms=append_time_ms)
-    split = whole_split(root, first_offset=first, end_offset=first + 20)
+    end = min(first + 20, len(partition.rows))
+    logs = find_partitions(IO, str(root))
+    wanted = {key: OffsetRange(min(first, end), end) for key in logs}
+    splits = plan_ranges(IO, str(root), logs, wanted, options())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(record_columns, "ROWS_MAX", rows_max)
-        found = read(split)
+        found = [row for split in splits for row in read(split)]
     assert found == [row for row in partition.rows if first <= row.offset < first + 20]
 
 

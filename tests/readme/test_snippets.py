@@ -23,7 +23,7 @@ OTHERS = [name for name in NEEDS if name != "Python"]
 Prepare = Callable[[str], Program]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def running() -> Iterator[Broker]:
     """One broker for all, because the programs that are built have its port in them."""
     with Broker() as broker:
@@ -36,7 +36,7 @@ def _empty(running: Broker) -> None:
     running.reset()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def prepare(running: Broker, tmp_path_factory: pytest.TempPathFactory) -> Prepare:
     """Gives the program of a language, prepared when it is first asked for."""
 

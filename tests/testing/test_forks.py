@@ -142,6 +142,18 @@ def test_a_launcher_that_is_gone_is_replaced() -> None:
     assert not first.root.exists()
 
 
+def test_a_broker_whose_launcher_was_replaced_is_told() -> None:
+    with Broker() as broker:
+        first = running_forks()
+        assert first is not None
+        os.kill(first.pid, signal.SIGKILL)
+        psutil.Process(first.pid).wait(TIMEOUT_S)
+        with Broker():
+            assert running_forks() is not first
+        with pytest.raises(BrokerFailed, match="the process that starts brokers: it is gone"):
+            broker.stop()
+
+
 def test_a_launcher_that_dies_meanwhile_is_told(tmp_path: Path) -> None:
     forks = Forks()
     plan = Plan({}, None, None, None, str(tmp_path), True, str(tmp_path / "log"))
