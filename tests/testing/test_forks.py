@@ -117,7 +117,7 @@ def test_a_forked_process_lets_its_parents_brokers_be() -> None:
 
 
 def test_brokers_end_with_their_owner_although_a_fork_of_it_lives_on() -> None:
-    fork = "pid = os.fork()\nprint(pid, flush=True)\nsys.stdin.read()"
+    fork = "if pid := os.fork():\n    print(pid, flush=True)\nsys.stdin.read()"
     owner, root, processes = run_owner(fork)
     assert owner.stdout is not None
     child = psutil.Process(int(owner.stdout.readline()))
