@@ -34,6 +34,16 @@ def write(bootstrap: str, topic: str, count: int) -> None:
     assert producer.flush(TIMEOUT_S) == 0
 
 
+def consuming(bootstrap: str, *arguments: str) -> "subprocess.Popen[bytes]":
+    """A process of the command."""
+    return subprocess.Popen(
+        process_of(("consume", "--bootstrap-server", bootstrap, *arguments)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+
+
 def total(count: int) -> str:
     return f"Processed a total of {count} messages\n"
 
@@ -172,12 +182,7 @@ def test_committed_transactions_only(consume: CommandLine, bootstrap: str, topic
 def running(bootstrap: str, three: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A process that waits for more than the three records, in a group."""
     arguments = ("--topic", three, "--from-beginning", "--group", three)
-    with subprocess.Popen(
-        process_of(("consume", "--bootstrap-server", bootstrap, *arguments)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    ) as process:
+    with consuming(bootstrap, *arguments) as process:
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(3)] == [b"v0\n", b"v1\n", b"v2\n"]
         yield process
@@ -206,12 +211,7 @@ def test_signals_end_it_with_the_total(
 def test_a_signal_ends_it_when_nobody_reads(bootstrap: str, topic: str) -> None:
     write(bootstrap, topic, 20_000)
     arguments = ("--topic", topic, "--from-beginning")
-    with subprocess.Popen(
-        process_of(("consume", "--bootstrap-server", bootstrap, *arguments)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    ) as process:
+    with consuming(bootstrap, *arguments) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == b"v0\n"
@@ -223,12 +223,7 @@ def test_a_signal_ends_it_when_nobody_reads(bootstrap: str, topic: str) -> None:
 def test_who_reads_has_enough(bootstrap: str, topic: str) -> None:
     write(bootstrap, topic, 20_000)
     arguments = ("--topic", topic, "--from-beginning", "--max-messages", "20000")
-    with subprocess.Popen(
-        process_of(("consume", "--bootstrap-server", bootstrap, *arguments)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    ) as process:
+    with consuming(bootstrap, *arguments) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == b"v0\n"
