@@ -94,7 +94,7 @@ def _told_in_one_line() -> Iterator[None]:
     """Make what a person did wrong a SettingsError, and what failed a KafkaStorageError."""
     from pyspark.errors import PySparkException
 
-    from broker_lite.pipeline.corruption import CorruptLog
+    from broker_lite.pipeline.read.corruption import CorruptLog
 
     wrong_use: tuple[type[Exception], ...] = (
         *_of_a_person(),
@@ -114,12 +114,12 @@ def _told_in_one_line() -> Iterator[None]:
 
 def _of_a_person() -> tuple[type[Exception], ...]:
     """Give the errors that a person can mend by saying something else."""
-    from broker_lite.pipeline.compact_group import OldMessages
-    from broker_lite.pipeline.file_io import UnknownFileSystem
-    from broker_lite.pipeline.layout import LayoutError
-    from broker_lite.pipeline.log_root import WriteRefused
-    from broker_lite.pipeline.options import OptionError
-    from broker_lite.pipeline.ranges import PlanError
+    from broker_lite.pipeline.compact.group import OldMessages
+    from broker_lite.pipeline.files.file_io import UnknownFileSystem
+    from broker_lite.pipeline.files.layout import LayoutError
+    from broker_lite.pipeline.files.log_root import WriteRefused
+    from broker_lite.pipeline.read.options import OptionError
+    from broker_lite.pipeline.read.ranges import PlanError
     from broker_lite.pipeline.spark.java import NoJava
     from broker_lite.pipeline.spark.jobs.compact import CompactionRefused
     from broker_lite.pipeline.spark.jobs.export import ExportError

@@ -4,7 +4,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from broker_lite.pipeline.report_text import size_text
+from broker_lite.pipeline.report.text import size_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ from broker_lite.errors import SettingsError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from broker_lite.pipeline.commit import CommittedPartition
+    from broker_lite.pipeline.write.commit import CommittedPartition
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:
     """Generate logs, and tell what came to be."""
-    from broker_lite.pipeline.distributions import SpecError
+    from broker_lite.pipeline.generate.distributions import SpecError
     from broker_lite.pipeline.spark.jobs.generate import generate
 
     try:
@@ -57,7 +57,7 @@ def specification(options: argparse.Namespace) -> dict[str, object]:
         SettingsError: the file cannot be read, or a flag has no value.
         SpecError: the file is neither TOML nor JSON.
     """
-    from broker_lite.pipeline.generate_spec import read_spec
+    from broker_lite.pipeline.generate.spec import read_spec
 
     if options.topic is not None:
         fields = {n: _value(text) for n, text in assignments("--set", options.set).items()}

@@ -27,7 +27,7 @@ def run(spark: "SparkSession", options: argparse.Namespace) -> int:
     """Make the page."""
     if find_spec("matplotlib") is None:
         raise SettingsError("spark report: needs matplotlib: pip install 'broker-lite[spark]'")
-    from broker_lite.pipeline.report_log import log_page
+    from broker_lite.pipeline.report.log_page import log_page
     from broker_lite.pipeline.spark.jobs.report import report
 
     measured = report(

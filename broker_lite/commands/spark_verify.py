@@ -9,12 +9,12 @@ from broker_lite.commands.spark_options import (
     source_options,
     write_text,
 )
-from broker_lite.pipeline.report_text import size_text
+from broker_lite.pipeline.report.text import size_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from broker_lite.pipeline.verification import Verification
+    from broker_lite.pipeline.audit.verification import Verification
 
 _SHOWN_MAX: Final = 50
 
@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:
     """Verify a log and tell what was found."""
+    from broker_lite.pipeline.audit.verification import verification_page
     from broker_lite.pipeline.spark.jobs.verify import verify
-    from broker_lite.pipeline.verification import verification_page
 
     verification = verify(
         spark,

@@ -25,16 +25,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from broker_lite.pipeline.batch_view import batch_rows
-from broker_lite.pipeline.batches import read_batches
-from broker_lite.pipeline.corruption import raise_corruption
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.measured import measure_batch
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.record_columns import ColumnGatherer
-from broker_lite.pipeline.record_schema import record_schema
-from broker_lite.pipeline.record_view import record_batches
-from broker_lite.pipeline.split import Split
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.read.batches import read_batches
+from broker_lite.pipeline.read.corruption import raise_corruption
+from broker_lite.pipeline.read.measured import measure_batch
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.views.batch_view import batch_rows
+from broker_lite.pipeline.views.record_columns import ColumnGatherer
+from broker_lite.pipeline.views.record_schema import record_schema
+from broker_lite.pipeline.views.record_view import record_batches
 from broker_lite.record import scan_implementation
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder

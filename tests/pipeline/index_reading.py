@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.index_view import index_rows, index_schema
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.split import Split
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.views.index_view import index_rows, index_schema
 from tests.pipeline.support import Partition, numbered, whole_split
 
 IO = LocalFileIO()

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.record_view import record_batches
-from broker_lite.pipeline.split import Split
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.views.record_view import record_batches
 from tests.pipeline.support import Row
 
 IO = LocalFileIO()

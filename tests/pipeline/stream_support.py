@@ -5,15 +5,15 @@ from itertools import pairwise
 from pathlib import Path
 
 from broker_lite.log.names import DELETED_SUFFIX
-from broker_lite.pipeline.compact_batch import Round
-from broker_lite.pipeline.compact_group import rewrite
-from broker_lite.pipeline.compact_plan import SEGMENT_BYTES, plan_compaction
-from broker_lite.pipeline.compact_swap import swap
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.layout import find_partitions
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.survivors import BUCKET_OFFSETS, OffsetSet
-from broker_lite.pipeline.transactions import AbortedRanges
+from broker_lite.pipeline.compact.batch import Round
+from broker_lite.pipeline.compact.group import rewrite
+from broker_lite.pipeline.compact.plan import SEGMENT_BYTES, plan_compaction
+from broker_lite.pipeline.compact.survivors import BUCKET_OFFSETS, OffsetSet
+from broker_lite.pipeline.compact.swap import swap
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.files.layout import find_partitions
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.transactions import AbortedRanges
 from tests.pipeline.support import T0
 
 Step = Callable[[], None]

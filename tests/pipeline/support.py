@@ -15,9 +15,9 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.names import partition_directory, segment_stem
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.layout import find_partitions
-from broker_lite.pipeline.split import SegmentRange, Split
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.files.layout import find_partitions
+from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.builder import BatchBuilder, normalised_header_key
 from broker_lite.record.control import EndTransactionMarker
 

@@ -14,12 +14,12 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from broker_lite.pipeline.commit import commit, log_ends
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.generate import PartitionGenerator
-from broker_lite.pipeline.generate_spec import GenerateSpec
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.generate.segments import PartitionGenerator
+from broker_lite.pipeline.generate.spec import GenerateSpec
+from broker_lite.pipeline.write.commit import commit, log_ends
 from broker_lite.record.control import read_end_transaction_marker
-from tests.pipeline.test_restamp import batches
+from tests.pipeline.write.test_restamp import batches
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import ReferenceKafka, run_tool
 from tests.support.toolchain import require

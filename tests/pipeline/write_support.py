@@ -2,10 +2,10 @@
 
 import pyarrow as pa
 
-from broker_lite.pipeline.encode import BatchEncoder
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.log_writer import LogWriter, Placement, StagedSegment
-from broker_lite.pipeline.record_input import RecordInput, record_input
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.write.encode import BatchEncoder
+from broker_lite.pipeline.write.log_writer import LogWriter, Placement, StagedSegment
+from broker_lite.pipeline.write.record_input import RecordInput, record_input
 from tests.pipeline.support import T0, NewRecord
 
 SCHEMA = pa.schema(

@@ -20,8 +20,8 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from broker_lite.pipeline.options import View
-from broker_lite.pipeline.pruning import Pruning
+from broker_lite.pipeline.read.options import View
+from broker_lite.pipeline.read.pruning import Pruning
 
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _EVERYWHERE: Final = Pruning()

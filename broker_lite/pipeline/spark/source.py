@@ -24,15 +24,15 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from broker_lite.pipeline.file_io import open_file_io
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.plan import plan
-from broker_lite.pipeline.pruning import plan_pruned
+from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.plan import plan
+from broker_lite.pipeline.read.pruning import plan_pruned
+from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.spark.pushdown import pruning_of
 from broker_lite.pipeline.spark.stream import SegmentsStreamReader
 from broker_lite.pipeline.spark.writer import SegmentsWriter
-from broker_lite.pipeline.split import Split
-from broker_lite.pipeline.views import read_view, view_schema
+from broker_lite.pipeline.views.table import read_view, view_schema
 
 
 class SchemaError(ValueError):

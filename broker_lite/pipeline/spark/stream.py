@@ -23,20 +23,20 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from broker_lite.pipeline.file_io import open_file_io
-from broker_lite.pipeline.log_watch import Horizon, LogWatch, reachable
-from broker_lite.pipeline.offset_limits import TopicPartition
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.stream_offsets import (
+from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.stream.log_watch import Horizon, LogWatch, reachable
+from broker_lite.pipeline.stream.offsets import (
     Offsets,
     count_between,
     from_shape,
     limited,
     to_shape,
 )
-from broker_lite.pipeline.stream_start import initial_offsets
-from broker_lite.pipeline.stretch import Stretch, read_stretch
-from broker_lite.pipeline.stretches import plan_stretches
+from broker_lite.pipeline.stream.start import initial_offsets
+from broker_lite.pipeline.stream.stretch import Stretch, read_stretch
+from broker_lite.pipeline.stream.stretches import plan_stretches
 
 
 class SegmentsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

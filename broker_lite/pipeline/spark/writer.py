@@ -16,12 +16,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from broker_lite.pipeline.commit import commit
-from broker_lite.pipeline.file_io import open_file_io
-from broker_lite.pipeline.log_root import WriteRefused, locked, refuse_unusable, sweep
-from broker_lite.pipeline.log_writer import StagedSegment
-from broker_lite.pipeline.row_writer import RowWriter, WritePlan
-from broker_lite.pipeline.write_options import WriteOptions
+from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.files.log_root import WriteRefused, locked, refuse_unusable, sweep
+from broker_lite.pipeline.write.commit import commit
+from broker_lite.pipeline.write.log_writer import StagedSegment
+from broker_lite.pipeline.write.options import WriteOptions
+from broker_lite.pipeline.write.row_writer import RowWriter, WritePlan
 
 
 @dataclass(frozen=True)

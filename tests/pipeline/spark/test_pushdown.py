@@ -15,8 +15,8 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from broker_lite.pipeline.options import View
-from broker_lite.pipeline.pruning import Pruning
+from broker_lite.pipeline.read.options import View
+from broker_lite.pipeline.read.pruning import Pruning
 from broker_lite.pipeline.spark.pushdown import pruning_of
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

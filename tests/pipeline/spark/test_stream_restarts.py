@@ -23,7 +23,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
-from broker_lite.pipeline.stream_offsets import from_shape
+from broker_lite.pipeline.stream.offsets import from_shape
 from tests.pipeline.stream_support import compaction, delete_segments_below
 from tests.pipeline.support import NewRecord, Partition
 from tests.support.broker_process import BrokerProcess

@@ -12,7 +12,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from pyspark.testing import assertDataFrameEqual
 
 from broker_lite.log.data_directory import DirectoryLock
-from broker_lite.pipeline.log_root import WriteRefused
+from broker_lite.pipeline.files.log_root import WriteRefused
 from broker_lite.pipeline.spark.writer import SegmentsWriter, Written
 
 SCHEMA = StructType([StructField("key", BinaryType()), StructField("value", BinaryType())])

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import Row, StructType
 
-from broker_lite.pipeline.audit import (
+from broker_lite.pipeline.audit.task import (
     Audit,
     AuditTask,
     Finding,
@@ -21,12 +21,12 @@ from broker_lite.pipeline.audit import (
     SequencedBatch,
     audit,
 )
-from broker_lite.pipeline.audit_log import audit_tasks, cleaned_ends, log_directory
-from broker_lite.pipeline.file_io import FileIO, LocalFileIO, open_file_io
-from broker_lite.pipeline.layout import PartitionLog
-from broker_lite.pipeline.offset_limits import TopicPartition
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.ranges import find_logs
+from broker_lite.pipeline.audit.whole import audit_tasks, cleaned_ends, log_directory
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, open_file_io
+from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.ranges import find_logs
 
 FORMAT: Final = "kafka_segments_audit"
 SCHEMA: Final = """

@@ -16,18 +16,18 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from broker_lite.pipeline.compact_plan import CompactionGroup, plan_compaction
-from broker_lite.pipeline.file_io import LocalFileIO, open_file_io
-from broker_lite.pipeline.log_root import locked, refuse_unusable
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.ranges import find_logs
+from broker_lite.pipeline.compact.plan import CompactionGroup, plan_compaction
+from broker_lite.pipeline.compact.survivors import BUCKET_OFFSETS, BUCKET_SHIFT
+from broker_lite.pipeline.files.file_io import LocalFileIO, open_file_io
+from broker_lite.pipeline.files.log_root import locked, refuse_unusable
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.ranges import find_logs
 from broker_lite.pipeline.spark.jobs.compaction_sink import (
     EMPTIED_MARKERS,
     FORMAT,
     SURVIVORS,
     CompactionSink,
 )
-from broker_lite.pipeline.survivors import BUCKET_OFFSETS, BUCKET_SHIFT
 
 DELETE_RETENTION_MS: Final = 86_400_000
 

@@ -12,18 +12,18 @@ from typing import Final
 from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMessage
 from pyspark.sql.types import Row, StructType
 
-from broker_lite.pipeline.audit import PRODUCER_EXPIRATION_MS
-from broker_lite.pipeline.compact_batch import Round
-from broker_lite.pipeline.compact_group import rewrite, whole_group
-from broker_lite.pipeline.compact_plan import CompactionGroup
-from broker_lite.pipeline.compact_swap import Swap, swap_all
-from broker_lite.pipeline.corruption import raise_corruption
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.layout import find_partitions
-from broker_lite.pipeline.log_root import sweep
-from broker_lite.pipeline.producer_snapshots import Producers, newest_producers
-from broker_lite.pipeline.survivors import OffsetSet
-from broker_lite.pipeline.transactions import find_aborted
+from broker_lite.pipeline.audit.task import PRODUCER_EXPIRATION_MS
+from broker_lite.pipeline.compact.batch import Round
+from broker_lite.pipeline.compact.group import rewrite, whole_group
+from broker_lite.pipeline.compact.plan import CompactionGroup
+from broker_lite.pipeline.compact.survivors import OffsetSet
+from broker_lite.pipeline.compact.swap import Swap, swap_all
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.files.layout import find_partitions
+from broker_lite.pipeline.files.log_root import sweep
+from broker_lite.pipeline.read.corruption import raise_corruption
+from broker_lite.pipeline.read.transactions import find_aborted
+from broker_lite.pipeline.write.producer_snapshots import Producers, newest_producers
 
 FORMAT: Final = "kafka_segments_compaction"
 SURVIVORS: Final = "survivors"

@@ -16,18 +16,18 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import Row, StructType
 
 from broker_lite.log.names import partition_directory
-from broker_lite.pipeline.commit import CommittedPartition, commit, log_ends
-from broker_lite.pipeline.file_io import FileIO, join, open_file_io
-from broker_lite.pipeline.generate import PartitionGenerator
-from broker_lite.pipeline.generate_plan import tasks_of
-from broker_lite.pipeline.generate_spec import GenerateSpec
-from broker_lite.pipeline.log_root import (
+from broker_lite.pipeline.files.file_io import FileIO, join, open_file_io
+from broker_lite.pipeline.files.log_root import (
     locked,
     refuse_unknown_partition,
     refuse_unusable,
     sweep,
 )
-from broker_lite.pipeline.log_writer import Placement, StagedSegment
+from broker_lite.pipeline.generate.plan import tasks_of
+from broker_lite.pipeline.generate.segments import PartitionGenerator
+from broker_lite.pipeline.generate.spec import GenerateSpec
+from broker_lite.pipeline.write.commit import CommittedPartition, commit, log_ends
+from broker_lite.pipeline.write.log_writer import Placement, StagedSegment
 
 FORMAT: Final = "kafka_segments_generate"
 SCHEMA: Final = (

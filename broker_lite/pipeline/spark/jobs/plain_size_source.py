@@ -10,11 +10,11 @@ from typing import Any, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from broker_lite.pipeline.file_io import open_file_io
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.plain_sizes import plain_sizes
-from broker_lite.pipeline.plan import plan
-from broker_lite.pipeline.split import Split
+from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.plan import plan
+from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.report.plain_sizes import plain_sizes
 
 FORMAT: Final = "kafka_segments_plain_sizes"
 

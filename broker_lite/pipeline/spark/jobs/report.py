@@ -13,7 +13,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from broker_lite.pipeline.report_data import (
+from broker_lite.pipeline.report.data import (
     CodecFacts,
     KeyCounts,
     LogReport,

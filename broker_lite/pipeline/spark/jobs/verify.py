@@ -11,18 +11,18 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from broker_lite.pipeline.audit import Audit, Finding
-from broker_lite.pipeline.audit_log import (
+from broker_lite.pipeline.audit.task import Audit, Finding
+from broker_lite.pipeline.audit.verification import Verification
+from broker_lite.pipeline.audit.whole import (
     audited_in_order,
     between_tasks,
     is_torn_tail,
     small_files,
 )
-from broker_lite.pipeline.file_io import open_file_io
-from broker_lite.pipeline.options import ReadOptions
-from broker_lite.pipeline.ranges import find_logs
+from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.ranges import find_logs
 from broker_lite.pipeline.spark.jobs.audit_source import audit_of, cleaned_of, read_audits
-from broker_lite.pipeline.verification import Verification
 
 INDEX_FINDINGS_MAX: Final = 1000
 MAX_SPLIT_BYTES: Final = "512m"

@@ -11,11 +11,10 @@ from pyspark.sql import Row, SparkSession
 from broker_lite.commands import spark_generate
 from broker_lite.errors import SettingsError
 from broker_lite.log.data_directory import DirectoryLock
-from broker_lite.pipeline import generate_plan
-from broker_lite.pipeline.commit import commit
-from broker_lite.pipeline.distributions import SpecError
-from broker_lite.pipeline.file_io import LocalFileIO
-from broker_lite.pipeline.log_root import WriteRefused
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.files.log_root import WriteRefused
+from broker_lite.pipeline.generate import plan as generate_plan
+from broker_lite.pipeline.generate.distributions import SpecError
 from broker_lite.pipeline.spark.jobs import generate as job
 from broker_lite.pipeline.spark.jobs.generate import (
     SCHEMA,
@@ -23,6 +22,7 @@ from broker_lite.pipeline.spark.jobs.generate import (
     generate,
     segment_of,
 )
+from broker_lite.pipeline.write.commit import commit
 
 SPEC: dict[str, Any] = {
     "seed": 11,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from broker_lite.pipeline.report_data import PartitionFacts, ProducerFacts, SizeCount
-from broker_lite.pipeline.report_log import log_page
+from broker_lite.pipeline.report.data import PartitionFacts, ProducerFacts, SizeCount
+from broker_lite.pipeline.report.log_page import log_page
 from broker_lite.pipeline.spark.jobs.report import bucket_width_ms, report
 from tests.pipeline.support import T0, NewRecord, Partition, damage
 

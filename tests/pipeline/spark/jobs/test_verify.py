@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from broker_lite.pipeline.ranges import PlanError
+from broker_lite.pipeline.audit.verification import Verification
+from broker_lite.pipeline.read.ranges import PlanError
 from broker_lite.pipeline.spark.jobs.verify import verify
-from broker_lite.pipeline.verification import Verification
 from tests.pipeline.support import Partition, cut, damage, numbered
 
 SPLITS = {"maxSplitBytes": "3000"}

@@ -1,0 +1,283 @@
+"""Is a log sound? What one task can say of it, that has only some of its bytes.
+
+Every batch is looked at: framing, checksum, the order of offsets, gaps between them, the sequences
+of producers. What concerns two tasks at once, their neighbourhood, is in audit_log.py.
+
+Gaps are what compaction leaves, and what a lost segment leaves. So they are findings above the
+offset up to which a log was compacted, and none below it.
+"""
+
+import sys
+from typing import Final, NamedTuple
+
+from broker_lite.log.producer_entry import follows_in_sequence
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.read.batches import LogBatch, read_batches
+from broker_lite.pipeline.read.corruption import Corruption
+from broker_lite.pipeline.read.measured import Unsound, measure_batch, measure_legacy
+from broker_lite.pipeline.read.split import Split
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.legacy import LegacyMessage
+
+FINDINGS_MAX: Final = 1000
+"""Of one task: who has more than these has seen enough of the file."""
+NO_OFFSET: Final = -1
+UNDAMAGED: Final = sys.maxsize
+PRODUCER_EXPIRATION_MS: Final = 86_400_000
+
+_ALL: Final = sys.maxsize
+
+
+class Finding(NamedTuple):
+    """Something that is wrong.
+
+    Attributes:
+        file: a path.
+        position: in the file, -1 where it is about the whole of it.
+        rule: id of the rule that is broken.
+        text: what is wrong, one line.
+    """
+
+    file: str
+    position: int
+    rule: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """All of it in one line."""
+        place = f" at {self.position}" if self.position >= 0 else ""
+        return f"{self.file}{place}: {self.rule}: {self.text}"
+
+
+class AuditTask(NamedTuple):
+    """What one task looks at.
+
+    Attributes:
+        split: whole files or parts of them, whatever their offsets.
+        cleaned_end: offsets may be missing below this one.
+        is_deep: whether the records are looked at, too.
+    """
+
+    split: Split
+    cleaned_end: int
+    is_deep: bool
+
+
+class SequencedBatch(NamedTuple):
+    """A batch of an idempotent producer, and where it lies."""
+
+    file: str
+    position: int
+    last_offset: int
+    epoch: int
+    first_sequence: int
+    last_sequence: int
+    timestamp_ms: int
+
+
+class ProducerSpan(NamedTuple):
+    """The first batch and the last one that a producer has among those of a task."""
+
+    producer_id: int
+    first: SequencedBatch
+    last: SequencedBatch
+
+
+class Audit(NamedTuple):
+    """What a task found.
+
+    Attributes:
+        file: where it began.
+        position: in that file.
+        size_bytes: of its files.
+        records: those of users, without markers, and without messages of magic 0 and 1.
+        first_offset: of the first sound batch; NO_OFFSET when there is none.
+        next_offset: what follows the last sound batch.
+        damaged_from: no byte of a batch below this offset is damaged; UNDAMAGED when none is.
+        damaged_to: none behind the batch of this offset is; 0 when none is at all.
+        end_file: where the last sound batch ends.
+        end_position: in that file.
+    """
+
+    topic: str
+    partition: int
+    file: str
+    position: int
+    size_bytes: int
+    batches: int
+    records: int
+    first_offset: int
+    next_offset: int
+    damaged_from: int
+    damaged_to: int
+    end_file: str
+    end_position: int
+    findings: tuple[Finding, ...]
+    producers: tuple[ProducerSpan, ...]
+
+
+def audit(io: FileIO, task: AuditTask) -> Audit:
+    """Look at every batch of a task.
+
+    Raises:
+        FileNotFoundError: a segment vanished.
+        OSError: a file cannot be read.
+
+    Rule: R-04, R-06, R-18, S-05, V-56, V-57.
+    """
+    auditor = _Auditor(task)
+    split = task.split._replace(first_offset=0, end_offset=_ALL)
+    for found in read_batches(io, split, check_crc=True, on_corrupt=auditor.take_corruption):
+        auditor.take(found)
+    return auditor.result()
+
+
+def sequence_fault(
+    producer_id: int, before: SequencedBatch, batch: SequencedBatch, judged_from: int
+) -> Finding | None:
+    """Tell whether a batch cannot come after the one that the producer has in front of it.
+
+    A producer that was quiet for longer than a broker remembers it may begin anywhere, and so may
+    one whose batches in between are compacted away or damaged: below the offset judged_from.
+
+    Rule: V-56, V-57, V-65 (ProducerAppendInfo.checkProducerEpoch, checkSequence).
+    """
+    if batch.epoch < before.epoch:
+        text = f"epoch {batch.epoch} of producer {producer_id} after its epoch {before.epoch}"
+        return Finding(batch.file, batch.position, "V-56", text)
+    is_forgotten = batch.timestamp_ms - before.timestamp_ms >= PRODUCER_EXPIRATION_MS
+    if is_forgotten or before.last_offset < judged_from:
+        return None
+    if batch.epoch != before.epoch:
+        if batch.first_sequence == 0:
+            return None
+        text = f"sequence {batch.first_sequence} begins epoch {batch.epoch}"
+    elif follows_in_sequence(before.last_sequence, batch.first_sequence):
+        return None
+    else:
+        text = f"sequence {batch.first_sequence} after sequence {before.last_sequence}"
+    return Finding(batch.file, batch.position, "V-57", f"{text} of producer {producer_id}")
+
+
+def gap_fault(file: str, position: int, expected: int, offset: int) -> Finding:
+    """Tell that offsets are missing in front of a batch, or of a segment.
+
+    Rule: R-18.
+    """
+    text = f"offsets {expected} to {offset - 1} are missing, and no compaction took them"
+    return Finding(file, position, "R-18", text)
+
+
+class _Auditor:
+    """Takes the batches of a task one after the other."""
+
+    def __init__(self, task: AuditTask) -> None:
+        self._task = task
+        self._findings: list[Finding] = []
+        self._left_out = 0
+        self._batches = self._records = 0
+        self._first_offset = self._next_offset = NO_OFFSET
+        self._damaged_from, self._damaged_to = UNDAMAGED, 0
+        self._judged_from = task.cleaned_end
+        first = task.split.ranges[0]
+        self._end = first.segment.log_path, first.start_position
+        self._producers: dict[int, ProducerSpan] = {}
+
+    def take_corruption(self, corruption: Corruption) -> None:
+        """Remember what the reader left out; what is behind it cannot be judged by it."""
+        self._find(Finding(*corruption))
+        next_offset = max(self._next_offset, 0)
+        self._damaged_from = min(self._damaged_from, next_offset)
+        self._damaged_to = next_offset + 1
+        self._judged_from = max(self._damaged_to, self._task.cleaned_end)
+
+    def take(self, found: LogBatch) -> None:
+        """Judge a batch whose framing and checksum are right."""
+        batch = found.batch
+        file = found.segment.log_path
+        if isinstance(batch, RecordBatch):
+            self._judge_offsets(file, found.position, batch)
+            if not batch.is_control:
+                self._records += batch.record_count
+                if batch.base_sequence >= 0:
+                    self._judge_sequence(file, found.position, batch)
+        elif self._first_offset == NO_OFFSET:
+            self._first_offset = batch.last_offset
+        if self._task.is_deep:
+            self._judge_records(file, found.position, batch)
+        self._batches += 1
+        self._next_offset = batch.next_offset
+        self._end = file, found.position + batch.size_bytes
+
+    def _judge_offsets(self, file: str, position: int, batch: RecordBatch) -> None:
+        base_offset, expected = batch.base_offset, self._next_offset
+        if self._first_offset == NO_OFFSET:
+            self._first_offset = base_offset
+        elif base_offset > expected >= self._judged_from:
+            self._find(gap_fault(file, position, expected, base_offset))
+        span = batch.last_offset_delta + 1
+        if batch.record_count > span or (
+            batch.record_count < span and base_offset >= self._task.cleaned_end
+        ):
+            text = f"{batch.record_count} records have {span} offsets"
+            self._find(Finding(file, position, "R-18", text))
+
+    def _judge_sequence(self, file: str, position: int, batch: RecordBatch) -> None:
+        sequenced = SequencedBatch(
+            file,
+            position,
+            batch.last_offset,
+            batch.producer_epoch,
+            batch.base_sequence,
+            batch.last_sequence,
+            batch.max_timestamp,
+        )
+        producer_id = batch.producer_id
+        span = self._producers.get(producer_id)
+        if span is not None:
+            fault = sequence_fault(producer_id, span.last, sequenced, self._judged_from)
+            if fault is not None:
+                self._find(fault)
+        first = sequenced if span is None else span.first
+        self._producers[producer_id] = ProducerSpan(producer_id, first, sequenced)
+
+    def _judge_records(self, file: str, position: int, batch: RecordBatch | LegacyMessage) -> None:
+        try:
+            if isinstance(batch, RecordBatch):
+                measure_batch(batch, 0, _ALL)
+            else:
+                measure_legacy(batch, 0, _ALL, check_crc=True)
+        except Unsound as unsound:
+            self._find(Finding(file, position, unsound.rule, unsound.text))
+
+    def _find(self, finding: Finding) -> None:
+        if len(self._findings) < FINDINGS_MAX:
+            self._findings.append(finding)
+        else:
+            self._left_out += 1
+
+    def result(self) -> Audit:
+        """Sum up."""
+        split = self._task.split
+        first = split.ranges[0]
+        if self._left_out:
+            text = f"{self._left_out} more findings from here on"
+            last = self._findings[-1]
+            self._findings.append(last._replace(text=text))
+        return Audit(
+            split.topic,
+            split.partition,
+            first.segment.log_path,
+            first.start_position,
+            split.size_bytes,
+            self._batches,
+            self._records,
+            self._first_offset,
+            self._next_offset,
+            self._damaged_from,
+            self._damaged_to,
+            *self._end,
+            tuple(self._findings),
+            tuple(self._producers.values()),
+        )

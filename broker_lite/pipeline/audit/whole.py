@@ -1,0 +1,243 @@
+"""Is a log sound? What has to be planned before, and what only the whole of it tells.
+
+Tasks are whole files, or parts of large ones that begin where a batch is known to be sound. After
+them come the questions between two tasks, and those of the small files beside the batches.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Final
+
+from broker_lite.log.checkpoints import (
+    CLEANER_FILE,
+    HIGH_WATERMARK_FILE,
+    LOG_START_FILE,
+    RECOVERY_POINT_FILE,
+    parse_offsets,
+)
+from broker_lite.log.names import SNAPSHOT_SUFFIX
+from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
+from broker_lite.pipeline.audit.task import (
+    NO_OFFSET,
+    UNDAMAGED,
+    Audit,
+    AuditTask,
+    Finding,
+    ProducerSpan,
+    gap_fault,
+    sequence_fault,
+)
+from broker_lite.pipeline.files.file_io import FileIO, join
+from broker_lite.pipeline.files.indexes import offset_entries_near
+from broker_lite.pipeline.files.layout import PartitionLog, find_foreign
+from broker_lite.pipeline.files.positions import batch_starts
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+from broker_lite.pipeline.read.split import SegmentRange, Split
+
+Logs = Mapping[TopicPartition, PartitionLog]
+
+_TORN: Final = ("R-02", "R-04")
+_NEVER: Final = 1 << 62
+
+
+def log_directory(root: str, logs: Logs) -> str:
+    """Give the directory above the partitions, which a root may be one of."""
+    directories = {log.directory for log in logs.values()}
+    return (root.rstrip("/").rpartition("/")[0] or "/") if root in directories else root
+
+
+def cleaned_ends(io: FileIO, directory: str) -> dict[TopicPartition, int]:
+    """Read up to where the partitions were compacted; nothing where no cleaner was.
+
+    Raises:
+        ValueError: the file cannot be read.
+
+    Rule: S-70, S-80 (LogCleanerManager).
+    """
+    return _checkpoint(io, join(directory, CLEANER_FILE))
+
+
+def audit_tasks(
+    io: FileIO,
+    uri: str,
+    logs: Logs,
+    cleaned: Mapping[TopicPartition, int],
+    *,
+    max_split_bytes: int,
+    is_deep: bool = False,
+) -> list[AuditTask]:
+    """Cut the files of logs into tasks; together they have every byte once.
+
+    Args:
+        io: of the logs.
+        uri: what open_file_io opens for a task.
+        logs: what is looked at.
+        cleaned: as of cleaned_ends.
+        max_split_bytes: about how many bytes a task has.
+        is_deep: whether records are looked at.
+
+    Raises:
+        FileNotFoundError: a segment vanished.
+    """
+    tasks = []
+    for key, log in logs.items():
+        for ranges in _gathered(_ranges(io, log, max_split_bytes), max_split_bytes):
+            split = Split(uri, log.topic, log.partition, tuple(ranges), 0, _NEVER)
+            tasks.append(AuditTask(split, cleaned.get(key, 0), is_deep))
+    return tasks
+
+
+def _ranges(io: FileIO, log: PartitionLog, max_split_bytes: int) -> Iterator[SegmentRange]:
+    for segment in log.segments:
+        end = segment.size_bytes
+        targets = range(max_split_bytes, end - max_split_bytes // 2, max_split_bytes)
+        entries = offset_entries_near(io, segment, targets)
+        starts = [start for start, _ in batch_starts(io, segment, entries, end)] if entries else []
+        edges = sorted({0, *starts, end}) if end else []
+        for start, stop in pairwise(edges):
+            yield SegmentRange(segment, start, stop)
+
+
+def _gathered(ranges: Iterable[SegmentRange], max_split_bytes: int) -> Iterator[list[SegmentRange]]:
+    """Put small files together, so that not every one is a task."""
+    gathered: list[SegmentRange] = []
+    size_bytes = 0
+    for part in ranges:
+        if gathered and size_bytes + part.size_bytes > max_split_bytes:
+            yield gathered
+            gathered, size_bytes = [], 0
+        gathered.append(part)
+        size_bytes += part.size_bytes
+    if gathered:
+        yield gathered
+
+
+def audited_in_order(audits: Iterable[Audit]) -> dict[TopicPartition, list[Audit]]:
+    """Sort audits as their bytes are in the logs."""
+    found: dict[TopicPartition, list[Audit]] = {}
+    for one in sorted(audits, key=lambda one: (one.topic, one.partition, one.file, one.position)):
+        found.setdefault((one.topic, one.partition), []).append(one)
+    return found
+
+
+def between_tasks(audits: Iterable[Audit], cleaned_end: int) -> Iterator[Finding]:
+    """Judge the first batches of each task of a partition by the last ones in front of them.
+
+    Args:
+        audits: of one partition, in order.
+        cleaned_end: offsets may be missing below this one.
+
+    Rule: R-18, S-05, V-56, V-57.
+    """
+    expected, judged_from = NO_OFFSET, cleaned_end
+    last: dict[int, ProducerSpan] = {}
+    for audit in audits:
+        if expected != NO_OFFSET and audit.first_offset < audit.damaged_from:
+            yield from _between(expected, audit, judged_from)
+        for span in audit.producers:
+            before = last.get(span.producer_id)
+            if before is not None and span.first.last_offset < audit.damaged_from:
+                fault = sequence_fault(span.producer_id, before.last, span.first, judged_from)
+                if fault is not None:
+                    yield fault
+            last[span.producer_id] = span
+        expected = max(expected, audit.next_offset)
+        judged_from = max(judged_from, audit.damaged_to)
+        if audit.damaged_from != UNDAMAGED and audit.next_offset == NO_OFFSET:
+            judged_from = max(judged_from, expected + 1)
+
+
+def _between(expected: int, audit: Audit, judged_from: int) -> Iterator[Finding]:
+    offset = audit.first_offset
+    if offset == NO_OFFSET:
+        return
+    if offset < expected:
+        text = f"offset {offset} after offset {expected - 1}"
+        yield Finding(audit.file, audit.position, "S-05", text)
+    elif offset > expected >= judged_from:
+        yield gap_fault(audit.file, audit.position, expected, offset)
+
+
+def is_torn_tail(finding: Finding, audits: Iterable[Audit]) -> bool:
+    """Tell whether a finding is about the last bytes of a log: an append that is not finished.
+
+    Args:
+        finding: of one of the audits.
+        audits: of the partition, in order.
+
+    Rule: R-04.
+    """
+    ends = [(audit.end_file, audit.end_position) for audit in audits]
+    return finding.rule in _TORN and (finding.file, finding.position) >= max(ends)
+
+
+def small_files(io: FileIO, root: str, logs: Logs, audits: Iterable[Audit]) -> Iterator[Finding]:
+    """Judge what lies beside the batches, but for the indexes: foreign files, small files.
+
+    Args:
+        io: of the root.
+        root: a log directory, or the directory of a partition.
+        logs: what was looked at.
+        audits: of all of them.
+
+    Rule: S-01, S-04, S-17, S-70.
+    """
+    for entry in find_foreign(io, root):
+        yield Finding(entry.path, -1, "S-04", entry.reason)
+    ends: dict[TopicPartition, int] = {}
+    for one in audits:
+        key = one.topic, one.partition
+        ends[key] = max(ends.get(key, 0), one.next_offset)
+    directory = log_directory(root, logs)
+    for name in (RECOVERY_POINT_FILE, HIGH_WATERMARK_FILE, LOG_START_FILE, CLEANER_FILE):
+        yield from _judge_checkpoint(io, join(directory, name), logs, ends)
+    for log in logs.values():
+        yield from _judge_last_segment(log, ends.get((log.topic, log.partition), 0))
+        yield from _judge_snapshots(io, log)
+
+
+def _judge_checkpoint(
+    io: FileIO, path: str, logs: Logs, ends: Mapping[TopicPartition, int]
+) -> Iterator[Finding]:
+    try:
+        offsets = _checkpoint(io, path)
+    except ValueError as error:
+        yield Finding(path, -1, "S-70", str(error))
+        return
+    for (topic, partition), offset in offsets.items():
+        log = logs.get((topic, partition))
+        if log is None:
+            continue
+        base = log.segments[-1].base_offset if log.segments else 0
+        end = max(ends.get((topic, partition), 0), base, log.checkpointed_start)
+        if offset > end:
+            text = f"{topic}-{partition} ends at offset {end}, and was written up to {offset}"
+            yield Finding(path, -1, "S-70", text)
+
+
+def _judge_last_segment(log: PartitionLog, end: int) -> Iterator[Finding]:
+    """An empty last segment has no batch that would tell what is missing in front of it."""
+    segment = log.segments[-1] if log.segments else None
+    if segment is not None and segment.size_bytes == 0 and 0 < end < segment.base_offset:
+        yield gap_fault(segment.log_path, 0, end, segment.base_offset)
+
+
+def _judge_snapshots(io: FileIO, log: PartitionLog) -> Iterator[Finding]:
+    for segment in log.segments:
+        if SNAPSHOT_SUFFIX not in segment.suffixes:
+            continue
+        path = segment.stem + SNAPSHOT_SUFFIX
+        try:
+            with io.open(path) as file:
+                decode_snapshot(file.read_at(0, file.size_bytes))
+        except CorruptSnapshot as error:
+            yield Finding(path, -1, "S-17", str(error))
+        except FileNotFoundError:
+            continue  # deleted since it was listed
+
+
+def _checkpoint(io: FileIO, path: str) -> dict[TopicPartition, int]:
+    if not io.exists(path):
+        return {}
+    with io.open(path) as file:
+        return parse_offsets(file.read_at(0, file.size_bytes).decode())

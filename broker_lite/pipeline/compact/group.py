@@ -1,0 +1,88 @@
+"""Rewriting the segments of one group into a new one, which waits beside them for the swap.
+
+Batches of which all records survive are copied as they are; only others are decompressed.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from broker_lite.errors import BrokerError
+from broker_lite.pipeline.compact.batch import Round, compacted
+from broker_lite.pipeline.compact.plan import CompactionGroup
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.read.batches import read_batches
+from broker_lite.pipeline.read.corruption import Corruption, CorruptLog, raise_corruption
+from broker_lite.pipeline.read.split import SegmentRange, Split
+from broker_lite.pipeline.write.encode import EncodedBatch
+from broker_lite.pipeline.write.log_writer import LogWriter, Placement, StagedSegment
+from broker_lite.record.batch import RecordBatch
+
+_NEVER_ROLL: Final = sys.maxsize
+
+
+class OldMessages(ValueError):
+    """A log has messages of magic 0 or 1, which only a broker rewrites; one line for a person."""
+
+
+def whole_group(uri: str, group: CompactionGroup) -> Split:
+    """Give all bytes of a group's segments as a split."""
+    ranges = tuple(SegmentRange(one, 0, one.size_bytes) for one in group.segments)
+    return Split(uri, group.topic, group.partition, ranges, 0, group.end_offset)
+
+
+def rewrite(io: FileIO, root: str, group: CompactionGroup, given: Round, tag: str) -> StagedSegment:
+    """Write what is left of a group.
+
+    Args:
+        io: of the root.
+        root: the log directory.
+        group: of plan_compaction.
+        given: what survives.
+        tag: of the job and the attempt; no other attempt has it.
+
+    Raises:
+        CorruptLog: a batch is damaged: a compaction would lose what may be recovered.
+        OldMessages: a batch is of magic 0 or 1.
+        OSError: a file cannot be read or written.
+
+    Rule: S-83, S-88 (Cleaner.cleanSegments).
+    """
+    placement = Placement(root, group.topic, group.partition, tag, segment_bytes=_NEVER_ROLL)
+    writer = LogWriter(io, placement)
+    writer.begin(group.base_offset)
+    try:
+        for data in _left_of(io, root, group, given):
+            batch = RecordBatch(memoryview(data), 0, len(data))
+            writer.append(
+                EncodedBatch(
+                    data,
+                    batch.base_offset,
+                    batch.last_offset,
+                    batch.max_timestamp,
+                    batch.record_count,
+                )
+            )
+    finally:
+        segments = writer.close()
+    (segment,) = segments
+    return segment
+
+
+def _left_of(
+    io: FileIO, root: str, group: CompactionGroup, given: Round
+) -> Iterator[bytes | memoryview]:
+    split = whole_group(root, group)
+    for found in read_batches(io, split, check_crc=True, on_corrupt=raise_corruption):
+        path, batch = found.segment.log_path, found.batch
+        if not isinstance(batch, RecordBatch):
+            raise OldMessages(
+                f"{path} at {found.position}: a message of magic {batch.magic};"
+                " compact takes batches of magic 2 only"
+            )
+        try:
+            data = compacted(batch, given)
+        except BrokerError as error:
+            raise CorruptLog(Corruption(path, found.position, "R-37", str(error))) from error
+        if data is not None:
+            yield data

@@ -1,0 +1,83 @@
+"""Putting compacted segments in the place of those that they were made of.
+
+A crash at any point leaves what a broker repairs at its next start, Kafka too: before the log
+is named `.swap` its files are removed there, afterwards the swap is finished there.
+
+Rule: S-41, S-89 (LogLoader, LocalLog.replaceSegments).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from broker_lite.log.checkpoints import (
+    CLEANER_FILE,
+    format_offsets,
+    parse_offsets,
+    read_file,
+    replace_file,
+)
+from broker_lite.log.names import LOG_SUFFIX, SNAPSHOT_SUFFIX, SWAP_SUFFIX, segment_stem
+from broker_lite.pipeline.compact.plan import CompactionGroup
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
+from broker_lite.pipeline.files.log_root import is_data_directory, unclean_meanwhile
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+from broker_lite.pipeline.write.log_writer import StagedSegment
+
+Swap = tuple[CompactionGroup, StagedSegment]
+
+
+def swap_all(root: str, swaps: Sequence[Swap]) -> None:
+    """Let all staged segments replace the groups that they were made of.
+
+    Args:
+        root: a local log directory, locked by the caller.
+        swaps: one for each group.
+
+    Raises:
+        OSError: a file cannot be renamed or removed; what is half done a broker finishes.
+    """
+    io = LocalFileIO()
+    is_brokers = is_data_directory(io, root)
+    with unclean_meanwhile(Path(root)) if is_brokers else nullcontext():
+        for group, staged in swaps:
+            swap(io, group, staged)
+        _note_round_ends(Path(root), swaps)
+
+
+def swap(io: FileIO, group: CompactionGroup, staged: StagedSegment) -> None:
+    """Let one staged segment replace the group that it was made of.
+
+    Raises:
+        OSError: a file cannot be renamed or removed.
+    """
+    directory = group.segments[0].directory
+    stem = segment_stem(directory, group.base_offset)
+    # The log goes first: with it, indexes that are not there are made anew; without it, those
+    # that are would be taken for the old log's.
+    suffixes = [LOG_SUFFIX, *(one for one in staged.suffixes if one != LOG_SUFFIX)]
+    for suffix in suffixes:
+        io.sync(staged.staged_path(suffix))
+    for suffix in suffixes:
+        io.rename(staged.staged_path(suffix), stem + suffix + SWAP_SUFFIX)
+    io.sync(directory)
+    for segment in group.segments:
+        is_base = segment.base_offset == group.base_offset
+        kept = {SNAPSHOT_SUFFIX} if is_base else set()
+        for suffix in (*sorted(segment.suffixes - kept), LOG_SUFFIX):
+            io.delete(segment.stem + suffix)
+    for suffix in suffixes:
+        io.rename(stem + suffix + SWAP_SUFFIX, stem + suffix)
+    io.sync(directory)
+
+
+def _note_round_ends(root: Path, swaps: Iterable[Swap]) -> None:
+    """Let the cleaner's checkpoint name where the next round begins.
+
+    Rule: S-70, S-82 (LogCleanerManager.doneCleaning).
+    """
+    ends: Mapping[TopicPartition, int] = {
+        (group.topic, group.partition): group.round_end for group, _ in swaps
+    }
+    offsets = parse_offsets(read_file(root / CLEANER_FILE) or "")
+    replace_file(root / CLEANER_FILE, format_offsets({**offsets, **ends}))

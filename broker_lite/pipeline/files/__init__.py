@@ -1,0 +1,1 @@
+"""The files of a log directory, wherever it lies: opened, listed, searched."""

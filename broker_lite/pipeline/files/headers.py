@@ -1,0 +1,121 @@
+"""The headers of the batches in a segment's file, one by one, for who looks for a place in it.
+
+Nothing here raises for what a file holds: a walk ends where no whole batch begins, be that a torn
+tail, the zeros of a file that was extended ahead, or damage. What it is, is for the reader to say.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from broker_lite.log.walk import HEADER
+from broker_lite.pipeline.files.file_io import ReadableFile
+from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
+from broker_lite.record.framing import CURRENT_MAGIC, LOG_OVERHEAD, RECORD_OVERHEAD_V0
+from broker_lite.record.legacy import LegacyMessage
+
+_READ_BYTES: Final = 64 << 10
+_CODEC_POSITION: Final = 17
+_CODEC_MASK: Final = 7
+_LEGACY_TIMESTAMP: Final = struct.Struct(">q")
+_LEGACY_TIMESTAMP_POSITION: Final = 18
+_SIZE_MIN: Final = (
+    LOG_OVERHEAD + RECORD_OVERHEAD_V0,
+    LOG_OVERHEAD + RECORD_OVERHEAD_V0 + _LEGACY_TIMESTAMP.size,
+    RECORD_BATCH_OVERHEAD,
+)
+
+
+class BatchHeader(NamedTuple):
+    """Where a batch lies in its file, and what its header says.
+
+    Attributes:
+        base_offset: of a compressed message of magic 0 or 1, which names its last offset only, the
+            one after the batch in front of it.
+        max_timestamp_ms: -1 in magic 0.
+    """
+
+    position: int
+    size_bytes: int
+    base_offset: int
+    last_offset: int
+    max_timestamp_ms: int
+    magic: int
+
+    @property
+    def end_position(self) -> int:
+        """Position after the last byte."""
+        return self.position + self.size_bytes
+
+
+def walk_headers(
+    file: ReadableFile, position: int, end: int, next_offset: int
+) -> Iterator[BatchHeader]:
+    """Go through the whole batches from a position to the first that is none, or to an end.
+
+    Args:
+        file: a .log file.
+        position: where a batch starts.
+        end: the first byte that is not looked at.
+        next_offset: the lowest offset that the first of them can have.
+
+    Rule: R-01, R-02, R-04 (FileLogInputStream).
+    """
+    chunk, chunk_position = b"", position
+    while position < end:
+        at = position - chunk_position
+        if at + HEADER.size > len(chunk):
+            size_bytes = min(_READ_BYTES, end - position)
+            # near the end of the file a message of magic 0 can be shorter than a v2 header
+            chunk = file.read_at(position, size_bytes).ljust(HEADER.size, b"\0")
+            chunk_position, at = position, 0
+        header = _header(chunk, at, position, next_offset)
+        if header is None or header.end_position > end:
+            return
+        yield header
+        position = header.end_position
+        next_offset = header.last_offset + 1
+
+
+def header_at(file: ReadableFile, position: int, end: int, next_offset: int) -> BatchHeader | None:
+    """Give the header of the batch at a position, None when no whole one is there.
+
+    Rule: R-01, R-02, R-04 (FileLogInputStream).
+    """
+    if not 0 <= position < end:
+        return None
+    chunk = file.read_at(position, min(HEADER.size, end - position)).ljust(HEADER.size, b"\0")
+    header = _header(chunk, 0, position, next_offset)
+    return header if header is not None and header.end_position <= end else None
+
+
+def read_batch(file: ReadableFile, header: BatchHeader) -> RecordBatch | LegacyMessage | None:
+    """Read the batch of a header, None when its checksum is wrong or the file ends inside it.
+
+    Rule: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).
+    """
+    data = file.read_at(header.position, header.size_bytes)
+    if len(data) < header.size_bytes:
+        return None
+    magic = data[LOG_OVERHEAD + 4]
+    view = RecordBatch if magic == CURRENT_MAGIC else LegacyMessage
+    batch = view(memoryview(data), 0, len(data))
+    return batch if batch.crc_is_valid() else None
+
+
+def _header(chunk: bytes, at: int, position: int, next_offset: int) -> BatchHeader | None:
+    fields = HEADER.unpack_from(chunk, at)
+    base_offset, length, _, magic, _, _, last_offset_delta, _, max_timestamp_ms = fields
+    if not 0 <= magic <= CURRENT_MAGIC or length + LOG_OVERHEAD < _SIZE_MIN[magic]:
+        return None
+    last_offset = base_offset + last_offset_delta
+    if magic < CURRENT_MAGIC:
+        last_offset, max_timestamp_ms = base_offset, -1
+        if magic == 1:
+            timestamp_at = at + _LEGACY_TIMESTAMP_POSITION
+            max_timestamp_ms = _LEGACY_TIMESTAMP.unpack_from(chunk, timestamp_at)[0]
+        if chunk[at + _CODEC_POSITION] & _CODEC_MASK:
+            base_offset = min(next_offset, last_offset)
+    return BatchHeader(
+        position, length + LOG_OVERHEAD, base_offset, last_offset, max_timestamp_ms, magic
+    )

@@ -1,0 +1,192 @@
+"""The indexes of a segment, read through a FileIO.
+
+An index is a hint; batches decide. A missing file answers nothing. Kafka extends the files of the
+active segment with zeros (S-12), so an entry of zeros is none, and counts as behind all others. An
+entry that lies leads to a wrong place, never to an error: who follows it looks at the batch there.
+
+A search reads pages of 4096 entries, by bisection: a file of 10 MB takes eight of them.
+"""
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
+from broker_lite.log.txn_index import VERSION, AbortedTransaction, CorruptTransactionIndex
+from broker_lite.pipeline.files.file_io import FileIO, ReadableFile
+from broker_lite.pipeline.files.layout import Segment
+
+OFFSET_ENTRY: Final = struct.Struct(">ii")
+TIME_ENTRY: Final = struct.Struct(">qi")
+
+_PAGE_ENTRIES: Final = 4096
+_BEHIND_ALL: Final = 1 << 64
+
+
+class OffsetEntry(NamedTuple):
+    """The batch at a position, or the last one of an append that starts there, ends at an offset.
+
+    Rule: S-10 (OffsetIndex).
+    """
+
+    offset: int
+    position: int
+
+
+class TimeEntry(NamedTuple):
+    """No record up to an offset is younger than a timestamp.
+
+    Rule: S-11 (TimeIndex).
+    """
+
+    timestamp_ms: int
+    offset: int
+
+
+def offset_entry_below(io: FileIO, segment: Segment, offset: int) -> OffsetEntry | None:
+    """Find the last entry whose offset is not above the given one.
+
+    Rule: S-21 (AbstractIndex.largestLowerBoundSlotFor).
+    """
+    with _open_pairs(io, segment, INDEX_SUFFIX, OFFSET_ENTRY) as pairs:
+        found = bisect_right(pairs.indices, offset - segment.base_offset, key=pairs.first)
+        return _offset_entry(pairs, segment, found - 1) if found else None
+
+
+def offset_entry_in_front(io: FileIO, segment: Segment, position: int) -> OffsetEntry | None:
+    """Find the last entry whose position is not behind the given one."""
+    with _open_pairs(io, segment, INDEX_SUFFIX, OFFSET_ENTRY) as pairs:
+        found = bisect_right(pairs.indices, position, key=pairs.second)
+        return _offset_entry(pairs, segment, found - 1) if found else None
+
+
+def offset_entries_near(
+    io: FileIO, segment: Segment, positions: Sequence[int]
+) -> list[OffsetEntry]:
+    """Find for each position the entry that lies nearest to it, no entry twice."""
+    found = []
+    with _open_pairs(io, segment, INDEX_SUFFIX, OFFSET_ENTRY) as pairs:
+        for position in positions:
+            behind = bisect_left(pairs.indices, position, key=pairs.second)
+            around = [
+                _offset_entry(pairs, segment, index)
+                for index in (behind - 1, behind)
+                if index in pairs.indices and pairs.second(index) != _BEHIND_ALL
+            ]
+            if around:
+                found.append(min(around, key=lambda entry: abs(entry.position - position)))
+    return list(dict.fromkeys(found))
+
+
+def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEntry | None:
+    """Find the last entry whose timestamp is not above the given one.
+
+    Rule: S-21, S-23 (AbstractIndex.largestLowerBoundSlotFor).
+    """
+    with _open_pairs(io, segment, TIME_INDEX_SUFFIX, TIME_ENTRY) as pairs:
+        found = bisect_right(pairs.indices, timestamp_ms, key=pairs.first)
+        return _time_entry(pairs, segment, found - 1) if found else None
+
+
+def aborted_transactions(io: FileIO, segment: Segment) -> list[AbortedTransaction]:
+    """Read the index of aborted transactions; a partial entry at its end does not count.
+
+    Here a wrong entry is an error, since its records could not be told from others: who catches it
+    looks for the markers in the batches.
+
+    Raises:
+        CorruptTransactionIndex: an entry has a newer version, or cannot be one of the segment.
+
+    Rule: S-15, S-16 (TransactionIndex).
+    """
+    data = _content(io, segment, TRANSACTION_INDEX_SUFFIX)
+    found: list[AbortedTransaction] = []
+    lowest = segment.base_offset
+    for position in range(0, len(data) - TRANSACTION_ENTRY.size + 1, TRANSACTION_ENTRY.size):
+        entry = AbortedTransaction(*TRANSACTION_ENTRY.unpack_from(data, position)[1:])
+        is_order = entry.first_offset <= entry.last_offset and entry.last_offset >= lowest
+        if data[position] > VERSION or not is_order:
+            path = segment.stem + TRANSACTION_INDEX_SUFFIX
+            raise CorruptTransactionIndex(f"{path}: no entry of it at position {position} (S-16)")
+        lowest = entry.last_offset + 1
+        found.append(entry)
+    return found
+
+
+def _content(io: FileIO, segment: Segment, suffix: str) -> bytes:
+    if suffix not in segment.suffixes:
+        return b""
+    try:
+        with io.open(segment.stem + suffix) as file:
+            return file.read_at(0, file.size_bytes)
+    except FileNotFoundError:
+        return b""  # deleted since it was listed
+
+
+def _offset_entry(pairs: "_Pairs", segment: Segment, index: int) -> OffsetEntry:
+    return OffsetEntry(segment.base_offset + pairs.first(index), pairs.second(index))
+
+
+def _time_entry(pairs: "_Pairs", segment: Segment, index: int) -> TimeEntry:
+    return TimeEntry(pairs.first(index), segment.base_offset + pairs.second(index))
+
+
+@contextmanager
+def _open_pairs(
+    io: FileIO, segment: Segment, suffix: str, entry: struct.Struct
+) -> Iterator["_Pairs"]:
+    if suffix not in segment.suffixes:
+        yield _Pairs(None, entry)
+        return
+    try:
+        file = io.open(segment.stem + suffix)
+    except FileNotFoundError:  # deleted since it was listed
+        yield _Pairs(None, entry)
+        return
+    with file:
+        yield _Pairs(file, entry)
+
+
+class _Pairs:
+    """The entries of a file, read by pages; zeros are behind all numbers."""
+
+    __slots__ = ("_entry", "_file", "_pages", "indices")
+
+    def __init__(self, file: ReadableFile | None, entry: struct.Struct) -> None:
+        self._file = file
+        self._entry = entry
+        self._pages: dict[int, bytes] = {}
+        self.indices = range(file.size_bytes // entry.size if file is not None else 0)
+
+    def first(self, index: int) -> int:
+        """What is searched for in order: a relative offset, a timestamp."""
+        return self._at(index)[0]
+
+    def second(self, index: int) -> int:
+        """What it leads to: a position, a relative offset."""
+        return self._at(index)[1]
+
+    def _at(self, index: int) -> tuple[int, int]:
+        pair = self._read(index)
+        if pair != (0, 0):
+            return pair
+        # The first entry may be one of a timestamp of 0, unless more zeros follow.
+        is_entry = index == 0 and (len(self.indices) == 1 or self._read(1) != (0, 0))
+        return pair if is_entry else (_BEHIND_ALL, _BEHIND_ALL)
+
+    def _read(self, index: int) -> tuple[int, int]:
+        assert self._file is not None, "without a file there are no indices"
+        number, within = divmod(index, _PAGE_ENTRIES)
+        page = self._pages.get(number)
+        size_bytes = self._entry.size
+        if page is None:
+            page_bytes = _PAGE_ENTRIES * size_bytes
+            page = self._file.read_at(number * page_bytes, page_bytes)
+            self._pages[number] = page
+        if (within + 1) * size_bytes > len(page):
+            return 0, 0  # cut since it was opened, as on roll
+        first, second = self._entry.unpack_from(page, within * size_bytes)
+        return first, second

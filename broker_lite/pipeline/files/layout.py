@@ -1,0 +1,287 @@
+"""What a log directory holds, told by its listings alone: partitions, segments, foreign entries.
+
+The names are those of `log/names.py`. A root is a log directory, or the directory of one partition,
+which is told by what it holds: a log directory may have a name that ends in a number, too.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from broker_lite.log.checkpoints import (
+    CLEAN_SHUTDOWN_FILE,
+    CLEANER_FILE,
+    HIGH_WATERMARK_FILE,
+    LOG_START_FILE,
+    META_PROPERTIES_FILE,
+    PARTITION_METADATA_FILE,
+    RECOVERY_POINT_FILE,
+    parse_offsets,
+)
+from broker_lite.log.data_directory import LOCK_FILE
+from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    METADATA_TOPIC,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    is_set_aside,
+    parse_partition_directory,
+    parse_segment_file,
+    segment_stem,
+)
+from broker_lite.pipeline.files.file_io import FileInfo, FileIO, join
+
+logger = logging.getLogger("broker_lite.pipeline")
+
+INTERNAL_TOPICS: Final = frozenset(
+    ("__consumer_offsets", "__transaction_state", "__share_group_state", METADATA_TOPIC)
+)
+
+_PARTITION_FILES: Final = frozenset((PARTITION_METADATA_FILE, EPOCH_FILE, "quorum-state"))
+_LOG_DIRECTORY_FILES: Final = frozenset(
+    (
+        CLEAN_SHUTDOWN_FILE,
+        CLEANER_FILE,
+        HIGH_WATERMARK_FILE,
+        LOCK_FILE,
+        LOG_START_FILE,
+        META_PROPERTIES_FILE,
+        RECOVERY_POINT_FILE,
+        "bootstrap.checkpoint",
+    )
+)
+_INDEX_SUFFIXES: Final = frozenset((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
+_OUT_OF_USE: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
+_METADATA_SNAPSHOT: Final = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint(\.part|\.deleted)?")
+
+
+class LayoutError(ValueError):
+    """A directory cannot be read as a log; the text is one line for a person."""
+
+
+class Segment(NamedTuple):
+    """The files of a segment: `<directory>/<base offset in 20 digits>` with several suffixes.
+
+    Attributes:
+        directory: of its partition, a path inside its FileIO.
+        size_bytes: of the .log file when it was listed; bytes of a torn batch may be among them.
+        suffixes: those of .index, .timeindex, .txnindex and .snapshot that are there.
+
+    Rule: S-03 (LogFileUtils).
+    """
+
+    topic: str
+    partition: int
+    base_offset: int
+    directory: str
+    size_bytes: int
+    suffixes: frozenset[str]
+
+    @property
+    def stem(self) -> str:
+        """Path of its files without a suffix."""
+        return segment_stem(self.directory, self.base_offset)
+
+    @property
+    def log_path(self) -> str:
+        """Path of the file with the records."""
+        return self.stem + LOG_SUFFIX
+
+
+class PartitionLog(NamedTuple):
+    """The segments of a partition by rising base offset; a partition never written to has none.
+
+    Attributes:
+        checkpointed_start: of log-start-offset-checkpoint, 0 where it names none: records below
+            were deleted, though their segment may still be there.
+    """
+
+    topic: str
+    partition: int
+    directory: str
+    segments: tuple[Segment, ...]
+    checkpointed_start: int = 0
+
+
+class ForeignEntry(NamedTuple):
+    """A file or directory that belongs to no log in use, and why it was left out."""
+
+    path: str
+    reason: str
+
+
+def is_public(topic: str, partition: int) -> bool:
+    """Tell whether a partition is one of a user's; the default of find_partitions.
+
+    Rule: S-02 (Topic.isInternal).
+    """
+    return topic not in INTERNAL_TOPICS
+
+
+def find_partitions(
+    io: FileIO, root: str, wanted: Callable[[str, int], bool] = is_public
+) -> dict[tuple[str, int], PartitionLog]:
+    """Find the partitions of a log directory and their segments, by topic and partition.
+
+    Only the directories of wanted partitions are listed. What is not in use (deleted, cleaned, to
+    be swapped in, stray) is left out, as are foreign files.
+
+    Args:
+        io: of the root.
+        root: a log directory, or the directory of one partition, which then is wanted in any case.
+        wanted: takes topic and partition.
+
+    Raises:
+        FileNotFoundError: the root does not exist.
+        NotADirectoryError: it is a file.
+        LayoutError: segments lie in it, but its name is not that of a partition in use.
+
+    Rule: S-01, S-02, S-03, S-04 (LogManager.loadLogs, UnifiedLog.parseTopicPartitionName).
+    """
+    entries = io.list(root)
+    own = _own_partition(root, entries)
+    if own is not None:
+        parent = root.rstrip("/").rpartition("/")[0]
+        return {own: _partition_log(*own, root, entries, _log_starts(io, parent or "/"))}
+    starts = _log_starts(io, root)
+    found = {}
+    for name, parsed in _partition_directories(entries):
+        if not wanted(*parsed):
+            continue
+        directory = join(root, name)
+        try:
+            files = io.list(directory)
+        except FileNotFoundError:
+            continue  # deleted since the root was listed
+        found[parsed] = _partition_log(*parsed, directory, files, starts)
+    return dict(sorted(found.items()))
+
+
+def find_foreign(io: FileIO, root: str) -> list[ForeignEntry]:
+    """List what find_partitions passes over although no broker at rest leaves it, by path.
+
+    Raises:
+        FileNotFoundError: the root does not exist.
+        NotADirectoryError: it is a file.
+        LayoutError: segments lie in it, but its name is not that of a partition in use.
+
+    Rule: S-01, S-04.
+    """
+    entries = io.list(root)
+    if _own_partition(root, entries) is not None:
+        return _foreign_in_partition(root, entries)
+    found = []
+    for info in entries:
+        path = join(root, info.name)
+        if info.is_directory:
+            found += _foreign_directory(io, path, info.name)
+        elif info.name not in _LOG_DIRECTORY_FILES:
+            found.append(ForeignEntry(path, "no file of a log directory"))
+    return found
+
+
+def _own_partition(root: str, entries: Iterable[FileInfo]) -> tuple[str, int] | None:
+    """Topic and partition of a root that is a partition's directory itself."""
+    if not any(_is_partition_file(info) for info in entries):
+        return None
+    parsed = parse_partition_directory(root.rstrip("/").rpartition("/")[2])
+    if parsed is None:
+        raise LayoutError(f"{root}: has segments, but is not named TOPIC-PARTITION")
+    return parsed
+
+
+def _is_partition_file(info: FileInfo) -> bool:
+    if info.is_directory:
+        return False
+    parsed = parse_segment_file(info.name)
+    return info.name == PARTITION_METADATA_FILE or (parsed is not None and parsed[1] == LOG_SUFFIX)
+
+
+def _partition_directories(
+    entries: Iterable[FileInfo],
+) -> Iterable[tuple[str, tuple[str, int]]]:
+    for info in entries:
+        parsed = parse_partition_directory(info.name) if info.is_directory else None
+        if parsed is not None:
+            yield info.name, parsed
+
+
+def _log_starts(io: FileIO, log_directory: str) -> dict[tuple[str, int], int]:
+    """Read where the partitions begin; without the file, or with a bad one, it is not known."""
+    path = join(log_directory, LOG_START_FILE)
+    if not io.exists(path):
+        return {}
+    with io.open(path) as file:
+        data = file.read_at(0, file.size_bytes)
+    try:
+        return parse_offsets(data.decode())
+    except ValueError as error:  # a CorruptCheckpoint is one
+        logger.warning("log start offsets passed over path=%s reason=%s", path, error)
+        return {}
+
+
+def _partition_log(
+    topic: str,
+    partition: int,
+    directory: str,
+    entries: Iterable[FileInfo],
+    starts: Mapping[tuple[str, int], int],
+) -> PartitionLog:
+    sizes: dict[int, int] = {}
+    suffixes: dict[int, set[str]] = {}
+    for info in entries:
+        parsed = None if info.is_directory else parse_segment_file(info.name)
+        if parsed is None:
+            continue
+        base_offset, suffix = parsed
+        if suffix == LOG_SUFFIX:
+            sizes[base_offset] = info.size_bytes
+        elif suffix in _INDEX_SUFFIXES or suffix == SNAPSHOT_SUFFIX:
+            suffixes.setdefault(base_offset, set()).add(suffix)
+    segments = (
+        Segment(topic, partition, base, directory, sizes[base], frozenset(suffixes.get(base, ())))
+        for base in sorted(sizes)
+    )
+    start = starts.get((topic, partition), 0)
+    return PartitionLog(topic, partition, directory, tuple(segments), start)
+
+
+def _foreign_directory(io: FileIO, path: str, name: str) -> list[ForeignEntry]:
+    if is_set_aside(name):
+        return [ForeignEntry(path, "directory out of use: deleted, stray or future")]
+    if parse_partition_directory(name) is None:
+        return [ForeignEntry(path, "no directory of a partition")]
+    return _foreign_in_partition(path, io.list(path))
+
+
+def _foreign_in_partition(directory: str, entries: list[FileInfo]) -> list[ForeignEntry]:
+    logs = {
+        parsed[0]
+        for parsed in (parse_segment_file(info.name) for info in entries)
+        if parsed is not None and parsed[1] == LOG_SUFFIX
+    }
+    reasons = ((info.name, _why_foreign(info, logs)) for info in entries)
+    return [ForeignEntry(join(directory, name), why) for name, why in reasons if why is not None]
+
+
+def _why_foreign(info: FileInfo, logs: set[int]) -> str | None:
+    if info.is_directory:
+        return "directory inside a partition"
+    if info.name in _PARTITION_FILES or _METADATA_SNAPSHOT.fullmatch(info.name):
+        return None
+    parsed = parse_segment_file(info.name)
+    if parsed is None:
+        return "no file of a partition"
+    base_offset, suffix = parsed
+    if suffix.endswith(_OUT_OF_USE):
+        return "left by an interrupted change: not in use"
+    if suffix in _INDEX_SUFFIXES:
+        return None if base_offset in logs else "index without its .log"
+    return None if suffix in (LOG_SUFFIX, SNAPSHOT_SUFFIX) else "no file of a segment"

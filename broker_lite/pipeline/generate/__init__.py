@@ -1,0 +1,1 @@
+"""Logs made from numbers, by a specification."""

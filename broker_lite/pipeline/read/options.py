@@ -1,0 +1,277 @@
+"""The options of a read: those of Spark's Kafka connector with its meaning, and a few of ours.
+
+So that the options of `format("kafka")` need no change, what only a client of a broker uses is
+passed over: `kafka.…` except `kafka.isolation.level`, and the settings of the connector's own
+consumer. Any other unknown name is an error.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from broker_lite.pipeline.read import option_values
+from broker_lite.pipeline.read.offset_limits import (
+    EARLIEST_OFFSET,
+    LATEST_OFFSET,
+    AtOffsets,
+    AtTimestamp,
+    AtTimestamps,
+    Bound,
+    OffsetLimit,
+    TopicPartition,
+    parse_assignment,
+    parse_offsets,
+    parse_timestamps,
+)
+from broker_lite.pipeline.read.option_values import Given, OptionError
+from broker_lite.pipeline.read.selection import AllTopics, Assigned, Selection, TopicPattern, Topics
+
+__all__ = ["IsolationLevel", "OnCorrupt", "OnNoMatch", "OptionError", "ReadOptions", "View"]
+
+logger = logging.getLogger("broker_lite.pipeline")
+
+OPTIONS: Final = (
+    "path",
+    "subscribe",
+    "subscribePattern",
+    "assign",
+    "startingOffsets",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "endingOffsets",
+    "endingTimestamp",
+    "endingOffsetsByTimestamp",
+    "includeHeaders",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "failOnDataLoss",
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "view",
+    "columns",
+    "maxSplitBytes",
+    "pushdown",
+    "checkCrc",
+    "isolationLevel",
+    "onCorrupt",
+)
+MAX_SPLIT_BYTES: Final = 64 << 20
+MAX_TRIGGER_DELAY_MS: Final = 15 * 60_000
+
+_OF_A_CLIENT: Final = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
+_CLIENT_ISOLATION: Final = "kafka.isolation.level"
+_SELECTIONS: Final = ("subscribe", "subscribePattern", "assign")
+_STREAM_ONLY: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+_BATCH_ONLY: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+
+
+class View(StrEnum):
+    """What a row is."""
+
+    RECORDS = "records"
+    BATCHES = "batches"
+    INDEX = "index"
+
+
+class IsolationLevel(StrEnum):
+    """Whether records of aborted and of undecided transactions are read."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
+
+
+class OnCorrupt(StrEnum):
+    """What is done about bytes that are no sound batch."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    REPORT = "report"
+
+
+class OnNoMatch(StrEnum):
+    """Where a read begins when no record is as young as its starting timestamp."""
+
+    ERROR = "error"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """What is read, and how; made by parse.
+
+    Attributes:
+        path: a log directory, the directory of a partition, or a URI of one of them.
+        columns: in the order in which they are wanted, None for all.
+        min_partitions: how many splits there shall be at least, None for no such wish.
+        max_records_per_partition: how many offsets a split spans at most.
+        max_split_bytes: how many bytes of files a split has, about.
+    """
+
+    path: str
+    selection: Selection
+    starting: OffsetLimit
+    ending: OffsetLimit
+    on_no_match: OnNoMatch
+    include_headers: bool
+    min_partitions: int | None
+    max_records_per_partition: int | None
+    fail_on_data_loss: bool
+    max_offsets_per_trigger: int | None
+    min_offsets_per_trigger: int | None
+    max_trigger_delay_ms: int
+    view: View
+    columns: tuple[str, ...] | None
+    max_split_bytes: int
+    pushdown: bool
+    check_crc: bool
+    isolation_level: IsolationLevel
+    on_corrupt: OnCorrupt
+
+    @classmethod
+    def parse(
+        cls, options: Mapping[str, str | None], *, is_stream: bool | None = False
+    ) -> "ReadOptions":
+        """Read the options of a batch query or of a stream; names count without case.
+
+        A stream begins at the latest offset unless it is told another one, and has no end; its rows
+        are records. Where it is not known yet which of them it is (None), this is not looked at.
+
+        Raises:
+            OptionError: one of them, or two together, cannot be used.
+        """
+        given = Given(options, OPTIONS, lambda name: name.startswith(_OF_A_CLIENT))
+        path = given.text("path")
+        if not path:
+            raise OptionError("option path: the log directory is needed, .load(path)")
+        parsed = cls(
+            path=path,
+            selection=_selection(given),
+            starting=_limit(given, "starting", Bound.LATEST if is_stream else Bound.EARLIEST),
+            ending=_limit(given, "ending", Bound.LATEST),
+            on_no_match=given.choice("startingOffsetsByTimestampStrategy", OnNoMatch.ERROR),
+            include_headers=given.flag("includeHeaders", False),
+            min_partitions=given.count("minPartitions"),
+            max_records_per_partition=given.count("maxRecordsPerPartition"),
+            fail_on_data_loss=given.flag("failOnDataLoss", True),
+            max_offsets_per_trigger=given.count("maxOffsetsPerTrigger"),
+            min_offsets_per_trigger=given.count("minOffsetsPerTrigger"),
+            max_trigger_delay_ms=given.parsed("maxTriggerDelay", option_values.duration_ms)
+            or MAX_TRIGGER_DELAY_MS,
+            view=given.choice("view", View.RECORDS),
+            columns=given.parsed("columns", option_values.names),
+            max_split_bytes=given.parsed("maxSplitBytes", option_values.size_bytes)
+            or MAX_SPLIT_BYTES,
+            pushdown=given.flag("pushdown", False),
+            check_crc=given.flag("checkCrc", True),
+            isolation_level=_isolation_level(given),
+            on_corrupt=given.choice("onCorrupt", OnCorrupt.FAIL),
+        )
+        if is_stream:
+            _check_stream(given, parsed)
+        elif is_stream is not None:
+            _check_batch(given, parsed)
+        return parsed
+
+
+def _isolation_level(given: Given) -> IsolationLevel:
+    default = given.choice(_CLIENT_ISOLATION, IsolationLevel.READ_UNCOMMITTED)
+    return given.choice("isolationLevel", default)
+
+
+def _selection(given: Given) -> Selection:
+    chosen = [name for name in _SELECTIONS if name in given]
+    if len(chosen) > 1:
+        raise OptionError(f"options {', '.join(chosen)}: only one of them can be given")
+    topics = given.parsed("subscribe", option_values.names)
+    if topics is not None:
+        return Topics(frozenset(topics))
+    pattern = given.parsed("subscribePattern", _pattern)
+    if pattern is not None:
+        return TopicPattern(pattern)
+    partitions = given.parsed("assign", parse_assignment)
+    return AllTopics() if partitions is None else Assigned(partitions)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    if not text:
+        raise ValueError("a regular expression is needed")
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from error
+
+
+def _limit(given: Given, side: str, default: Bound) -> OffsetLimit:
+    """One timestamp goes before one a partition, and both before offsets, as in the connector."""
+    timestamp = given.parsed(f"{side}Timestamp", option_values.timestamp_ms)
+    if timestamp is not None:
+        return AtTimestamp(timestamp)
+    timestamps = given.parsed(f"{side}OffsetsByTimestamp", parse_timestamps)
+    if timestamps is not None:
+        return timestamps
+    offsets = given.parsed(f"{side}Offsets", _offsets)
+    return default if offsets is None else offsets
+
+
+def _offsets(text: str) -> OffsetLimit:
+    if text.lower() in ("earliest", "latest"):
+        return Bound(text.lower())
+    try:
+        return parse_offsets(text)
+    except ValueError as error:
+        raise ValueError(f"earliest or latest are allowed, or JSON: {error}") from error
+
+
+def _check_stream(given: Given, options: ReadOptions) -> None:
+    for name in _BATCH_ONLY:
+        if name in given:
+            raise given.error(name, "a stream has no end")
+    if options.view is not View.RECORDS:
+        raise given.error("view", "a stream has records only")
+    low, high = options.min_offsets_per_trigger, options.max_offsets_per_trigger
+    if low is not None and high is not None and low > high:
+        raise given.error("minOffsetsPerTrigger", f"is above maxOffsetsPerTrigger={high}")
+
+
+def _check_batch(given: Given, options: ReadOptions) -> None:
+    for name in _STREAM_ONLY:
+        if name in given:
+            logger.warning("option without meaning for a batch query name=%s", name)
+    if options.starting is Bound.LATEST or _has(options.starting, LATEST_OFFSET):
+        raise given.error("startingOffsets", "a batch query cannot begin at latest")
+    if options.ending is Bound.EARLIEST or _has(options.ending, EARLIEST_OFFSET):
+        raise given.error("endingOffsets", "a batch query cannot end at earliest")
+    _check_order(options.starting, options.ending)
+
+
+def _has(limit: OffsetLimit, offset: int) -> bool:
+    return isinstance(limit, AtOffsets) and offset in limit.offsets.values()
+
+
+def _check_order(starting: OffsetLimit, ending: OffsetLimit) -> None:
+    if isinstance(starting, AtOffsets) and isinstance(ending, AtOffsets):
+        _check_pairs("Offsets", starting.offsets, ending.offsets)
+    elif isinstance(starting, AtTimestamps) and isinstance(ending, AtTimestamps):
+        _check_pairs("OffsetsByTimestamp", starting.timestamps_ms, ending.timestamps_ms)
+
+
+def _check_pairs(
+    name: str, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> None:
+    if starts.keys() != ends.keys():
+        topic, partition = min(starts.keys() ^ ends.keys())
+        raise OptionError(
+            f"options starting{name}, ending{name}: only one of them has {topic}-{partition}"
+        )
+    for (topic, partition), start in starts.items():
+        end = ends[topic, partition]
+        if start > end >= 0:
+            raise OptionError(
+                f"options starting{name}, ending{name}:"
+                f" {topic}-{partition} would begin at {start}, behind its end {end}"
+            )

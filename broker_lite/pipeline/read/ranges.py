@@ -1,0 +1,198 @@
+"""Which offsets of which partitions are read: limits become numbers, data loss is found.
+
+The meaning of the limits, and what is an error, are those of Spark's Kafka connector. What the
+files begin with is the earliest offset, what they end with the latest.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, NamedTuple, TypeVar
+
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
+from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.positions import earliest, log_end, offset_for_timestamp
+from broker_lite.pipeline.read.offset_limits import (
+    EARLIEST_OFFSET,
+    LATEST_OFFSET,
+    AtOffsets,
+    AtTimestamp,
+    AtTimestamps,
+    Bound,
+    OffsetLimit,
+    TopicPartition,
+)
+from broker_lite.pipeline.read.options import IsolationLevel, OnNoMatch, ReadOptions
+from broker_lite.pipeline.read.transactions import last_stable_offset
+
+logger = logging.getLogger("broker_lite.pipeline")
+
+_REMOTE_READERS: Final = 16
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+class PlanError(ValueError):
+    """The log cannot be read as the options say; one line for a person."""
+
+
+class DataLossError(PlanError):
+    """Offsets that are asked for are not there any more, or not yet, and failOnDataLoss is true."""
+
+
+class OffsetRange(NamedTuple):
+    """The offsets from the first one up to, and without, the end."""
+
+    first_offset: int
+    end_offset: int
+
+
+def find_logs(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, PartitionLog]:
+    """Find the partitions that the options select.
+
+    Raises:
+        PlanError: a topic or partition that is named is not there.
+        FileNotFoundError: the root does not exist.
+        NotADirectoryError: it is a file.
+        LayoutError: it is a directory of segments with another name than a partition's.
+    """
+    logs = find_partitions(io, root, options.selection.wants)
+    missing = options.selection.missing(logs)
+    if missing:
+        raise PlanError(f"{options.path}: there is no {', '.join(missing)}")
+    return logs
+
+
+def resolve(
+    io: FileIO, logs: Mapping[TopicPartition, PartitionLog], options: ReadOptions
+) -> dict[TopicPartition, OffsetRange]:
+    """Give the offsets of a batch query, by partition; an empty range is one, too.
+
+    Raises:
+        DataLossError: offsets are missing, and failOnDataLoss is true.
+        PlanError: the limits do not name all partitions, no record is young enough, or a range
+            would end in front of its start.
+    """
+    bounds = bounds_of(io, logs, options.isolation_level)
+    starts = resolve_limit(io, logs, options.starting, bounds, options.on_no_match)
+    ends = resolve_limit(io, logs, options.ending, bounds, OnNoMatch.LATEST)
+    return {
+        key: _checked(key, OffsetRange(starts[key], ends[key]), bounds[key], options)
+        for key in logs
+    }
+
+
+def resolve_limit(
+    io: FileIO,
+    logs: Mapping[TopicPartition, PartitionLog],
+    limit: OffsetLimit,
+    bounds: Mapping[TopicPartition, OffsetRange],
+    on_no_match: OnNoMatch,
+) -> dict[TopicPartition, int]:
+    """Give the offset that a limit means in each partition.
+
+    Args:
+        io: of the logs.
+        logs: all that are read.
+        limit: of an option.
+        bounds: what each log holds.
+        on_no_match: what a timestamp that no record reaches means.
+
+    Raises:
+        PlanError: the limit does not name exactly these partitions, or no record is young enough.
+    """
+    match limit:
+        case Bound.EARLIEST:
+            return {key: bounds[key].first_offset for key in logs}
+        case Bound.LATEST:
+            return {key: bounds[key].end_offset for key in logs}
+        case AtOffsets(offsets):
+            _check_names(logs, offsets)
+            return {key: _offset(offsets[key], bounds[key]) for key in logs}
+        case AtTimestamp(timestamp_ms):
+            timestamps_ms: Mapping[TopicPartition, int] = dict.fromkeys(logs, timestamp_ms)
+        case AtTimestamps(timestamps_ms):
+            _check_names(logs, timestamps_ms)
+    found = in_parallel(
+        io, lambda key: offset_for_timestamp(io, logs[key], timestamps_ms[key]), logs
+    )
+    offsets = {}
+    for key, offset in zip(logs, found, strict=True):
+        if offset is None and on_no_match is OnNoMatch.ERROR:
+            raise PlanError(
+                f"{_name(key)}: no record is as young as {timestamps_ms[key]};"
+                " startingOffsetsByTimestampStrategy=latest begins at the end then"
+            )
+        offsets[key] = bounds[key].end_offset if offset is None else offset
+    return offsets
+
+
+def in_parallel(
+    io: FileIO, function: Callable[[_Item], _Result], items: Iterable[_Item]
+) -> list[_Result]:
+    """Apply a function that reads to items, in their order; at once where reading is waiting."""
+    if isinstance(io, LocalFileIO):
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(_REMOTE_READERS) as pool:
+        return list(pool.map(function, items))
+
+
+def bounds_of(
+    io: FileIO,
+    logs: Mapping[TopicPartition, PartitionLog],
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+) -> dict[TopicPartition, OffsetRange]:
+    """Give the offsets that each log holds, from its start to the end of its last whole batch.
+
+    For who reads committed records only, a log ends where the oldest open transaction begins.
+    """
+    found = in_parallel(io, lambda log: _bounds(io, log, isolation_level), logs.values())
+    return dict(zip(logs, found, strict=True))
+
+
+def _bounds(io: FileIO, log: PartitionLog, isolation_level: IsolationLevel) -> OffsetRange:
+    first_offset, end_offset = earliest(log), log_end(io, log).offset
+    if isolation_level is IsolationLevel.READ_COMMITTED:
+        end_offset = last_stable_offset(io, log, end_offset)
+    return OffsetRange(first_offset, max(first_offset, end_offset))
+
+
+def _check_names(
+    logs: Mapping[TopicPartition, PartitionLog], named: Mapping[TopicPartition, int]
+) -> None:
+    for key in sorted(logs.keys() ^ named.keys()):
+        what = "is read, but has no limit" if key in logs else "has a limit, but is not read"
+        raise PlanError(f"{_name(key)} {what}: offsets and timestamps are for all partitions")
+
+
+def _offset(offset: int, bounds: OffsetRange) -> int:
+    if offset == EARLIEST_OFFSET:
+        return bounds.first_offset
+    return bounds.end_offset if offset == LATEST_OFFSET else offset
+
+
+def _checked(
+    key: TopicPartition, wanted: OffsetRange, bounds: OffsetRange, options: ReadOptions
+) -> OffsetRange:
+    """Cut a range to what is there; what is lost is an error, or a warning."""
+    if wanted.first_offset > wanted.end_offset:
+        raise PlanError(
+            f"{_name(key)}: begins at {wanted.first_offset}, behind its end {wanted.end_offset}"
+        )
+    low = min(max(wanted.first_offset, bounds.first_offset), bounds.end_offset)
+    high = max(min(wanted.end_offset, bounds.end_offset), low)
+    found = OffsetRange(low, high)
+    if found != wanted and wanted.first_offset < wanted.end_offset:
+        text = (
+            f"{_name(key)}: offsets {wanted.first_offset} to {wanted.end_offset} were asked for,"
+            f" the log has {bounds.first_offset} to {bounds.end_offset}"
+        )
+        if options.fail_on_data_loss:
+            raise DataLossError(f"{text}; failOnDataLoss=false reads what is there")
+        logger.warning("data may be lost: %s", text)
+    return found
+
+
+def _name(key: TopicPartition) -> str:
+    return f"{key[0]}-{key[1]}"

@@ -1,0 +1,68 @@
+"""Which partitions are read: all, those of some topics, those of topics by a pattern, or a list.
+
+Internal topics are read only when they are named.
+"""
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple, TypeAlias
+
+from broker_lite.pipeline.files.layout import is_public
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+
+
+class AllTopics(NamedTuple):
+    """Every topic that is not internal; the default."""
+
+    def wants(self, topic: str, partition: int) -> bool:
+        """Tell whether a partition is read."""
+        return is_public(topic, partition)
+
+    def missing(self, found: Collection[TopicPartition]) -> list[str]:
+        """Name what was asked for and is not there: nothing, in this case."""
+        return []
+
+
+class Topics(NamedTuple):
+    """All partitions of the topics that are named."""
+
+    names: frozenset[str]
+
+    def wants(self, topic: str, partition: int) -> bool:
+        """Tell whether a partition is read."""
+        return topic in self.names
+
+    def missing(self, found: Collection[TopicPartition]) -> list[str]:
+        """Name the topics that have no partition."""
+        return sorted(self.names - {topic for topic, _ in found})
+
+
+class TopicPattern(NamedTuple):
+    """All partitions of the topics in whose name the pattern is found, as in the connector."""
+
+    pattern: re.Pattern[str]
+
+    def wants(self, topic: str, partition: int) -> bool:
+        """Tell whether a partition is read."""
+        return is_public(topic, partition) and self.pattern.search(topic) is not None
+
+    def missing(self, found: Collection[TopicPartition]) -> list[str]:
+        """Name what was asked for and is not there: nothing, in this case."""
+        return []
+
+
+class Assigned(NamedTuple):
+    """Partitions one by one."""
+
+    partitions: frozenset[TopicPartition]
+
+    def wants(self, topic: str, partition: int) -> bool:
+        """Tell whether a partition is read."""
+        return (topic, partition) in self.partitions
+
+    def missing(self, found: Collection[TopicPartition]) -> list[str]:
+        """Name the partitions that are not there."""
+        return [f"{topic}-{number}" for topic, number in sorted(self.partitions.difference(found))]
+
+
+Selection: TypeAlias = AllTopics | Topics | TopicPattern | Assigned

@@ -1,0 +1,164 @@
+"""Charts as SVG inside of a page, drawn by matplotlib: bars, histograms, lines over time.
+
+The same values give the same bytes. Letters stay letters: the browser draws them with the page's
+font, and they can be searched.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any, Final
+
+import matplotlib as mpl
+from matplotlib import dates
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from broker_lite.pipeline.report.page import Html
+
+COLORS: Final = (
+    *("#2f6fb5", "#d9822b", "#3a9a63", "#b8433f", "#7a5ea8"),
+    *("#8a6a4f", "#c965a5", "#5f6b78", "#a3a32e", "#2fa3b5"),
+)
+
+_DATES: Final[Any] = dates  # it has no types
+_SIZE_INCHES: Final = (6.0, 3.1)
+_SETTINGS: Final[Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # matplotlib's own: wide, so others fit where it does
+    "font.size": 9,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": "#9aa5b1",
+    "axes.labelcolor": "#5d6b7a",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": "#e6eaee",
+    "text.color": "#1c2733",
+    "xtick.color": "#5d6b7a",
+    "ytick.color": "#5d6b7a",
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+}
+
+Text = Callable[[float], str]
+Points = Sequence[tuple[float, float]]
+
+
+def bars(title: str, values: Sequence[tuple[str, float]], text: Text) -> Html:
+    """Draw horizontal bars, the first one on top, each with its value behind it."""
+    with mpl.rc_context(_SETTINGS):
+        height = max(1.2, 0.75 + 0.26 * len(values))
+        figure, axes = _figure(title, height)
+        names = [_shortened(name) for name, _ in values]
+        drawn = axes.barh(range(len(values)), [value for _, value in values], color=COLORS[0])
+        axes.set_yticks(range(len(values)), names)
+        axes.invert_yaxis()
+        axes.bar_label(drawn, [text(value) for _, value in values], padding=4, fontsize=8)
+        axes.margins(x=0.16)
+        axes.xaxis.set_visible(False)
+        axes.spines["bottom"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        return _svg(figure, title)
+
+
+def histogram(title: str, label: str, values: Sequence[tuple[str, float]], text: Text) -> Html:
+    """Draw upright bars next to each other."""
+    with mpl.rc_context(_SETTINGS):
+        figure, axes = _figure(title)
+        places = range(len(values))
+        axes.bar(places, [value for _, value in values], width=0.9, color=COLORS[0])
+        step = len(values) // 12 + 1
+        axes.set_xticks(places[::step], [name for name, _ in values][::step])
+        axes.set_xlabel(label)
+        _scale(axes, text)
+        return _svg(figure, title)
+
+
+def over_time(title: str, lines: Mapping[str, Points], text: Text) -> Html:
+    """Draw lines over time; the first of each point is in ms since the epoch."""
+    with mpl.rc_context(_SETTINGS):
+        figure, axes = _figure(title)
+        for color, (name, points) in zip(COLORS, lines.items(), strict=False):
+            times = [datetime.fromtimestamp(at_ms / 1000, UTC) for at_ms, _ in points]
+            axes.plot(
+                times,
+                [value for _, value in points],
+                color=color,
+                label=_shortened(name),
+                linewidth=1.4,
+                marker="o" if len(points) == 1 else None,
+            )
+        _date(axes.xaxis)
+        _scale(axes, text)
+        axes.set_ylim(bottom=0)
+        _legend(axes, len(lines))
+        return _svg(figure, title)
+
+
+def times_over(title: str, label: str, lines: Mapping[str, Points], text: Text) -> Html:
+    """Draw how a time, the second of each point, goes on along a number."""
+    with mpl.rc_context(_SETTINGS):
+        figure, axes = _figure(title)
+        for color, (name, points) in zip(COLORS, lines.items(), strict=False):
+            axes.plot(
+                [value for value, _ in points],
+                [datetime.fromtimestamp(at_ms / 1000, UTC) for _, at_ms in points],
+                color=color,
+                label=_shortened(name),
+                linewidth=1.4,
+                marker="o" if len(points) == 1 else None,
+            )
+        _date(axes.yaxis)
+        axes.grid(axis="y")
+        axes.set_xlabel(label)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+        _legend(axes, len(lines))
+        return _svg(figure, title)
+
+
+def _figure(title: str, height: float = _SIZE_INCHES[1]) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(_SIZE_INCHES[0], height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title)
+    return figure, axes
+
+
+def _scale(axes: Any, text: Text) -> None:
+    axes.grid(axis="y")
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+
+
+def _date(axis: Any) -> None:
+    locator = _DATES.AutoDateLocator(tz=UTC, maxticks=7)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(_DATES.ConciseDateFormatter(locator, tz=UTC))
+
+
+def _legend(axes: Any, count: int) -> None:
+    if count > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _shortened(name: str, length_max: int = 28) -> str:
+    # A dollar sign would begin a formula.
+    name = name if len(name) <= length_max else f"{name[: length_max - 1]}…"
+    return name.replace("$", r"\$")
+
+
+def _svg(figure: Figure, title: str) -> Html:
+    """Give the element alone; ids within are those of this chart and no other."""
+    buffer = StringIO()
+    with mpl.rc_context({"svg.hashsalt": title}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    # Groups are numbered alike in every chart, and nothing refers to them.
+    return Html(re.sub(r'<g id="[^"]*"', "<g", text))

@@ -1,0 +1,51 @@
+"""How large the batches of a split are, and would be without compression, by codec."""
+
+from typing import NamedTuple
+
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.read.batches import read_batches
+from broker_lite.pipeline.read.corruption import log_corruption
+from broker_lite.pipeline.read.measured import PLAIN_BYTES_MAX
+from broker_lite.pipeline.read.split import Split
+from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
+from broker_lite.record.compression import Codec
+from broker_lite.record.records import read_content
+
+
+class PlainSizes(NamedTuple):
+    """The batches of one codec."""
+
+    topic: str
+    codec: str
+    batches: int
+    records: int
+    stored_bytes: int
+    plain_bytes: int
+
+
+def plain_sizes(io: FileIO, split: Split) -> list[PlainSizes]:
+    """Decompress the batches of a split and sum up their sizes.
+
+    Damaged batches, unknown codecs and messages of magic 0 and 1 are passed over.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    sums: dict[int, list[int]] = {}
+    for found in read_batches(io, split, check_crc=True, on_corrupt=log_corruption):
+        batch = found.batch
+        if not isinstance(batch, RecordBatch) or batch.is_control or batch.codec not in _NAMES:
+            continue
+        plain_bytes = batch.size_bytes
+        if batch.is_compressed:
+            data, failed, is_too_large = read_content(batch, output_bytes_max=PLAIN_BYTES_MAX)
+            if failed or is_too_large:
+                continue
+            plain_bytes = RECORD_BATCH_OVERHEAD + len(data)
+        total = sums.setdefault(batch.codec, [0, 0, 0, 0])
+        for index, value in enumerate((1, batch.record_count, batch.size_bytes, plain_bytes)):
+            total[index] += value
+    return [PlainSizes(split.topic, _NAMES[codec], *total) for codec, total in sums.items()]
+
+
+_NAMES = {int(codec): codec.name.lower() for codec in Codec}

@@ -1,0 +1,103 @@
+"""Where the logs end that a stream follows, asked again and again.
+
+A log directory is listed every time, which finds new partitions and topics. A log is only opened
+when its listing has changed: a stream that waits for records asks many times a second.
+"""
+
+from typing import NamedTuple
+
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.positions import log_end
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+from broker_lite.pipeline.read.options import IsolationLevel, ReadOptions
+from broker_lite.pipeline.read.ranges import in_parallel
+from broker_lite.pipeline.read.transactions import last_stable_offset
+from broker_lite.pipeline.stream.offsets import Offsets
+from broker_lite.pipeline.stream.settling import settled
+from broker_lite.pipeline.stream.stretch import report_loss
+
+
+class Horizon(NamedTuple):
+    """How far one can see in a log.
+
+    Attributes:
+        end_offset: behind its last whole batch.
+        readable_offset: the first one that the stream may not read yet, for a transaction is open.
+    """
+
+    end_offset: int
+    readable_offset: int
+
+
+class _Seen(NamedTuple):
+    log: PartitionLog
+    horizon: Horizon
+    is_whole: bool
+
+
+class LogWatch:
+    """Knows the ends of the logs that the options select.
+
+    Args:
+        io: what open_file_io gave for options.path.
+        root: the path that came with it.
+        options: of a stream.
+    """
+
+    def __init__(self, io: FileIO, root: str, options: ReadOptions) -> None:
+        self._io, self._root, self._options = io, root, options
+        self._seen: dict[TopicPartition, _Seen] = {}
+
+    def horizons(self) -> dict[TopicPartition, Horizon]:
+        """Look where the logs end now.
+
+        Raises:
+            FileNotFoundError: the log directory does not exist.
+            OSError: it, or a log, cannot be read.
+        """
+        self._seen = settled(self._look, self._options.path)
+        return {key: seen.horizon for key, seen in self._seen.items()}
+
+    def _look(self) -> dict[TopicPartition, _Seen]:
+        logs = find_partitions(self._io, self._root, self._options.selection.wants)
+        return dict(zip(logs, in_parallel(self._io, self._see, logs.values()), strict=True))
+
+    def _see(self, log: PartitionLog) -> _Seen:
+        before = self._seen.get((log.topic, log.partition))
+        # A file that was extended ahead can get records without getting longer.
+        if before is not None and before.is_whole and before.log == log:
+            return before
+        offset, position = log_end(self._io, log)
+        readable = offset
+        if self._options.isolation_level is IsolationLevel.READ_COMMITTED:
+            decided = min(before.horizon.readable_offset, offset) if before is not None else 0
+            readable = last_stable_offset(self._io, log, offset, decided_below=decided)
+        is_whole = not log.segments or position == log.segments[-1].size_bytes
+        return _Seen(log, Horizon(offset, readable), is_whole)
+
+
+def reachable(
+    start: Offsets, horizons: dict[TopicPartition, Horizon], options: ReadOptions
+) -> dict[TopicPartition, int]:
+    """Say up to where a stream can read that has come to a start.
+
+    Raises:
+        DataLossError: a partition is gone, or ends in front of its start, and failOnDataLoss is
+            true. Otherwise the stream forgets the one and goes back to the end of the other.
+    """
+    for topic, partition in sorted(start.keys() - horizons.keys()):
+        report_loss(f"{topic}-{partition}: is gone", options)
+    found = {}
+    for key, horizon in horizons.items():
+        first = start.get(key, 0)
+        if horizon.end_offset < first:
+            report_loss(
+                f"{key[0]}-{key[1]}: the stream came to offset {first},"
+                f" the log ends at {horizon.end_offset}",
+                options,
+            )
+            found[key] = horizon.end_offset
+        else:
+            found[key] = max(first, horizon.readable_offset)
+    return found

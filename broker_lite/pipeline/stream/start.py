@@ -1,0 +1,59 @@
+"""Where a stream begins that has no checkpoint."""
+
+from collections.abc import Mapping
+
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.pipeline.files.positions import earliest
+from broker_lite.pipeline.read.offset_limits import AtOffsets, TopicPartition
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.ranges import bounds_of, find_logs, resolve_limit
+from broker_lite.pipeline.stream.settling import is_swapping, settled
+from broker_lite.pipeline.stream.stretch import report_loss
+
+
+def initial_offsets(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, int]:
+    """Give the first offset of each partition that there is; one that comes later begins at 0.
+
+    Args:
+        io: what open_file_io gave for options.path.
+        root: the path that came with it.
+        options: of a stream.
+
+    Raises:
+        DataLossError: an offset that was asked for is not there, and failOnDataLoss is true.
+        PlanError: a topic or partition that is named is not there, the limits do not name all
+            partitions, or no record is young enough.
+        OSError: the log directory cannot be read.
+    """
+    return settled(lambda: _look(io, root, options), options.path)
+
+
+def _look(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, int] | None:
+    logs = find_logs(io, root, options)
+    bounds = bounds_of(io, logs, options.isolation_level)
+    found = resolve_limit(io, logs, options.starting, bounds, options.on_no_match)
+    if not _is_settled(io, root, options, logs):
+        return None
+    if isinstance(options.starting, AtOffsets):
+        # Offsets of transactions that are open are there, though they are not read yet.
+        for key, (first, end) in bounds_of(io, logs).items():
+            if not first <= found[key] <= end:
+                report_loss(
+                    f"startingOffsets: {key[0]}-{key[1]} has no offset {found[key]}, but {first}"
+                    f" to {end}",
+                    options,
+                )
+                found[key] = min(max(found[key], first), end)
+    return found
+
+
+def _is_settled(
+    io: FileIO, root: str, options: ReadOptions, logs: Mapping[TopicPartition, PartitionLog]
+) -> bool:
+    """Whether the logs begin where they seemed to."""
+    # In this order: an exchange that ends after the question is seen by the listing behind it.
+    if any(is_swapping(io, log.directory) for log in logs.values()):
+        return False
+    now = find_logs(io, root, options)
+    return all(earliest(now[key]) == earliest(log) for key, log in logs.items() if key in now)

@@ -1,0 +1,67 @@
+"""Which task of a stream reads what: a trigger's offsets, cut into stretches.
+
+Where the cuts are is a plan's advice, taken from files that may change; that every offset belongs
+to one stretch does not depend on it.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
+from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.plan import plan_ranges
+from broker_lite.pipeline.read.ranges import OffsetRange, bounds_of
+from broker_lite.pipeline.stream.offsets import Offsets, first_offsets
+from broker_lite.pipeline.stream.settling import settled
+from broker_lite.pipeline.stream.stretch import Stretch, report_loss
+
+
+def plan_stretches(
+    io: FileIO, root: str, options: ReadOptions, start: Offsets, end: Offsets
+) -> list[Stretch]:
+    """Cut what lies between two offsets of each partition into stretches.
+
+    Args:
+        io: what open_file_io gave for options.path.
+        root: the path that came with it.
+        options: of a stream.
+        start: where the trigger begins; a partition that is missing begins at 0.
+        end: where it ends; where that is not behind the start, there is nothing to read.
+
+    Raises:
+        DataLossError: a partition is gone, and failOnDataLoss is true.
+        OSError: the log directory cannot be read.
+    """
+    firsts = first_offsets(start, end)
+    wanted = {key: OffsetRange(firsts[key], end[key]) for key in end if firsts[key] < end[key]}
+    logs, cuts = settled(lambda: _advice(io, root, options, wanted), options.path)
+    uri = root if isinstance(io, LocalFileIO) else options.path
+    found = []
+    for key, (first, last) in wanted.items():
+        if key not in logs:
+            report_loss(f"{key[0]}-{key[1]}: is gone, offsets {first} to {last} are due", options)
+            continue
+        directory, places = logs[key].directory, [first, *cuts[key], last]
+        found += [Stretch(uri, directory, *key, *piece) for piece in pairwise(places)]
+    return found
+
+
+def _advice(
+    io: FileIO, root: str, options: ReadOptions, wanted: Mapping[TopicPartition, OffsetRange]
+) -> tuple[dict[TopicPartition, PartitionLog], dict[TopicPartition, list[int]]]:
+    """The logs that are wanted, and the rising offsets at which they are best cut."""
+    logs = find_partitions(io, root, lambda *key: key in wanted)
+    logs = {key: log for key, log in logs.items() if key in wanted}
+    bounds = bounds_of(io, logs)
+    there = {key: _common(wanted[key], bounds[key]) for key in logs}
+    starts: dict[TopicPartition, list[int]] = {key: [] for key in logs}
+    for split in plan_ranges(io, root, logs, there, options):
+        starts[split.topic, split.partition].append(split.first_offset)
+    return logs, {key: offsets[1:] for key, offsets in starts.items()}
+
+
+def _common(wanted: OffsetRange, bounds: OffsetRange) -> OffsetRange:
+    low = min(max(wanted.first_offset, bounds.first_offset), bounds.end_offset)
+    return OffsetRange(low, max(low, min(wanted.end_offset, bounds.end_offset)))

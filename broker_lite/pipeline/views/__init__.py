@@ -1,0 +1,1 @@
+"""Rows of a log in Arrow batches: records, batches, index entries."""

@@ -1,0 +1,118 @@
+"""The index view: a row an entry of an index, and whether the batches say the same.
+
+Offsets in the options choose segments only: their files are looked at whole. What is damaged in
+them is for the other views to tell; an entry that leads there is not consistent.
+
+| kind | key | position |
+| --- | --- | --- |
+| offset | last offset of an append | where it starts in the .log file |
+| time | largest timestamp so far, ms | offset of the batch that brought it |
+| transaction | first offset of an aborted transaction | offset of its marker |
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.files.layout import Segment
+from broker_lite.pipeline.read.batches import read_batches
+from broker_lite.pipeline.read.corruption import Corruption
+from broker_lite.pipeline.read.index_checks import JudgedEntry, judges_of
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.split import SegmentRange, Split
+from broker_lite.pipeline.views.record_schema import select
+
+ROWS_MAX: Final = 1 << 14
+
+FIELDS: Final[tuple[pa.Field, ...]] = (
+    pa.field("topic", pa.string()),
+    pa.field("partition", pa.int32()),
+    pa.field("segment", pa.int64()),
+    pa.field("file", pa.string()),
+    pa.field("kind", pa.string()),
+    pa.field("key", pa.int64()),
+    pa.field("position", pa.int64()),
+    pa.field("consistent", pa.bool_()),
+    pa.field("error", pa.string()),
+)
+
+_EVERY_OFFSET: Final = 1 << 63
+
+
+def index_schema(columns: Sequence[str] | None = None) -> pa.Schema:
+    """Give the schema of the index view.
+
+    Args:
+        columns: only these.
+
+    Raises:
+        ValueError: there is no such column.
+    """
+    return select(FIELDS, columns)
+
+
+def index_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Yield a row for each entry of the indexes of a split, as Arrow batches of index_schema().
+
+    Args:
+        io: of split.uri.
+        split: of a plan for this view.
+        options: columns and fail_on_data_loss count.
+
+    Raises:
+        FileNotFoundError: a segment vanished, with failOnDataLoss=true.
+        OSError: a file cannot be read.
+    """
+    schema = index_schema(options.columns)
+    for part in split.ranges:
+        segment = part.segment
+        entries: list[JudgedEntry] = []
+        for entry in _judged(io, split, segment, skip_missing=not options.fail_on_data_loss):
+            entries.append(entry)
+            if len(entries) == ROWS_MAX:
+                yield _arrow_batch(schema, segment, entries)
+                entries = []
+        if entries:
+            yield _arrow_batch(schema, segment, entries)
+
+
+def _judged(
+    io: FileIO, split: Split, segment: Segment, *, skip_missing: bool
+) -> Iterator[JudgedEntry]:
+    judges = judges_of(io, segment)
+    whole = SegmentRange(segment, 0, segment.size_bytes)
+    for found in read_batches(
+        io,
+        split._replace(ranges=(whole,), first_offset=0, end_offset=_EVERY_OFFSET),
+        check_crc=False,
+        on_corrupt=_pass_over,
+        skip_missing=skip_missing,
+    ):
+        for judge in judges:
+            yield from judge.take(found)
+    for judge in judges:
+        yield from judge.rest()
+
+
+def _pass_over(corruption: Corruption) -> None:
+    """The record and the batch view tell of it."""
+
+
+def _arrow_batch(schema: pa.Schema, segment: Segment, entries: list[JudgedEntry]) -> pa.RecordBatch:
+    rows = len(entries)
+    kinds, suffixes, keys, leads_to, errors = zip(*entries, strict=True)
+    values: dict[str, Sequence[object]] = {
+        "topic": [segment.topic] * rows,
+        "partition": [segment.partition] * rows,
+        "segment": [segment.base_offset] * rows,
+        "file": [segment.stem + suffix for suffix in suffixes],
+        "kind": kinds,
+        "key": keys,
+        "position": leads_to,
+        "consistent": [error is None for error in errors],
+        "error": errors,
+    }
+    arrays = [pa.array(values[column.name], column.type) for column in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,185 @@
+"""Records of many batches, gathered until they fill one Arrow batch of the record view.
+
+Measured batches are only remembered, with the plain bytes of their records; when they are enough,
+memory is taken once for all of them and the compiled loop of record/columns.py copies each field
+to its place. Arrow takes that memory as it is.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final
+
+import pyarrow as pa
+
+from broker_lite.pipeline.read.measured import Measured
+from broker_lite.pipeline.views.record_schema import HEADER_TYPE, HEADERS_TYPE
+from broker_lite.record.builder import normalised_header_key
+from broker_lite.record.columns import HEADERS, KEYS, VALUES, RecordColumns
+
+ROWS_MAX: Final = 1 << 14
+BYTES_MAX: Final = 4 << 20
+
+_WANTED: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
+_CREATE_TIME: Final = -2
+
+
+class TimestampOutOfRange(ValueError):
+    """A timestamp that no Arrow or Spark timestamp holds; Spark's connector fails on it, too."""
+
+
+class ColumnGatherer:
+    """Measured batches of one partition on their way into an Arrow batch.
+
+    Args:
+        schema: of the record view, possibly some of its columns.
+        topic: of the partition.
+        partition: its number.
+        first_offset: records below it are left out, as they were in measuring.
+        end_offset: records at or above it are left out.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, topic: str, partition: int, first_offset: int, end_offset: int
+    ) -> None:
+        self.schema = schema
+        self._range = first_offset, end_offset
+        self._wanted = sum(_WANTED.get(name, 0) for name in schema.names)
+        self._place = f"{topic}-{partition}"
+        self._constants = _Constants(topic, partition)
+        self._makers: Mapping[str, Callable[[RecordColumns], pa.Array]] = {
+            "key": _keys,
+            "value": _values,
+            "topic": lambda columns: self._constants.topics(columns.records),
+            "partition": lambda columns: self._constants.partitions(columns.records),
+            "offset": _offsets,
+            "timestamp": self._timestamps,
+            "timestampType": lambda columns: self._constants.types(self._batches),
+            "headers": _headers,
+        }
+        self._clear()
+
+    def _clear(self) -> None:
+        self._batches: list[Measured] = []
+        self.records = 0
+        self._bytes = 0
+
+    def add(self, batch: Measured) -> bool:
+        """Take a batch; True when there are enough for an Arrow batch."""
+        self._batches.append(batch)
+        self.records += batch.totals[0]
+        self._bytes += batch.end - batch.start
+        return self.records >= ROWS_MAX or self._bytes >= BYTES_MAX
+
+    def take(self) -> pa.RecordBatch:
+        """Make an Arrow batch of all batches, and forget them.
+
+        Raises:
+            TimestampOutOfRange: the timestamps are asked for, and one does not fit.
+        """
+        totals = map(sum, zip(*(batch.totals for batch in self._batches), strict=True))
+        columns = RecordColumns(self._wanted, *totals)
+        for batch in self._batches:
+            append_time = batch.append_time_ms
+            columns.append(
+                batch.buffer,
+                batch.start,
+                batch.end,
+                batch.record_count,
+                batch.base_offset,
+                batch.base_timestamp,
+                _CREATE_TIME if append_time is None else append_time,
+                *self._range,
+            )
+        arrays = [self._makers[name](columns) for name in self.schema.names]
+        self._clear()
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _timestamps(self, columns: RecordColumns) -> pa.Array:
+        milliseconds = pa.Array.from_buffers(
+            pa.timestamp("ms", tz="UTC"), columns.records, [None, pa.py_buffer(columns.timestamps)]
+        )
+        try:
+            return milliseconds.cast(pa.timestamp("us", tz="UTC"))
+        except pa.ArrowInvalid:
+            offsets = columns.offsets
+            raise TimestampOutOfRange(
+                f"{self._place}: between the offsets {offsets[0]} and"
+                f" {offsets[columns.records - 1]} is a timestamp that microseconds do not hold"
+            ) from None
+
+
+class _Constants:
+    """Columns with one value in all rows: made once, and cut to length."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self._scalars: dict[str | int, pa.Scalar] = {
+            "topic": pa.scalar(topic, pa.string()),
+            "partition": pa.scalar(partition, pa.int32()),
+            **{number: pa.scalar(number, pa.int32()) for number in (-1, 0, 1)},
+        }
+        self._arrays: dict[str | int, pa.Array] = {}
+
+    def topics(self, rows: int) -> pa.Array:
+        """The topic in every row."""
+        return self._cut("topic", rows)
+
+    def partitions(self, rows: int) -> pa.Array:
+        """The partition in every row."""
+        return self._cut("partition", rows)
+
+    def types(self, batches: list[Measured]) -> pa.Array:
+        """The type of timestamp of each row, by its batch."""
+        runs = [
+            (timestamp_type, sum(batch.totals[0] for batch in run))
+            for timestamp_type, run in groupby(batches, key=attrgetter("timestamp_type"))
+        ]
+        parts = [self._cut(timestamp_type, rows) for timestamp_type, rows in runs]
+        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+    def _cut(self, name: str | int, rows: int) -> pa.Array:
+        array = self._arrays.get(name)
+        if array is None or len(array) < rows:
+            array = self._arrays[name] = pa.repeat(self._scalars[name], max(rows, ROWS_MAX))
+        return array[:rows]
+
+
+def _binary(rows: int, bits: Any, ends: Any, data: Any) -> pa.Array:
+    buffers = [pa.py_buffer(bits), pa.py_buffer(ends), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), rows, buffers)
+
+
+def _keys(columns: RecordColumns) -> pa.Array:
+    return _binary(columns.records, columns.key_bits, columns.key_ends, columns.key_data)
+
+
+def _values(columns: RecordColumns) -> pa.Array:
+    return _binary(columns.records, columns.value_bits, columns.value_ends, columns.value_data)
+
+
+def _offsets(columns: RecordColumns) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), columns.records, [None, pa.py_buffer(columns.offsets)])
+
+
+def _headers(columns: RecordColumns) -> pa.Array:
+    values = _binary(
+        columns.headers,
+        columns.header_value_bits,
+        columns.header_value_ends,
+        columns.header_value_data,
+    )
+    pairs = pa.StructArray.from_arrays([_header_keys(columns), values], fields=list(HEADER_TYPE))
+    buffers = [pa.py_buffer(columns.header_list_bits), pa.py_buffer(columns.header_list_ends)]
+    return pa.Array.from_buffers(HEADERS_TYPE, columns.records, buffers, children=[pairs])
+
+
+def _header_keys(columns: RecordColumns) -> pa.Array:
+    """Keys as text, what is not UTF-8 in them as Java reads it.
+
+    Rule: R-32 (RecordHeader.key).
+    """
+    buffers = [None, pa.py_buffer(columns.header_key_ends), pa.py_buffer(columns.header_key_data)]
+    if not columns.has_odd_keys:
+        return pa.Array.from_buffers(pa.string(), columns.headers, buffers)
+    raw = pa.Array.from_buffers(pa.binary(), columns.headers, buffers)
+    return pa.array([normalised_header_key(key.as_py()).decode() for key in raw], pa.string())

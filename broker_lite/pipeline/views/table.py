@@ -1,0 +1,62 @@
+"""The views of a log by their names: which columns each has, and how a split of it is read."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.read.options import ReadOptions, View
+from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.views.batch_view import batch_rows, batch_schema
+from broker_lite.pipeline.views.index_view import index_rows, index_schema
+from broker_lite.pipeline.views.record_schema import record_schema
+from broker_lite.pipeline.views.record_view import record_batches
+
+
+class _Form(NamedTuple):
+    schema: Callable[[ReadOptions], pa.Schema]
+    read: Callable[[FileIO, Split, ReadOptions], Iterator[pa.RecordBatch]]
+
+
+def _record_schema(options: ReadOptions) -> pa.Schema:
+    return record_schema(include_headers=options.include_headers, columns=options.columns)
+
+
+def _batch_schema(options: ReadOptions) -> pa.Schema:
+    return batch_schema(options.columns)
+
+
+def _index_schema(options: ReadOptions) -> pa.Schema:
+    return index_schema(options.columns)
+
+
+_FORMS: Final[Mapping[View, _Form]] = {
+    View.RECORDS: _Form(_record_schema, record_batches),
+    View.BATCHES: _Form(_batch_schema, batch_rows),
+    View.INDEX: _Form(_index_schema, index_rows),
+}
+
+
+def view_schema(options: ReadOptions) -> pa.Schema:
+    """Give the columns of options.view, or those of them that options.columns names.
+
+    Raises:
+        ValueError: there is no such column.
+    """
+    return _FORMS[options.view].schema(options)
+
+
+def read_view(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a split as Arrow batches of view_schema(options), by rising offset.
+
+    Args:
+        io: of split.uri.
+        split: of a plan for the same view.
+        options: of the read.
+
+    Raises:
+        CorruptLog: something is damaged, with onCorrupt=fail.
+        OSError: a file cannot be read.
+    """
+    return _FORMS[options.view].read(io, split, options)

@@ -1,0 +1,1 @@
+"""New segments from rows: encoded, staged, committed."""

@@ -1,0 +1,317 @@
+"""Putting staged segments behind the end of their logs, all or none of them.
+
+Only the driver does this, once, with the segments of the attempts that Spark took. Offsets are
+given out here, in the order of the tasks; then the files are made durable, and only then renamed, a
+segment's indexes in front of its log. What goes wrong meanwhile is undone. A driver that dies in
+the midst of the renames leaves a beginning of what it wrote, never a hole.
+
+In the directory of a broker that is at rest, the mark of its clean stop is away meanwhile, so that
+a crash makes the broker recover; and the checkpoints come to name the new ends.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.leader_epochs import LeaderEpochCache
+from broker_lite.log.names import DELETED_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
+from broker_lite.log.producer_snapshot import encode_snapshot
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, join
+from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.log_root import (
+    WriteRefused,
+    is_data_directory,
+    locked,
+    note_ends,
+    refuse_unknown_partition,
+    refuse_unusable,
+    unclean_meanwhile,
+)
+from broker_lite.pipeline.files.positions import log_end
+from broker_lite.pipeline.write.encode import LEADER_EPOCH
+from broker_lite.pipeline.write.log_writer import StagedSegment, staged_path
+from broker_lite.pipeline.write.producer_snapshots import newest_producers, producers_of
+from broker_lite.pipeline.write.restamp import restamp_copy, restamp_local
+
+_SYNC_THREADS: Final = 8
+
+
+class CommittedPartition(NamedTuple):
+    """What a commit added to a partition; end_offset is that of its last record and 1."""
+
+    topic: str
+    partition: int
+    first_offset: int
+    end_offset: int
+    record_count: int
+    size_bytes: int
+    segment_count: int
+
+
+class _Placed(NamedTuple):
+    """A staged segment and where it comes to lie."""
+
+    segment: StagedSegment
+    shift: int
+    leader_epoch: int
+
+    @property
+    def base_offset(self) -> int:
+        return self.segment.base_offset + self.shift
+
+    @property
+    def end_offset(self) -> int:
+        return self.segment.end_offset + self.shift
+
+    @property
+    def is_restamped(self) -> bool:
+        return self.shift != 0 or self.leader_epoch != LEADER_EPOCH
+
+
+class _Change(NamedTuple):
+    """A file that gets its name; `copied` is who makes it of the staged one, if a rename cannot."""
+
+    staged: str
+    final: str
+    copied: _Placed | None = None
+
+
+def commit(
+    io: FileIO,
+    root: str,
+    segments: Iterable[StagedSegment],
+    *,
+    base_offset: int | None = None,
+    sync: bool = True,
+) -> list[CommittedPartition]:
+    """Make staged segments those of their partitions.
+
+    Args:
+        io: of the root.
+        root: the log directory.
+        segments: of all partitions in the order in which they are to follow one another.
+        base_offset: where logs that are empty begin; None is 0.
+        sync: put everything on disk before it counts.
+
+    Returns:
+        What was added, by topic and partition.
+
+    Raises:
+        WriteRefused: the directory is in use or not fit, or offsets do not rise; nothing changed.
+        OSError: nothing was added, though the mark of a clean stop may be gone.
+
+    Rule: S-31, S-40, S-70.
+    """
+    by_partition: dict[tuple[str, int], list[StagedSegment]] = {}
+    for segment in segments:
+        placement = segment.placement
+        by_partition.setdefault((placement.topic, placement.partition), []).append(segment)
+    if not by_partition:
+        return []
+    with locked(io, root):
+        refuse_unusable(io, root)
+        logs = find_partitions(
+            io, root, lambda topic, partition: (topic, partition) in by_partition
+        )
+        partitions = [
+            _Partition(io, root, logs.get(key), segments, base_offset)
+            for key, segments in sorted(by_partition.items())
+        ]
+        changes = [change for partition in partitions for change in partition.prepare()]
+        if sync:
+            _sync_files(io, changes)
+        local_root = Path(root) if is_data_directory(io, root) else None
+        with unclean_meanwhile(local_root) if local_root is not None else nullcontext():
+            for partition in partitions:
+                partition.remove_empty_segment()
+            _make_all(io, changes)
+            if sync:
+                _sync_directories(io, root, partitions)
+            if local_root is not None:
+                note_ends(local_root, {one.key: one.end_offset for one in partitions})
+    return [partition.told() for partition in partitions]
+
+
+def log_ends(
+    io: FileIO, root: str, keys: Collection[tuple[str, int]]
+) -> dict[tuple[str, int], int]:
+    """Give where the logs of some partitions end; 0 for what is not there yet.
+
+    Raises:
+        WriteRefused: a log ends in a torn batch.
+    """
+    wanted = frozenset(keys)
+    logs = {}
+    if io.exists(root):
+        logs = find_partitions(io, root, lambda topic, partition: (topic, partition) in wanted)
+    return {key: _end_of(io, logs[key]) if key in logs else 0 for key in keys}
+
+
+def _end_of(io: FileIO, log: PartitionLog) -> int:
+    end_offset, position = log_end(io, log)
+    if log.segments and position != log.segments[-1].size_bytes:
+        name = f"{log.topic}-{log.partition}"
+        raise WriteRefused(f"the log of {name} ends in a torn batch: recover it first")
+    return end_offset
+
+
+class _Partition:
+    """The segments that are added to one partition, in their order."""
+
+    def __init__(
+        self,
+        io: FileIO,
+        root: str,
+        log: PartitionLog | None,
+        segments: Sequence[StagedSegment],
+        base_offset: int | None,
+    ) -> None:
+        placement = segments[0].placement
+        self.io = io
+        self.log = log
+        self.key = (placement.topic, placement.partition)
+        self.directory = placement.directory
+        refuse_unknown_partition(io, root, self.directory)
+        self.epochs = self._read_epochs()
+        self.first_offset = self._log_end(base_offset)
+        self.placed = self._place(segments)
+        self.end_offset = self.placed[-1].end_offset
+
+    def _log_end(self, base_offset: int | None) -> int:
+        """Where new segments may begin."""
+        if self.log is None:
+            return base_offset or 0
+        end_offset = _end_of(self.io, self.log)
+        has_records = any(one.size_bytes for one in self.log.segments)
+        if base_offset is None:
+            return end_offset
+        if has_records or base_offset < end_offset:
+            raise WriteRefused(
+                f"baseOffset {base_offset}: the log of {self._name()} has offsets up to "
+                f"{end_offset - 1} already"
+            )
+        return base_offset
+
+    def _place(self, segments: Sequence[StagedSegment]) -> list[_Placed]:
+        leader_epoch = max(self.epochs.latest_epoch, LEADER_EPOCH)
+        placed: list[_Placed] = []
+        end_offset, shift, tag = self.first_offset, 0, ""
+        for segment in segments:
+            if segment.placement.tag != tag:  # the segments of a task keep together
+                tag = segment.placement.tag
+                shift = end_offset if segment.placement.is_relative else 0
+            placed.append(_Placed(segment, shift, leader_epoch))
+            if placed[-1].base_offset < end_offset:
+                raise WriteRefused(
+                    f"offset {placed[-1].base_offset} of {self._name()} is not above "
+                    f"{end_offset - 1}, where the log or another task ends"
+                )
+            end_offset = placed[-1].end_offset
+        return placed
+
+    def prepare(self) -> Iterator[_Change]:
+        """Give the segments their offsets and write what is beside them; all in staged files."""
+        producers = newest_producers(self.io, self.directory, self.first_offset)
+        for placed in self.placed:
+            stem = segment_stem(self.directory, placed.base_offset)
+            yield from self._snapshot(
+                placed, placed.base_offset, encode_snapshot(producers.values())
+            )
+            producers.update(producers_of(placed.segment.producers))
+            for suffix in placed.segment.suffixes:
+                staged, copied = placed.segment.staged_path(suffix), None
+                if suffix == LOG_SUFFIX and placed.is_restamped:
+                    if isinstance(self.io, LocalFileIO):
+                        restamp_local(staged, placed.shift, placed.leader_epoch)
+                    else:
+                        copied = placed
+                yield _Change(staged, stem + suffix, copied)
+        yield from self._snapshot(placed, self.end_offset, encode_snapshot(producers.values()))
+        if not self.epochs.entries:
+            self.epochs.assign(LEADER_EPOCH, self.placed[0].base_offset)
+            final = join(self.directory, EPOCH_FILE)
+            staged = f"{final}.{self.placed[0].segment.placement.tag}{DELETED_SUFFIX}"
+            yield self._written(staged, final, self.epochs.to_text().encode())
+
+    def _snapshot(self, placed: _Placed, offset: int, data: bytes) -> Iterator[_Change]:
+        """Rule: S-18 (ProducerStateManager.takeSnapshot)."""
+        final = segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX
+        if offset and not self.io.exists(final):
+            staged = staged_path(placed.segment.placement, offset, SNAPSHOT_SUFFIX)
+            yield self._written(staged, final, data)
+
+    def _written(self, staged: str, final: str, data: bytes) -> _Change:
+        with self.io.create(staged) as file:
+            file.write(data)
+        return _Change(staged, final)
+
+    def remove_empty_segment(self) -> None:
+        """Remove the files of an active segment without any batch; new ones take its place.
+
+        Rule: S-31 (LocalLog.roll).
+        """
+        if self.log is None or not self.log.segments or self.log.segments[-1].size_bytes:
+            return
+        empty = self.log.segments[-1]
+        for suffix in (LOG_SUFFIX, *sorted(empty.suffixes - {SNAPSHOT_SUFFIX})):
+            self.io.delete(empty.stem + suffix)
+
+    def told(self) -> CommittedPartition:
+        """Sum up what was added."""
+        return CommittedPartition(
+            *self.key,
+            self.placed[0].base_offset,
+            self.end_offset,
+            sum(one.segment.record_count for one in self.placed),
+            sum(one.segment.size_bytes for one in self.placed),
+            len(self.placed),
+        )
+
+    def _read_epochs(self) -> LeaderEpochCache:
+        path = join(self.directory, EPOCH_FILE)
+        if not self.io.exists(path):
+            return LeaderEpochCache()
+        with self.io.open(path) as file:
+            return LeaderEpochCache.from_text(file.read_at(0, file.size_bytes).decode())
+
+    def _name(self) -> str:
+        return f"{self.key[0]}-{self.key[1]}"
+
+
+def _make_all(io: FileIO, changes: Sequence[_Change]) -> None:
+    """Give all files their names, or none."""
+    made: list[_Change] = []
+    try:
+        for change in changes:
+            made.append(change)
+            if change.copied is None:
+                io.rename(change.staged, change.final)
+            else:
+                restamp_copy(
+                    io,
+                    change.staged,
+                    change.final,
+                    change.copied.shift,
+                    change.copied.leader_epoch,
+                )
+    except BaseException:
+        for change in reversed(made):
+            if io.exists(change.staged) and io.exists(change.final):
+                io.delete(change.final)
+            elif not io.exists(change.staged):
+                io.rename(change.final, change.staged)
+        raise
+
+
+def _sync_files(io: FileIO, changes: Sequence[_Change]) -> None:
+    with ThreadPoolExecutor(_SYNC_THREADS) as threads:
+        list(threads.map(io.sync, (change.staged for change in changes)))
+
+
+def _sync_directories(io: FileIO, root: str, partitions: Sequence[_Partition]) -> None:
+    for partition in partitions:
+        io.sync(partition.directory)
+    io.sync(root)

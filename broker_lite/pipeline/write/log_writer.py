@@ -1,0 +1,250 @@
+"""The files of a partition's new segments, under names that nobody reads until they are committed.
+
+A staged file ends in `.deleted`, behind a tag of the job and its attempt. Every broker, Kafka too,
+removes such files at its next start and every reader here passes over them: what a job leaves
+behind when its driver dies cleans itself up.
+
+Indexes get their entries as an append of each batch by itself would have made them, so the dump
+tool finds them consistent.
+"""
+
+from typing import Final, NamedTuple
+
+from broker_lite.log.index import OffsetIndex, TimeIndex
+from broker_lite.log.names import (
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    partition_directory,
+    segment_stem,
+)
+from broker_lite.log.producer_state import ProducerStateManager
+from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
+from broker_lite.log.txn_index import VERSION as TRANSACTION_VERSION
+from broker_lite.pipeline.files.file_io import FileIO, WritableFile, join
+from broker_lite.pipeline.write.encode import EncodedBatch
+from broker_lite.record.batch import RecordBatch
+
+SEGMENT_BYTES: Final = 1 << 30
+INDEX_INTERVAL_BYTES: Final = 4096
+
+_RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
+
+
+class Placement(NamedTuple):
+    """Which partition segments are for, and how they are cut.
+
+    Attributes:
+        root: the log directory, a path inside its FileIO.
+        tag: of the job and the attempt; no other attempt has it.
+        is_relative: offsets begin at 0, and the commit says where that is.
+        segment_bytes: how large a segment grows; a larger batch is one segment.
+    """
+
+    root: str
+    topic: str
+    partition: int
+    tag: str
+    is_relative: bool = False
+    segment_bytes: int = SEGMENT_BYTES
+    index_interval_bytes: int = INDEX_INTERVAL_BYTES
+
+    @property
+    def directory(self) -> str:
+        """Path of the partition's directory."""
+        return join(self.root, partition_directory(self.topic, self.partition))
+
+
+class StagedSegment(NamedTuple):
+    """A segment whose files are whole and wait for the commit.
+
+    Attributes:
+        end_offset: what follows its last batch.
+        suffixes: of its files, that of the log last.
+        producers: a snapshot of the producers behind it, as far as these segments tell.
+    """
+
+    placement: Placement
+    base_offset: int
+    end_offset: int
+    size_bytes: int
+    record_count: int
+    suffixes: tuple[str, ...]
+    producers: bytes
+
+    def staged_path(self, suffix: str) -> str:
+        """Path of a file until it is committed."""
+        return staged_path(self.placement, self.base_offset, suffix)
+
+
+def staged_path(placement: Placement, base_offset: int, suffix: str) -> str:
+    """Give the path of a file that waits for its commit.
+
+    Rule: S-04, S-41 (LogLoader.removeTempFilesAndCollectSwapFiles).
+    """
+    stem = segment_stem(placement.directory, base_offset)
+    return f"{stem}{suffix}.{placement.tag}{DELETED_SUFFIX}"
+
+
+class LogWriter:
+    """Writes batches of one partition, by rising offset, into segments that wait for a commit."""
+
+    def __init__(self, io: FileIO, placement: Placement) -> None:
+        self.placement = placement
+        self.segments: list[StagedSegment] = []
+        self._io = io
+        self._open: _OpenSegment | None = None
+        self._producers = ProducerStateManager()
+
+    def append(self, batch: EncodedBatch) -> None:
+        """Write a batch, in a new segment if it does not fit into the last one.
+
+        Raises:
+            OSError: it could not be written; nothing can follow.
+
+        Rule: S-30, S-31 (LogSegment.shouldRoll, UnifiedLog.roll).
+        """
+        segment = self._segment_for(batch)
+        segment.append(batch)
+        view = RecordBatch(memoryview(batch.data), 0, len(batch.data))
+        if view.has_producer_id:
+            self._note_producer(view, segment)
+
+    def begin(self, base_offset: int) -> None:
+        """Begin a segment, which may lie in front of its first batch, or stay without any.
+
+        Raises:
+            OSError: the last one could not be written, or this one not be made.
+        """
+        self._begin(base_offset)
+
+    def _begin(self, base_offset: int) -> "_OpenSegment":
+        self._roll()
+        if not self.segments:
+            self._io.make_directory(self.placement.directory)
+        self._open = _OpenSegment(self._io, self.placement, base_offset)
+        return self._open
+
+    def append_torn(self, batch: EncodedBatch) -> None:
+        """Write the first half of a batch, as a crash leaves it; nothing can follow.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        self._segment_for(batch).append_torn(memoryview(batch.data)[: len(batch.data) // 2])
+
+    def close(self) -> list[StagedSegment]:
+        """Close the last segment and give all of them.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        self._roll()
+        return self.segments
+
+    def _segment_for(self, batch: EncodedBatch) -> "_OpenSegment":
+        segment = self._open
+        if segment is None or not segment.has_room_for(batch):
+            return self._begin(batch.base_offset)
+        return segment
+
+    def _roll(self) -> None:
+        if self._open is not None:
+            self.segments.append(self._open.close(self._producers.to_snapshot()))
+            self._open = None
+
+    def _note_producer(self, batch: RecordBatch, segment: "_OpenSegment") -> None:
+        """Rule: S-16, S-43 (LogSegment.updateProducerState)."""
+        completed = self._producers.replay(batch)
+        if completed is None:
+            return
+        if completed.is_aborted:
+            segment.transaction_index += TRANSACTION_ENTRY.pack(
+                TRANSACTION_VERSION,
+                completed.producer_id,
+                completed.first_offset,
+                completed.last_offset,
+                self._producers.last_stable_offset_after(completed),
+            )
+        self._producers.high_watermark_moved(completed.last_offset + 1)
+
+
+class _OpenSegment:
+    """The segment that is being written; its indexes are in memory until it is closed."""
+
+    def __init__(self, io: FileIO, placement: Placement, base_offset: int) -> None:
+        self._io = io
+        self._placement = placement
+        self._base_offset = base_offset
+        self._file: WritableFile = io.create(staged_path(placement, base_offset, LOG_SUFFIX))
+        self._size_bytes = 0
+        self._record_count = 0
+        self._end_offset = base_offset
+        self._bytes_since_entry = 0
+        self._max_timestamp = -1
+        self._offset_of_max_timestamp = base_offset
+        self._last_indexed_timestamp = -1
+        self._offset_index = bytearray()
+        self._time_index = bytearray()
+        self.transaction_index = bytearray()
+
+    def has_room_for(self, batch: EncodedBatch) -> bool:
+        """Rule: S-30 (LogSegment.shouldRoll)."""
+        if self._size_bytes + len(batch.data) > self._placement.segment_bytes:
+            return False
+        return batch.last_offset - self._base_offset <= _RELATIVE_OFFSET_MAX
+
+    def append(self, batch: EncodedBatch) -> None:
+        """Rule: S-13 (LogSegment.append)."""
+        self._file.write(batch.data)
+        if batch.max_timestamp > self._max_timestamp:
+            self._max_timestamp = batch.max_timestamp
+            self._offset_of_max_timestamp = batch.last_offset
+        if self._bytes_since_entry > self._placement.index_interval_bytes:
+            self._offset_index += OffsetIndex.ENTRY.pack(
+                batch.last_offset - self._base_offset, self._size_bytes
+            )
+            self._index_time()
+            self._bytes_since_entry = 0
+        self._bytes_since_entry += len(batch.data)
+        self._size_bytes += len(batch.data)
+        self._record_count += batch.record_count
+        self._end_offset = batch.last_offset + 1
+
+    def append_torn(self, data: memoryview) -> None:
+        """Write bytes that are no batch."""
+        self._file.write(data)
+        self._size_bytes += len(data)
+
+    def _index_time(self) -> None:
+        """Rule: S-14 (TimeIndex.maybeAppend)."""
+        if self._max_timestamp > self._last_indexed_timestamp:
+            self._last_indexed_timestamp = self._max_timestamp
+            self._time_index += TimeIndex.ENTRY.pack(
+                self._max_timestamp, self._offset_of_max_timestamp - self._base_offset
+            )
+
+    def close(self, producers: bytes) -> StagedSegment:
+        """Write the indexes, the closing time entry too.
+
+        Rule: S-31 (LogSegment.onBecomeInactiveSegment).
+        """
+        self._file.close()
+        self._index_time()
+        indexes = {INDEX_SUFFIX: self._offset_index, TIME_INDEX_SUFFIX: self._time_index}
+        if self.transaction_index:
+            indexes[TRANSACTION_INDEX_SUFFIX] = self.transaction_index
+        for suffix, data in indexes.items():
+            with self._io.create(staged_path(self._placement, self._base_offset, suffix)) as file:
+                file.write(data)
+        return StagedSegment(
+            self._placement,
+            self._base_offset,
+            self._end_offset,
+            self._size_bytes,
+            self._record_count,
+            (*indexes, LOG_SUFFIX),
+            producers,
+        )

@@ -1,0 +1,57 @@
+"""Moving the batches of a file to other offsets: 12 bytes each, which no checksum covers.
+
+Rule: R-20 (DefaultRecordBatch.setLastOffset, DefaultRecordBatch.setPartitionLeaderEpoch).
+"""
+
+import mmap
+import struct
+from typing import Final
+
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.record.batch import LOG_OVERHEAD
+
+_PREFIX: Final = struct.Struct(">qii")
+"""Base offset, length and leader epoch."""
+_READ_BYTES: Final = 4 << 20
+
+
+def restamp_local(path: str, shift: int, leader_epoch: int) -> None:
+    """Add to all offsets of a local file of whole v2 batches, and set their leader epoch.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as data:
+        _restamp(data, 0, len(data), shift, leader_epoch)
+
+
+def restamp_copy(io: FileIO, source: str, target: str, shift: int, leader_epoch: int) -> None:
+    """Do the same to a copy, for storage whose files cannot be changed in place.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    with io.open(source) as file, io.create(target) as copy:
+        position, size_bytes = 0, _READ_BYTES
+        while position < file.size_bytes:
+            data = bytearray(file.read_at(position, size_bytes))
+            end = _restamp(data, 0, len(data), shift, leader_epoch)
+            if not end:  # a batch that is larger than what was read
+                size_bytes = LOG_OVERHEAD + _PREFIX.unpack_from(data)[1]
+                continue
+            copy.write(memoryview(data)[:end])
+            position, size_bytes = position + end, _READ_BYTES
+
+
+def _restamp(
+    data: bytearray | mmap.mmap, position: int, end: int, shift: int, leader_epoch: int
+) -> int:
+    """Change the whole batches from a position on; give the position behind them."""
+    while position + _PREFIX.size <= end:
+        base_offset, length, _ = _PREFIX.unpack_from(data, position)
+        following = position + LOG_OVERHEAD + length
+        if following > end:
+            break
+        _PREFIX.pack_into(data, position, base_offset + shift, length, leader_epoch)
+        position = following
+    return position

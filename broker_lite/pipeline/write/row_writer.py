@@ -1,0 +1,166 @@
+"""What one task of a write does: rows to their partitions, into batches, into staged segments.
+
+Rows keep their order within a partition. A row goes to the partition that it names; otherwise to
+that of its key, as Kafka's producer would choose it, or, without a key, to one that changes from
+one Arrow batch to the next.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from broker_lite.log.names import parse_partition_directory
+from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.files.log_root import refuse_unknown_partition
+from broker_lite.pipeline.write.encode import BatchEncoder
+from broker_lite.pipeline.write.log_writer import LogWriter, Placement, StagedSegment
+from broker_lite.pipeline.write.options import TimestampType, WriteOptions, topic_name
+from broker_lite.pipeline.write.record_input import RecordInput, bytes_column, record_input
+from broker_lite.record.encode_records import assign_partitions
+
+
+class WritePlan(NamedTuple):
+    """What all tasks of a write have in common; made once, on the driver.
+
+    Attributes:
+        root: the log directory, a path inside its FileIO.
+        job: begins the tags of all attempts.
+        now_ms: timestamp of rows without one, and of LogAppendTime; the same at every attempt.
+        partition_counts: by topic, of those that are there.
+    """
+
+    io: FileIO
+    root: str
+    options: WriteOptions
+    job: str
+    now_ms: int
+    partition_counts: Mapping[str, int]
+
+    @classmethod
+    def make(cls, io: FileIO, root: str, options: WriteOptions, job: str) -> Self:
+        """Look at a log directory and at the clock.
+
+        Raises:
+            OSError: the directory cannot be listed.
+        """
+        counts: dict[str, int] = {}
+        for info in io.list(root) if io.exists(root) else ():
+            parsed = parse_partition_directory(info.name) if info.is_directory else None
+            if parsed is not None:
+                counts[parsed[0]] = max(counts.get(parsed[0], 0), parsed[1] + 1)
+        return cls(io, root, options, job, time.time_ns() // 1_000_000, counts)
+
+
+class RowWriter:
+    """Writes the rows of one attempt of a task.
+
+    Args:
+        plan: of the write.
+        attempt: what no other attempt is called.
+        first_unkeyed: number of the partition at which rows without a key begin.
+    """
+
+    def __init__(self, plan: WritePlan, attempt: str, first_unkeyed: int = 0) -> None:
+        self._plan = plan
+        self._tag = f"{plan.job}-{attempt}"
+        self._unkeyed = first_unkeyed
+        self._outputs: dict[tuple[str, int], tuple[BatchEncoder, LogWriter]] = {}
+
+    def write(self, arrow_batch: pa.RecordBatch) -> None:
+        """Take the rows of an Arrow batch.
+
+        Raises:
+            ValueError: a row cannot be written; the text says why.
+            OSError: a file cannot be written.
+        """
+        for topic, rows in self._by_topic(arrow_batch):
+            partitions = self._partitions(rows, topic)
+            order = pc.sort_indices(partitions)  # stable, so rows keep theirs
+            records = record_input(
+                rows.take(order),
+                default_timestamp_ms=self._plan.now_ms,
+                keep_offsets=self._plan.options.keep_offsets,
+            )
+            runs = pc.run_end_encode(partitions.take(order))
+            first = 0
+            for partition, end in zip(
+                runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True
+            ):
+                self._append(topic, partition, records, first, end)
+                first = end
+        self._unkeyed += 1
+
+    def close(self) -> list[StagedSegment]:
+        """Finish all files and give their segments, by topic and partition.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        segments = []
+        for _, (encoder, writer) in sorted(self._outputs.items(), key=lambda item: item[0]):
+            if encoder.record_count:
+                writer.append(encoder.finish())
+            segments += writer.close()
+        return segments
+
+    def _by_topic(self, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+        if self._plan.options.topic is not None:
+            yield self._plan.options.topic, rows
+            return
+        topics = rows.column("topic")
+        if topics.null_count:
+            raise ValueError(
+                "a row has no topic: fill its column, or give all rows one by the option topic"
+            )
+        names = pc.unique(topics).to_pylist()
+        for name in names:
+            yield name, rows if len(names) == 1 else rows.filter(pc.equal(topics, name))
+
+    def _partitions(self, rows: pa.RecordBatch, topic: str) -> pa.Array:
+        names = rows.schema.names
+        given = pc.cast(rows.column("partition"), pa.int32()) if "partition" in names else None
+        if given is not None and not given.null_count:
+            return given
+        count = self._plan.options.partitions or self._plan.partition_counts.get(topic, 1)
+        chosen = pa.array([self._unkeyed % count], pa.int32()).take(pa.array([0] * len(rows)))
+        keys = bytes_column(rows.column("key")) if "key" in names else None
+        if keys is not None:
+            target = memoryview(bytearray(4 * len(rows))).cast("i")
+            assign_partitions(keys, count, self._unkeyed % count, target)
+            chosen = pa.Array.from_buffers(pa.int32(), len(rows), [None, pa.py_buffer(target)])
+        return chosen if given is None else pc.coalesce(given, chosen)
+
+    def _append(
+        self, topic: str, partition: int, records: RecordInput, first: int, end: int
+    ) -> None:
+        output = self._outputs.get((topic, partition))
+        if output is None:
+            output = self._outputs[topic, partition] = self._open(topic, partition)
+        encoder, writer = output
+        for batch in encoder.append(records, first, end):
+            writer.append(batch)
+
+    def _open(self, topic: str, partition: int) -> tuple[BatchEncoder, LogWriter]:
+        plan, options = self._plan, self._plan.options
+        if partition < 0:
+            raise ValueError(f"partition {partition} of topic {topic} is below 0")
+        placement = Placement(
+            plan.root,
+            topic_name(topic),
+            partition,
+            self._tag,
+            is_relative=not options.keep_offsets,
+            segment_bytes=options.segment_bytes,
+        )
+        refuse_unknown_partition(plan.io, plan.root, placement.directory)
+        appended = options.timestamp_type is TimestampType.LOG_APPEND_TIME
+        encoder = BatchEncoder(
+            0,
+            batch_bytes=options.batch_bytes,
+            codec=options.compression.codec,
+            log_append_time_ms=plan.now_ms if appended else None,
+        )
+        return encoder, LogWriter(plan.io, placement)

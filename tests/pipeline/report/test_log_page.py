@@ -1,0 +1,100 @@
+"""The page of a report tells what was measured, be it much or nothing."""
+
+import re
+from dataclasses import replace
+
+from broker_lite.pipeline.report.data import (
+    CodecFacts,
+    KeyCounts,
+    LogReport,
+    PartitionFacts,
+    ProducerFacts,
+    RatePoint,
+    SizeCount,
+    TimePoint,
+)
+from broker_lite.pipeline.report.log_page import log_page
+from tests.pipeline.support import T0
+
+EMPTY = LogReport(
+    path="logs",
+    partitions=(),
+    batch_sizes=(),
+    batch_records=(),
+    bucket_ms=1000,
+    rates=(),
+    times=(),
+    producer_count=0,
+    producers=(),
+    codecs=(),
+    key_sizes=(),
+    value_sizes=(),
+    keys=(),
+)
+FULL = LogReport(
+    path="logs",
+    partitions=(
+        PartitionFacts("orders", 0, 10, 100, 3000, 0, 99, T0, T0 + 60_000),
+        PartitionFacts("orders", 1, 5, 50, 1000, 0, 49, T0, T0 + 50_000),
+        PartitionFacts("<quiet>", 0, 1, 0, 61, 7, 7, None, None),
+    ),
+    batch_sizes=(SizeCount(64, 1), SizeCount(512, 15)),
+    batch_records=(SizeCount(0, 1), SizeCount(16, 15)),
+    bucket_ms=1000,
+    rates=(RatePoint("orders", T0, 10, 900), RatePoint("orders", T0 + 60_000, 140, 3100)),
+    times=(TimePoint("orders-0", 0, T0), TimePoint("orders-0", 99, T0 + 60_000)),
+    producer_count=2,
+    producers=(ProducerFacts(4711, 2, 1, 4, 1, 40, 1200, T0, T0 + 1),),
+    codecs=(CodecFacts("orders", "zstd", 15, 150, 1000, 4000), CodecFacts("a", "none", 0, 0, 0, 0)),
+    key_sizes=(SizeCount(8, 100),),
+    value_sizes=(SizeCount(0, 2), SizeCount(32, 148)),
+    keys=(
+        KeyCounts("orders", 150, 50, 3, ((b"<b>", 75), (b"\xff", 25))),
+        KeyCounts("<quiet>", 4, 4, 0, ()),
+    ),
+)
+
+
+def test_an_empty_log_has_a_page() -> None:
+    text = log_page(EMPTY)
+    assert "<svg" not in text
+    assert text.count("<h2>") == 0
+
+
+def test_everything_is_told() -> None:
+    text = log_page(FULL)
+    headings = [
+        "Topics",
+        "Sizes and skew",
+        "Batch fill",
+        "Rates and timestamps",
+        "Codecs and ratios",
+        "Producers",
+        "Keys and values",
+    ]
+    assert re.findall("<h2>(.*)</h2>", text) == headings
+    assert text.count("<svg") == 12
+    for fact in (
+        "1.50 \N{MULTIPLICATION SIGN}",  # the largest of two partitions, 3000 of 4000 bytes
+        "4.00 \N{MULTIPLICATION SIGN}",  # the ratio
+        "4711",
+        "25.0 %",  # transactional batches
+        "The largest of 2 idempotent producers.",
+        "50.0 %",  # the largest key's share
+        "&lt;b&gt;",
+        "&lt;quiet&gt;",
+    ):
+        assert fact in text, fact
+    assert "<quiet>" not in text
+
+
+def test_without_records_and_times() -> None:
+    text = log_page(replace(FULL, rates=(), times=(), codecs=(), keys=(), producers=()))
+    assert "No batch has a timestamp." in text
+    assert "Keys and values" not in text
+
+
+def test_long_lists_are_cut_and_say_so() -> None:
+    many = tuple(PartitionFacts("t", number, 1, 1, 100, 0, 0, T0, T0) for number in range(25))
+    text = log_page(replace(FULL, partitions=many))
+    assert "The first 20 of 25 are shown." in text
