@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 from broker_lite.client import Client, check
 from broker_lite.client.fetcher import Fetcher
 from broker_lite.client.offsets import EARLIEST, LATEST, list_offsets
-from broker_lite.client.partitions import find_topics
+from broker_lite.client.partitions import Topic, find_topics
+from broker_lite.errors import ClientError
 from broker_lite.record.murmur2 import partition_of_key
 from broker_lite.record.records import iterate_records
 from broker_lite.testing.batches import Headers, NewRecord, as_bytes, make_batch
@@ -87,7 +88,7 @@ def read_all(bootstrap: str, topic: str, *, read_committed: bool) -> list[Record
     """Read all records that a topic has now, partition by partition.
 
     Raises:
-        ClientError: there is no such topic, or the broker says no.
+        ClientError: there is no such topic, or not any more, or the broker says no.
     """
     with Client(bootstrap) as client:
         partitions = [(topic, partition) for partition in client.leaders(topic)]
@@ -100,7 +101,10 @@ def read_all(bootstrap: str, topic: str, *, read_committed: bool) -> list[Record
         fetcher.assign(positions)
         found: list[Record] = []
         while any((fetcher.positions[key] or 0) < end for key, end in ends.items()):
-            for fetched in fetcher.poll(_WAIT_S):
+            batches = fetcher.poll(_WAIT_S)
+            if not batches:
+                _check_still_there(client, topics[topic])
+            for fetched in batches:
                 end = ends[topic, fetched.partition]
                 found += [
                     Record(
@@ -115,3 +119,9 @@ def read_all(bootstrap: str, topic: str, *, read_committed: bool) -> list[Record
                     if fetched.position <= record.offset < end
                 ]
     return sorted(found, key=lambda record: (record.partition, record.offset))
+
+
+def _check_still_there(client: Client, topic: Topic) -> None:
+    now = find_topics(client, [topic.name]).get(topic.name)
+    if now is None or now.topic_id != topic.topic_id:
+        raise ClientError(f"topic {topic.name} was deleted while it was read")

@@ -13,9 +13,11 @@ import psutil
 import pytest
 
 from broker_lite.client import Client
+from broker_lite.client.fetcher import FetchedBatch, Fetcher
 from broker_lite.errors import ClientError
 from broker_lite.record.murmur2 import partition_of_key
 from broker_lite.testing import AsyncBroker, Broker, BrokerFailed
+from broker_lite.wire import messages
 from tests.testing.interruption import interrupted
 
 
@@ -87,6 +89,24 @@ def test_what_the_broker_refuses_is_one_line(shared: Broker) -> None:
         shared.create_topic("no topic")
     with pytest.raises(ClientError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         shared.records("nobody-made-this")
+
+
+def test_a_topic_that_is_deleted_while_it_is_read(
+    shared: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared.produce("short-lived", "x")
+    poll = Fetcher.poll
+
+    def delete_then_poll(fetcher: Fetcher, wait_s: float) -> list[FetchedBatch]:
+        with Client(shared.bootstrap) as client:
+            request = messages.DeleteTopicsRequest
+            gone = request.DeleteTopicState(name="short-lived")
+            client.request(request(topics=[gone], topic_names=["short-lived"], timeout_ms=10_000))
+        return poll(fetcher, wait_s)
+
+    monkeypatch.setattr(Fetcher, "poll", delete_then_poll)
+    with pytest.raises(ClientError, match="topic short-lived was deleted while it was read"):
+        shared.records("short-lived")
 
 
 def test_headers_that_can_be_read_once_are_those_of_every_record(shared: Broker) -> None:
