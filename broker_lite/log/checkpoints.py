@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from broker_lite.log.files import CREATE, OpenFile
+
 VERSION: Final = 0
 UUID_BYTES: Final = 16
 RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
@@ -225,12 +227,11 @@ def replace_file(path: Path, text: str) -> None:
 
     Rule: S-70 (CheckpointFile.write).
     """
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        file.write(text.encode("utf-8"))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    temporary = f"{path}.tmp"
+    file = OpenFile(temporary, CREATE)
+    file.write(text.encode("utf-8"), 0)
+    file.sync()
+    os.replace(temporary, path)
     sync_directory(path.parent)
 
 

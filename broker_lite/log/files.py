@@ -15,7 +15,7 @@ from broker_lite.log.reserve import reserve_room
 
 OPEN_FILES_MIN: Final = 16
 OPEN_FILES_MAX: Final = 16384
-_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _OPEN: Final = os.O_RDWR | os.O_CLOEXEC
 
 
@@ -129,7 +129,7 @@ class FileCache:
         Raises:
             OSError: the file cannot be created.
         """
-        return self._keep(path, self._open(path, _CREATE))
+        return self._keep(path, self._open(path, CREATE))
 
     def discard(self, path: str) -> None:
         """Forget a file that is renamed or removed."""
@@ -172,7 +172,7 @@ def write_file(path: str, data: bytes) -> None:
         OSError: the file is as before.
     """
     temporary = path + ".tmp"
-    OpenFile(temporary, _CREATE).write(data, 0)
+    OpenFile(temporary, CREATE).write(data, 0)
     os.replace(temporary, path)
 
 
@@ -182,7 +182,7 @@ def create_file(path: str, data: bytes) -> None:
     Raises:
         OSError: nothing, or a part, was written.
     """
-    OpenFile(path, _CREATE).write(data, 0)
+    OpenFile(path, CREATE).write(data, 0)
 
 
 def sync_file(path: str) -> None:

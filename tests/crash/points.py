@@ -1,0 +1,84 @@
+"""The named places of the broker at which a call that changes a file can be made to fail.
+
+A name is OPERATION.KIND.WHAT: `roll.create.log`, `append.write.log`, `metadata.sync.log`,
+`checkpoint.rename.recovery-point-offset-checkpoint`. The kind is that of calls.Call; what is the file's suffix or name, `partition`
+for a partition's directory, `data` for the data directory. The operation is found in the stack of
+the thread that makes the call, so the code of the broker has no marks in it. POINTS lists the names
+that a run of the broker passes; tests/crash/test_points.py makes such a run and compares.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Final
+
+from tests.crash.calls import Call
+
+# Function, or module, to operation. An operation of ALWAYS counts for all that it does, whatever
+# else is found further inside; of the rest the innermost counts.
+OPERATIONS: Final = {
+    "broker_lite.control.metadata_log": "metadata",
+    "broker_lite.log.loading": "recovery",
+    "broker_lite.log.recovery": "recovery",
+    "broker_lite.log.temporary_files": "recovery",
+    "broker_lite.log.chores:Chores._set_aside": "delete",
+    "broker_lite.log.chores:Chores.work": "delete",
+    "broker_lite.log.segment:LogSegment.append": "append",
+    "broker_lite.log.segment:LogSegment.make_index_files": "partition",
+    "broker_lite.log.txn_index:TransactionIndex.append": "append",
+    "broker_lite.log.local_log:LocalLog.roll": "roll",
+    "broker_lite.log.local_log:LocalLog.flush": "flush",
+    "broker_lite.log.local_log:LocalLog.sync_snapshot": "flush",
+    "broker_lite.log.stopping:make_durable": "flush",
+    "broker_lite.log.local_log:LocalLog.take_snapshot": "snapshot",
+    "broker_lite.log.local_log:LocalLog._save_epochs": "epochs",
+    "broker_lite.log.local_log:LocalLog.close": "stop",
+    "broker_lite.log.local_log:LocalLog._settle": "partition",
+    "broker_lite.log.partitions:make_directory": "partition",
+    "broker_lite.log.partitions:write_checkpoints": "checkpoint",
+    "broker_lite.log.data_directory:leave_clean_mark": "stop",
+    "broker_lite.log.data_directory": "start",
+    "broker_lite.commands.serve": "start",
+    "broker_lite.log.manager:LogManager.open": "start",
+    "broker_lite.log.manager:LogManager.open_metadata_log": "start",
+}
+ALWAYS: Final = frozenset({"metadata", "recovery", "swap"})
+OTHER: Final = "other"
+
+_SEGMENT_FILE: Final = re.compile(r"[0-9]{20}\.(.+)")
+_PARTITION: Final = re.compile(r".+-[0-9]+(?:\.[0-9a-f]{32}-(?:delete|stray|future))?")
+
+
+def name_of(call: Call) -> str:
+    """The name of the place that makes a call; to be asked in the thread that makes it."""
+    return f"{_operation()}.{call.kind}.{_what(call)}"
+
+
+def _operation() -> str:
+    innermost = OTHER
+    for frame in _frames():
+        module = frame.f_globals.get("__name__", "")
+        found = OPERATIONS.get(f"{module}:{frame.f_code.co_qualname}") or OPERATIONS.get(module)
+        if found in ALWAYS:
+            return found
+        if found is not None and innermost == OTHER:
+            innermost = found
+    return innermost
+
+
+def _frames() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _what(call: Call) -> str:
+    name = (call.target or call.path).rpartition("/")[2]
+    found = _SEGMENT_FILE.fullmatch(name)
+    if found is not None:
+        return found[1]
+    if call.is_directory or call.kind in {"mkdir", "rmdir", "sync-all"}:
+        return "partition" if _PARTITION.fullmatch(name) else "data"
+    return name.removesuffix(".tmp").lstrip(".")
