@@ -33,6 +33,7 @@ from broker_lite.log.partitions import (
     Partition,
     claim_directory,
     find_partitions,
+    has_records,
     has_segments,
     set_aside,
     stored_topic_id,
@@ -260,7 +261,7 @@ class LogManager:
                 raise FileNotFoundError(f"{log.directory} is that of a deleted partition")
             if entry.topic_id:
                 claim_directory(self.data_dir, log.topic, log.partition, entry.topic_id)
-            if has_segments(log.directory):
+            if has_records(log.directory):
                 raise FileExistsError(f"{log.directory} holds records that no checkpoint knows of")
         except OSError as error:
             raise KafkaStorageError from error

@@ -176,6 +176,16 @@ def has_segments(directory: str) -> bool:
     return any(name.endswith(LOG_SUFFIX) for name in os.listdir(directory))
 
 
+def has_records(directory: str) -> bool:
+    """Tell whether a partition's directory holds a batch; Kafka makes its files before the first.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    with os.scandir(directory) as files:
+        return any(file.name.endswith(LOG_SUFFIX) and file.stat().st_size > 0 for file in files)
+
+
 def make_directory(directory: str, topic_id: bytes) -> None:
     """Make a partition's directory and write whose it is.
 

@@ -113,6 +113,21 @@ def test_s46_records_that_no_checkpoint_knows_of_are_not_overwritten(tmp_path: P
     manager.close()
 
 
+def test_s97_the_empty_files_that_kafka_makes_of_each_partition_are_taken_over(
+    tmp_path: Path,
+) -> None:
+    manager = started(tmp_path, 0)
+    manager.close()
+    for suffix in (".log", ".index", ".timeindex"):
+        (tmp_path / "t-0" / f"00000000000000000000{suffix}").touch()
+    manager = started(tmp_path, 0)
+    assert append(manager.get("t", 0)).base_offset == 0
+    manager.close()
+    manager = started(tmp_path, 0)
+    assert manager.get("t", 0).log_end_offset == 1
+    manager.close()
+
+
 @pytest.mark.parametrize("is_new", [True, False])
 def test_s54_a_deleted_log_makes_no_files(tmp_path: Path, is_new: bool) -> None:
     """Not even where a new partition has its name by now."""

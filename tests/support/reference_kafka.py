@@ -63,10 +63,17 @@ class ReferenceKafka:
     """One Kafka process with its data in a folder; a context manager."""
 
     def __init__(
-        self, folder: Path, *, settings: Mapping[str, str] | None = None, heap: str = "700m"
+        self,
+        folder: Path,
+        *,
+        settings: Mapping[str, str] | None = None,
+        heap: str = "700m",
+        has_dynamic_voters: bool = False,
     ) -> None:
         self.folder = folder
         self.port = free_port()
+        self._controller_port = free_port()
+        self._has_dynamic_voters = has_dynamic_voters
         self.log_dir = folder / "log"
         self._heap = heap
         self._settings = dict(settings or {})
@@ -89,7 +96,11 @@ class ReferenceKafka:
         properties = self.folder / "server.properties"
         properties.write_text(self._properties())
         if not (self.log_dir / "meta.properties").exists():
-            run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties))
+            voters = ["--standalone"] if self._has_dynamic_voters else []
+            run_tool(
+                "kafka.tools.StorageTool",
+                *("format", "-t", CLUSTER_ID, "-c", str(properties), *voters),
+            )
         output = self.folder / "server.out"
         command = java_command("kafka.Kafka", [str(properties)], self._heap)
         command[1:1] = [f"-Xms{self._heap}", "-XX:+UseG1GC"]
@@ -117,6 +128,13 @@ class ReferenceKafka:
             self._process.wait()
         self._process = None
 
+    def kill(self) -> None:
+        """End the broker with SIGKILL."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
     def remove(self) -> None:
         """Delete its folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -128,12 +146,17 @@ class ReferenceKafka:
         self.stop()
 
     def _properties(self) -> str:
-        controller = free_port()
+        controller = f"127.0.0.1:{self._controller_port}"
+        voters = (
+            {"controller.quorum.bootstrap.servers": controller}
+            if self._has_dynamic_voters
+            else {"controller.quorum.voters": f"1@{controller}"}
+        )
         lines = {
             "process.roles": "broker,controller",
             "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}",
+            **voters,
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://{controller}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
