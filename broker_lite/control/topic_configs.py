@@ -79,6 +79,9 @@ class TopicConfigs:
             flush_ms=config.flush_ms,
             cleanup_delete=config.deletes,
             cleanup_compact=config.compacts,
+            retention_ms=config.retention_ms,
+            retention_bytes=config.retention_bytes,
+            file_delete_delay_ms=config.file_delete_delay_ms,
             max_compaction_lag_ms=config.max_compaction_lag_ms,
             producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
         )

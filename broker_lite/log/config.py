@@ -21,5 +21,8 @@ class LogConfig:
     flush_ms: int = _INT64_MAX
     cleanup_delete: bool = True
     cleanup_compact: bool = False
+    retention_ms: int = 604_800_000
+    retention_bytes: int = -1
+    file_delete_delay_ms: int = 60_000
     max_compaction_lag_ms: int = _INT64_MAX
     producer_id_expiration_ms: int = 86_400_000

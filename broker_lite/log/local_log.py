@@ -6,6 +6,7 @@ What offsets mean to producers and consumers is log.py's part.
 import logging
 from bisect import bisect_right
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache, create_file, sync_file, write_file
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.leader_epochs import EpochEntry, LeaderEpochCache
-from broker_lite.log.names import SNAPSHOT_SUFFIX, segment_stem
+from broker_lite.log.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
 from broker_lite.log.producer_state import ProducerStateManager
 from broker_lite.log.roll import draw_jitter_ms
 from broker_lite.log.segment import LogSegment
@@ -54,7 +55,9 @@ class LocalLog:
     Attributes:
         config: changed by update_config only.
         leader_epoch: stamped into every batch; changed by become_leader only.
-        segments: by rising base offset, never empty; the last one is active.
+        segments: by rising base offset, never empty; the last one is active. At the front and in
+            the middle only take_segments() changes it, by another list.
+        is_being_cleaned: the cleaner works on its segments, and nothing else removes any.
         recovery_point: everything below it is on disk.
         is_failing: the last append failed on the disk; kept by who appends, to tell it once.
     """
@@ -69,6 +72,7 @@ class LocalLog:
         "config",
         "directory",
         "epochs",
+        "is_being_cleaned",
         "is_failing",
         "last_flush_ms",
         "leader_epoch",
@@ -95,6 +99,7 @@ class LocalLog:
         self.log_end_offset = parts.log_end_offset
         self.recovery_point = parts.recovery_point
         self.is_failing = False
+        self.is_being_cleaned = False
         self.last_flush_ms = parts.loaded_ms
         self._bases = [segment.base_offset for segment in parts.segments]
         self._cache = parts.cache
@@ -122,6 +127,11 @@ class LocalLog:
         """Size of all .log files."""
         return sum(segment.size_bytes for segment in self.segments)
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether its topic is gone, and the files may be another's."""
+        return self.directory.endswith(DELETED_SUFFIX)
+
     def segment_for(self, offset: int) -> LogSegment:
         """Give the segment with the largest base offset that is not above this one."""
         return self.segments[max(bisect_right(self._bases, offset) - 1, 0)]
@@ -133,6 +143,15 @@ class LocalLog:
         return self.segments[bisect_right(self._bases, segment.base_offset)]
 
     # -- changes
+
+    def take_segments(self, segments: list[LogSegment]) -> None:
+        """Go on with other segments, as removal.py has left them.
+
+        A thread that flushes works on the list that it found.
+        """
+        self.segments = segments
+        self._bases = [segment.base_offset for segment in segments]
+        self.active = segments[-1]
 
     def fit_epochs(self, saved: list[EpochEntry]) -> None:
         """Drop leader epochs outside of the log, as after loading.
@@ -250,9 +269,10 @@ class LocalLog:
         target = self.log_end_offset if offset is None else offset
         if target <= self.recovery_point:
             return
-        first = max(bisect_right(self._bases, self.recovery_point) - 1, 0)
+        segments = self.segments  # the loop may put another list there meanwhile
+        first = bisect_right(segments, self.recovery_point, key=attrgetter("base_offset")) - 1
         try:
-            for segment in self.segments[first:]:
+            for segment in segments[max(first, 0) :]:
                 if segment.base_offset < target:
                     segment.flush()
                 if self.recovery_point <= segment.base_offset < target:  # it is new

@@ -275,12 +275,24 @@ class Log(LocalLog):
         target = self.log_end_offset if offset == HIGH_WATERMARK else offset
         if not 0 <= target <= self.log_end_offset:
             raise OffsetOutOfRange
-        if target > self.log_start_offset:
-            self.log_start_offset = target
-            if self.epochs.truncate_from_start(target):
-                self._save_epochs()
-            self._wake()
+        self.advance_start(target)
         return self.log_start_offset
+
+    def advance_start(self, offset: int) -> None:
+        """Move the log start offset forward, if it is below an offset, with all that follows it.
+
+        Raises:
+            KafkaStorageError: it counts, but the leader epochs' file is not written yet.
+
+        Rule: S-52, S-53, S-65 (UnifiedLog.maybeIncrementLogStartOffset).
+        """
+        if offset <= self.log_start_offset:
+            return
+        self.log_start_offset = offset
+        has_changed = self.epochs.truncate_from_start(offset)
+        self._wake()
+        if has_changed:
+            self._save_epochs()
 
     def add_waiter(self, waiter: Waiter) -> None:
         """Have a function called after every append, log start change, and deletion."""

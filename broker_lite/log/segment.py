@@ -45,6 +45,7 @@ class LogSegment:
         "_reserved_end",
         "base_offset",
         "created_ms",
+        "is_removed",
         "jitter_ms",
         "max_timestamp",
         "offset_index",
@@ -76,6 +77,8 @@ class LogSegment:
         self.size_bytes = size_bytes
         self.created_ms = created_ms
         self.jitter_ms = jitter_ms
+        # Its files are about to be renamed, or were: set by removal.py before it begins.
+        self.is_removed = False
         self.offset_index = OffsetIndex(stem + INDEX_SUFFIX, cache, size_bytes=index_bytes)
         self.time_index = TimeIndex(stem + TIME_INDEX_SUFFIX, cache, size_bytes=time_index_bytes)
         self.transaction_index = TransactionIndex(
@@ -307,12 +310,16 @@ class LogSegment:
 
         Rule: S-32 (LogSegment.flush).
         """
-        OpenFile(self.path).sync()
-        self.offset_index.flush()
-        self.time_index.flush()
-        self.transaction_index.save()
-        if self.transaction_index.exists:
-            sync_file(self.transaction_index.path)
+        try:
+            OpenFile(self.path).sync()
+            self.offset_index.flush()
+            self.time_index.flush()
+            self.transaction_index.save()
+            if self.transaction_index.exists:
+                sync_file(self.transaction_index.path)
+        except FileNotFoundError:
+            if not self.is_removed:
+                raise
 
     def find(self, offset: int) -> tuple[int, int] | None:
         """Find the first batch whose last offset reaches the given one: position and size.
