@@ -5,10 +5,8 @@ recover() loads and repairs them all.
 """
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Lock
 
 from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition
 from broker_lite.log.chores import Chores
@@ -23,12 +21,8 @@ from broker_lite.log.files import FileCache
 from broker_lite.log.loading import LoadRequest, load_log, new_log
 from broker_lite.log.local_log import LocalLog
 from broker_lite.log.log import Log
-from broker_lite.log.names import (
-    LOG_SUFFIX,
-    METADATA_TOPIC,
-    STRAY_DIRECTORY_SUFFIX,
-    partition_directory,
-)
+from broker_lite.log.names import METADATA_TOPIC, STRAY_DIRECTORY_SUFFIX, partition_directory
+from broker_lite.log.offset_checkpoints import OffsetCheckpoints
 from broker_lite.log.partitions import (
     Partition,
     claim_directory,
@@ -36,9 +30,10 @@ from broker_lite.log.partitions import (
     has_records,
     has_segments,
     set_aside,
+    stored_bytes,
     stored_topic_id,
-    write_checkpoints,
 )
+from broker_lite.log.removal import SegmentRemoval
 from broker_lite.log.stopping import flush_each, make_durable, put_down
 
 logger = logging.getLogger("broker_lite.log")
@@ -49,6 +44,8 @@ class LogManager:
 
     Attributes:
         chores: what a worker thread has to do from time to time.
+        checkpoints: the offsets of all partitions in files.
+        removal: the way by which segments leave a log.
         sent_files_max: how many files one response may keep open.
     """
 
@@ -85,9 +82,8 @@ class LogManager:
         self._now_ms = now_ms
         self._lock: DirectoryLock | None = None
         self._partitions: dict[tuple[str, int], Partition] = {}
-        # What the checkpoint files name; held while they are written, which a thread does too.
-        self._checkpointed: set[tuple[str, int]] = set()
-        self._checkpoint_lock = Lock()
+        self.checkpoints = OffsetCheckpoints(data_dir, self._partitions)
+        self.removal = SegmentRemoval(self._cache, now_ms)
 
     # -- start
 
@@ -122,7 +118,8 @@ class LogManager:
         self.cluster_id, self.directory_id = meta.cluster_id, meta.directory_id
         self.was_clean = take_clean_mark(self.data_dir)
         found = find_partitions(self.data_dir, self.defaults, self.was_clean)
-        self._partitions, self._checkpointed = found.partitions, found.checkpointed
+        self._partitions.update(found.partitions)
+        self.checkpoints.named = found.checkpointed
         self.chores.remove_directories(found.deleted)
 
     def open_metadata_log(self, config: LogConfig | None = None) -> Log:
@@ -197,7 +194,7 @@ class LogManager:
             entry = Partition(self.defaults)
             entry.is_new = True
             self.chores.free_name(topic, partition)
-            self._forget_offsets(key)
+            self.checkpoints.forget(key)
             claim_directory(self.data_dir, topic, partition, topic_id)
             self._partitions[key] = entry
         entry.is_claimed = True
@@ -221,7 +218,7 @@ class LogManager:
         is_known = not entry.is_new and entry.topic_id
         if is_known and not claim_directory(self.data_dir, topic, partition, entry.topic_id):
             entry.recovery_point, entry.log_start_offset = 0, None
-            self._forget_offsets((topic, partition))
+            self.checkpoints.forget((topic, partition))
         request = LoadRequest(
             topic,
             partition,
@@ -239,15 +236,6 @@ class LogManager:
         entry.log = log
         entry.is_clean = True
         return log
-
-    def _forget_offsets(self, key: tuple[str, int]) -> None:
-        """Make sure that a crash does not give a new partition the offsets of a deleted one.
-
-        Rule: S-46, S-70 (LogManager.asyncDelete, which writes the checkpoints at each deletion).
-        """
-        with self._checkpoint_lock:
-            if key in self._checkpointed:
-                self._write_checkpoints()
 
     def _prepare(self, log: LocalLog) -> None:
         """Look at a new partition's directory before its first file is made.
@@ -306,8 +294,7 @@ class LogManager:
         if entry.is_new:
             return 0
         try:
-            with os.scandir(self._directory(topic, partition)) as files:
-                return sum(file.stat().st_size for file in files if file.name.endswith(LOG_SUFFIX))
+            return stored_bytes(self._directory(topic, partition))
         except OSError as error:
             raise KafkaStorageError from error
 
@@ -354,14 +341,7 @@ class LogManager:
         try:
             flush_each((log, log.active.base_offset) for log in self.loaded_logs())
         finally:
-            with self._checkpoint_lock:
-                self._write_checkpoints()
-
-    def _write_checkpoints(self) -> None:
-        try:
-            self._checkpointed = write_checkpoints(self.data_dir, dict(self._partitions))
-        except OSError as error:
-            raise KafkaStorageError from error
+            self.checkpoints.write()
 
     def close(self, *, sync: bool = True, broker_epoch: int = 0) -> None:
         """Put all logs down, write the checkpoints, mark the stop as clean, give the lock back.

@@ -171,6 +171,35 @@ def write_checkpoints(
     return _with_offsets(recovery_points, log_starts)
 
 
+def write_log_starts(
+    data_dir: Path, partitions: Mapping[tuple[str, int], Partition]
+) -> set[tuple[str, int]]:
+    """Write the checkpoint of log start offsets; give the partitions that it names.
+
+    Raises:
+        OSError: what was written before still holds.
+
+    Rule: S-70 (LogManager.checkpointLogStartOffsets).
+    """
+    log_starts: dict[tuple[str, int], int] = {}
+    for key, partition in partitions.items():
+        partition.note_offsets()
+        if partition.log_start_offset is not None:
+            log_starts[key] = partition.log_start_offset
+    replace_file(data_dir / LOG_START_FILE, format_offsets(log_starts))
+    return set(log_starts)
+
+
+def stored_bytes(directory: str) -> int:
+    """Give the size of the .log files of a partition that nobody uses.
+
+    Raises:
+        OSError: the directory cannot be read.
+    """
+    with os.scandir(directory) as files:
+        return sum(file.stat().st_size for file in files if file.name.endswith(LOG_SUFFIX))
+
+
 def has_segments(directory: str) -> bool:
     """Tell whether a partition's directory holds anything that could be damaged."""
     return any(name.endswith(LOG_SUFFIX) for name in os.listdir(directory))
