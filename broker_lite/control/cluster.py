@@ -115,7 +115,7 @@ class Cluster(ClusterView):
             SettingsError: the settings ask for features that there are not.
         """
         now_ms = self._clock.now_ms()
-        self._metadata_log = MetadataLog(self.logs.open_metadata_log(), self.node_id)
+        self._metadata_log = MetadataLog.open(self.logs)
         is_new = self._metadata_log.is_new
         for records in self._metadata_log.replay():
             self._image.apply(records)

@@ -14,9 +14,10 @@ import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from broker_lite.control.metadata_records import FEATURE_LEVEL, MetadataRecord, decode, encode, make
+from broker_lite.control.metadata_snapshot import Snapshot, newest_snapshot
 from broker_lite.control.names import METADATA_TOPIC_ID
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import (
@@ -26,6 +27,7 @@ from broker_lite.log.checkpoints import (
 )
 from broker_lite.log.files import sync_file, write_file
 from broker_lite.log.log import Log
+from broker_lite.log.manager import LogManager
 from broker_lite.log.names import METADATA_TOPIC
 from broker_lite.log.recovery import read_batches
 from broker_lite.record.builder import BatchBuilder
@@ -45,16 +47,33 @@ _SNAPSHOT_FOOTER: Final = 4
 class MetadataLog:
     """The log and where its next record goes; one owner, no lock."""
 
-    def __init__(self, log: Log, node_id: int) -> None:
+    def __init__(self, log: Log, node_id: int, snapshot: Snapshot | None = None) -> None:
         """Take over an open log.
 
         Args:
             log: of `__cluster_metadata-0`, repaired.
             node_id: of this node, the only voter.
+            snapshot: what stands for the records below its end, None where all are there.
         """
         self._log = log
         self._node_id = node_id
+        self._snapshot = snapshot
         self._has_failed = False
+
+    @classmethod
+    def open(cls, logs: LogManager) -> Self:
+        """Open the metadata log of a data directory, with the snapshot that it goes on from.
+
+        Raises:
+            KafkaStorageError: it cannot be read or written.
+        """
+        directory = logs.data_dir / PARTITION_DIRECTORY
+        try:
+            snapshot = newest_snapshot(directory) if directory.exists() else None
+        except OSError as error:
+            raise KafkaStorageError from error
+        start_offset = snapshot.end_offset if snapshot is not None else None
+        return cls(logs.open_metadata_log(start_offset=start_offset), logs.node_id, snapshot)
 
     @property
     def end_offset(self) -> int:
@@ -66,18 +85,24 @@ class MetadataLog:
         """Whether nothing was ever written to it."""
         return self._log.log_end_offset == 0
 
-    def replay(self) -> Iterator[list[MetadataRecord]]:
+    def replay(self) -> Iterator[Sequence[MetadataRecord]]:
         """The records of each batch from the start on; control records are left out.
 
         Raises:
             KafkaStorageError: a record cannot be read, or not all of the log is there.
         """
-        if self._log.log_start_offset > 0:
-            raise KafkaStorageError(f"{PARTITION_DIRECTORY} begins with a snapshot of Kafka's")
-        next_offset = 0
+        snapshot = self._snapshot
+        start_offset = snapshot.end_offset if snapshot is not None else 0
+        if self._log.log_start_offset > start_offset:
+            raise KafkaStorageError(f"{PARTITION_DIRECTORY} begins with a snapshot that is missing")
+        if snapshot is not None:
+            yield from snapshot.batches
+        next_offset = start_offset
         try:
             for segment in self._log.segments:
                 for batch in read_batches(segment, 0):
+                    if batch.base_offset < start_offset:
+                        continue
                     next_offset = batch.next_offset
                     if not batch.is_control:
                         yield [decode(record.value or b"") for record in iterate_records(batch)]
@@ -94,7 +119,9 @@ class MetadataLog:
         """
         if self.is_new:
             self._write_partition_metadata()
-        epoch = self._log.leader_epoch + 1
+        # a log that begins at a snapshot may know of no epoch yet
+        snapshot_epoch = self._snapshot.epoch if self._snapshot is not None else -1
+        epoch = max(self._log.leader_epoch, snapshot_epoch) + 1
         self._log.become_leader(epoch)
         voter = messages.LeaderChangeMessage.Voter(voter_id=self._node_id)
         change = messages.LeaderChangeMessage(

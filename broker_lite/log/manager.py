@@ -122,8 +122,14 @@ class LogManager:
         self.checkpoints.named = found.checkpointed
         self.chores.remove_directories(found.deleted)
 
-    def open_metadata_log(self, config: LogConfig | None = None) -> Log:
+    def open_metadata_log(
+        self, config: LogConfig | None = None, *, start_offset: int | None = None
+    ) -> Log:
         """Load the cluster's metadata log, which no checkpoint names; an empty one is made.
+
+        Args:
+            config: None takes the defaults.
+            start_offset: what is below is known from a snapshot; a log that ends there begins anew.
 
         Raises:
             KafkaStorageError: it cannot be read or written.
@@ -136,6 +142,7 @@ class LogManager:
                 0,
                 str(directory),
                 config if config is not None else self.defaults,
+                log_start_offset=start_offset,
                 is_clean=self.was_clean,
             )
             self.metadata_log = load_log(request, self._cache, now_ms=self._now_ms())
