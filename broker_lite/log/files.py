@@ -52,6 +52,21 @@ class OpenFile:
         """
         return os.pread(self.fd, size_bytes, position)
 
+    def read_into(self, buffer: memoryview, position: int) -> int:
+        """Read bytes from a position on until the buffer is full; give how many there were.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        filled = 0
+        # A call that meets a bad sector gives what comes before it, and only the next one fails.
+        while filled < len(buffer):
+            count = os.preadv(self.fd, [buffer[filled:]], position + filled)
+            if count == 0:
+                break
+            filled += count
+        return filled
+
     def write(self, data: bytes | bytearray | memoryview, position: int) -> None:
         """Write everything at a position; after a short write, as on a full disk, the rest.
 
