@@ -10,26 +10,34 @@ Rule: R-60 to R-68 (LegacyRecord, AbstractLegacyRecordBatch).
 import struct
 import sys
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.errors import CorruptMessage, InvalidRecord, UnknownServerError
 from broker_lite.record import lz4_stream
 from broker_lite.record.compression import Codec, Decompressed, decompress
-from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, walk
+from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, Entry
 
 NO_TIMESTAMP_TYPE: Final = -1
 CREATE_TIME: Final = 0
 LOG_APPEND_TIME: Final = 1
+LOG_APPEND_TIME_FLAG: Final = 0x08
 
 _HEAD: Final = struct.Struct(">qiIbb")
+_CRC: Final = struct.Struct(">I")
+_OFFSET: Final = struct.Struct(">q")
+_LENGTH: Final = struct.Struct(">8xi")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
 _CODEC_MASK: Final = 0x07
-_LOG_APPEND_TIME_FLAG: Final = 0x08
 _CRC_COVERS_FROM: Final = 16
 _SIZE_MIN_V0: Final = LOG_OVERHEAD + RECORD_OVERHEAD_V0
 _SIZE_MIN_V1: Final = _SIZE_MIN_V0 + 8
+
+
+class SetTooLarge(UnknownServerError):
+    """A compressed set is larger than the caller allows."""
 
 
 class LegacyRecord(NamedTuple):
@@ -123,15 +131,14 @@ class LegacyMessage:
         """CREATE_TIME or LOG_APPEND_TIME, NO_TIMESTAMP_TYPE in magic 0."""
         if self.magic == 0:
             return NO_TIMESTAMP_TYPE
-        return LOG_APPEND_TIME if self.attributes & _LOG_APPEND_TIME_FLAG else CREATE_TIME
+        return LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_FLAG else CREATE_TIME
 
     def crc_is_valid(self) -> bool:
         """Whether the stored checksum is that of the bytes behind it.
 
         Rule: R-61 (LegacyRecord.computeChecksum).
         """
-        data = self.buffer[self.position + _CRC_COVERS_FROM : self.end]
-        return self.crc == zlib.crc32(data)
+        return crc_is_valid(self.buffer, self.position, self.size_bytes)
 
     def key_and_value(self) -> tuple[memoryview | None, memoryview | None]:
         """Give both as views.
@@ -158,52 +165,92 @@ class LegacyMessage:
         return self.buffer[start : start + length], start + length
 
 
+def crc_is_valid(buffer: memoryview, position: int, size_bytes: int) -> bool:
+    """Whether a message of at least 26 bytes has the right checksum, whatever else it has.
+
+    Rule: R-06, R-61 (LegacyRecord.isValid).
+    """
+    (stored,) = _CRC.unpack_from(buffer, position + LOG_OVERHEAD)
+    data = buffer[position + _CRC_COVERS_FROM : position + size_bytes]
+    return bool(stored == zlib.crc32(data))
+
+
 def iterate_legacy(
-    message: LegacyMessage, *, check_crc: bool = False, output_bytes_max: int = sys.maxsize
+    message: LegacyMessage,
+    *,
+    check_inner: bool = False,
+    output_bytes_max: int = sys.maxsize,
 ) -> Iterator[LegacyRecord]:
     """Yield the records of a message or wrapper, with absolute offsets.
 
     Args:
         message: its own checksum is not looked at.
-        check_crc: look at those of the messages inside a wrapper, which Kafka's readers do not.
+        check_inner: look at the checksums of the messages inside a wrapper, and whether they have
+            its magic. Kafka does so with what is produced; its readers do not.
         output_bytes_max: of a decompressed set.
 
     Raises:
-        InvalidRecord: a wrapper without messages, with wrappers inside, or with another codec.
-        CorruptMessage: a message inside is too short, or its checksum is asked for and wrong.
+        InvalidRecord: a wrapper without messages, with wrappers inside, or with another codec; a
+            message inside has another magic.
+        CorruptMessage: a message inside is too short, or its checksum is wrong.
         UnknownServerError: the codec failed, the set is too large, or a field is longer than its
             message.
 
-    Rule: R-64 to R-68 (AbstractLegacyRecordBatch.DeepRecordsIterator).
+    Rule: R-64 to R-68, V-33 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
     """
     if not message.is_wrapper:
         yield _record(message, message.last_offset, message)
         return
-    inner = _inner_messages(message, output_bytes_max)
-    first_offset = _first_offset(message, inner[-1].last_offset)
-    for one in inner:
-        if one.is_wrapper:
-            raise InvalidRecord("a compressed message inside a compressed set")
-        if check_crc and not one.crc_is_valid():
-            raise CorruptMessage(f"wrong checksum of the message {one.last_offset} of a set")
-        yield _record(one, first_offset + one.last_offset, message)
+    buffer = _plain_set(message, output_bytes_max)
+    # The last one's offset is needed before the first is given out. Walking twice keeps no list of
+    # what may be millions.
+    ends = deque(_inner_entries(buffer), maxlen=1)
+    if not ends:
+        raise InvalidRecord("a compressed set without a whole message")
+    first_offset = _first_offset(message, _OFFSET.unpack_from(buffer, ends[0].position)[0])
+    for entry in _inner_entries(buffer):
+        inner = _inner_message(buffer, entry, message.magic if check_inner else None)
+        yield _record(inner, first_offset + inner.last_offset, message)
 
 
-def _inner_messages(wrapper: LegacyMessage, output_bytes_max: int) -> list[LegacyMessage]:
-    """All messages of a set: the last one's offset is needed before the first is given out."""
+def _plain_set(wrapper: LegacyMessage, output_bytes_max: int) -> memoryview:
     content = _content(wrapper, output_bytes_max)
     if content.failed:
         raise UnknownServerError("Failed to decompress record stream")
     if content.limit_exceeded:
-        raise UnknownServerError(f"a compressed set is larger than {output_bytes_max} bytes")
-    buffer = memoryview(content.data)
-    inner = []
-    for entry in walk(buffer):  # a cut one at the end is left out
+        raise SetTooLarge(f"a compressed set is larger than {output_bytes_max} bytes")
+    return memoryview(content.data)
+
+
+def _inner_entries(buffer: memoryview) -> Iterator[Entry]:
+    """Walk the messages of a set; a cut one at the end is left out, and no magic is looked at.
+
+    Rule: R-68 (AbstractLegacyRecordBatch.DataLogInputStream).
+    """
+    position, end = 0, len(buffer)
+    while end - position >= LOG_OVERHEAD:
+        (length,) = _LENGTH.unpack_from(buffer, position)
+        if length < RECORD_OVERHEAD_V0:
+            raise CorruptMessage(f"a message of {length} bytes inside a compressed set")
+        if length > end - position - LOG_OVERHEAD:
+            return
+        size_bytes = LOG_OVERHEAD + length
+        yield Entry(position, size_bytes, buffer[position + _CRC_COVERS_FROM])
+        position += size_bytes
+
+
+def _inner_message(buffer: memoryview, entry: Entry, magic: int | None) -> LegacyMessage:
+    """Give a view of a message inside a set; with a magic, it is checked as a produced one."""
+    if magic is None:
         if entry.magic > 1:
             raise CorruptMessage(f"a message of magic {entry.magic} inside a compressed set")
-        inner.append(LegacyMessage(buffer, entry.position, entry.size_bytes))
-    if not inner:
-        raise InvalidRecord("a compressed set without a whole message")
+    elif entry.magic != magic:
+        raise InvalidRecord(f"a message of magic {entry.magic} inside a set of magic {magic}")
+    elif not crc_is_valid(buffer, entry.position, entry.size_bytes):
+        raise CorruptMessage("wrong checksum of a message inside a compressed set")
+    inner = LegacyMessage(buffer, entry.position, entry.size_bytes)
+    if inner.is_wrapper:
+        raise InvalidRecord("a compressed message inside a compressed set")
     return inner
 
 

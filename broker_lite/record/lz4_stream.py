@@ -19,6 +19,7 @@ from broker_lite.record.decompressed import Decompressed
 
 _MAGIC: Final = bytes.fromhex("04224d18")
 _KAFKA_HEADER: Final = bytes.fromhex("04224d18604082")
+_HISTORIC_HEADER: Final = bytes.fromhex("04224d1860401a")
 _END_MARK: Final = bytes(4)
 _UINT32: Final = struct.Struct("<I")
 _STORED_FLAG: Final = 0x80000000
@@ -80,6 +81,15 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
             parts += (_UINT32.pack(len(block) | _STORED_FLAG), bytes(block))
     parts.append(_END_MARK)
     return b"".join(parts)
+
+
+def compress_historic(data: bytes | memoryview) -> bytes:
+    """Write a frame for messages of magic 0, whose header checksum is taken over other bytes.
+
+    Rule: R-79 (Lz4BlockOutputStream.useBrokenFlagDescriptorChecksum).
+    """
+    frame = compress(data, _LEVEL_FAST)
+    return _HISTORIC_HEADER + frame[len(_KAFKA_HEADER) :]
 
 
 def decompress(

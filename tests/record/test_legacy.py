@@ -51,7 +51,7 @@ def test_tv_40_to_tv_52(vector: dict[str, Any]) -> None:
     assert message.attributes == int(outer["bits"])
     assert message.timestamp == int(outer["timestamp"] or -1)
     assert message.next_offset == message.last_offset + 1
-    records = list(iterate_legacy(message, check_crc=True))
+    records = list(iterate_legacy(message, check_inner=True))
     said = inner or [outer]
     first_offset = 100 if inner else message.last_offset
     assert [record.offset for record in records] == list(
@@ -166,6 +166,22 @@ def test_r_68_another_magic_inside_is_read() -> None:
     assert [one.timestamp_type for one in found] == [NO_TYPE, CREATE_TIME]
 
 
+@pytest.mark.parametrize("magic", [0, 2, 3])
+def test_v_33_a_produced_set_has_one_magic(magic: int) -> None:
+    data = wrapper(packed(inner(0)[0] + inner(1, magic=magic)[0]), offset=1)
+    with pytest.raises(InvalidRecord, match=f"magic {magic} inside"):
+        read(data, check_inner=True)
+
+
+def test_v_33_the_checksum_comes_before_the_fields() -> None:
+    short = bytearray(legacy_message(0, None, None)[:26])
+    short[8:12] = (14).to_bytes(4, "big")
+    with pytest.raises(UnknownServerError):
+        read(wrapper(packed(bytes(short)), offset=0))
+    with pytest.raises(CorruptMessage, match="checksum"):
+        read(wrapper(packed(bytes(short)), offset=0), check_inner=True)
+
+
 def test_r_65_a_wrapper_may_have_a_key() -> None:
     data = legacy_message(1, b"key", packed(b"".join(inner(0, 1))), attributes=1)
     assert [one.value for one in read(data)] == [b"0", b"1"]
@@ -177,7 +193,7 @@ def test_r_68_checksums_inside_are_looked_at_when_asked() -> None:
     data = wrapper(packed(bytes(wrong)), offset=0)
     assert len(read(data)) == 1
     with pytest.raises(CorruptMessage, match="checksum"):
-        read(data, check_crc=True)
+        read(data, check_inner=True)
 
 
 def test_a_set_is_not_larger_than_allowed() -> None:
@@ -226,4 +242,4 @@ def test_edited_bytes_give_records_or_an_error_of_the_protocol(
     for position, byte in edits:
         data[position % len(data)] = byte
     with suppress(BrokerError):
-        assert all(isinstance(one.offset, int) for one in read(bytes(data), check_crc=True))
+        assert all(isinstance(one.offset, int) for one in read(bytes(data), check_inner=True))
