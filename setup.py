@@ -22,6 +22,8 @@ MODULES = {
     "columns": {**DIRECTIVES, "boundscheck": False},
     "encode_records": DIRECTIVES,
     "synthetic": DIRECTIVES,
+    "key_map": {**DIRECTIVES, "boundscheck": False},
+    "survivors": DIRECTIVES,
 }
 
 

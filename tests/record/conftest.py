@@ -97,3 +97,22 @@ def load_python_synthetic() -> ModuleType:
 @pytest.fixture(scope="session", params=["python", "native"])
 def synthetic(request: pytest.FixtureRequest) -> ModuleType:
     return load_python_synthetic() if request.param == "python" else load_native("synthetic")
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def key_map(request: pytest.FixtureRequest) -> ModuleType:
+    return load_as_python("key_map") if request.param == "python" else load_native("key_map")
+
+
+def load_python_survivors() -> ModuleType:
+    """All Python, with what it takes from the other modules."""
+    module = load_as_python("survivors")
+    module.RecordCursor = load_python_scan().RecordCursor  # type: ignore[attr-defined]
+    module.copy_bytes = load_python_columns().copy_bytes  # type: ignore[attr-defined]
+    module.KeyMap = load_as_python("key_map").KeyMap  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def survivors(request: pytest.FixtureRequest) -> ModuleType:
+    return load_python_survivors() if request.param == "python" else load_native("survivors")

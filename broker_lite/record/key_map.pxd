@@ -1,0 +1,35 @@
+# Types for key_map.py. Every integer is 64 bits wide; what is a bit pattern has no sign.
+cimport cython
+from libc.stdint cimport int64_t, uint64_t
+
+
+@cython.final
+cdef class KeyMap:
+    cdef uint64_t[::1] _table
+    cdef uint64_t _seed_low
+    cdef uint64_t _seed_high
+    cdef readonly uint64_t _low
+    cdef readonly uint64_t _high
+    cdef readonly int64_t slots
+    cdef readonly int64_t count
+
+    @cython.locals(entry=int64_t)
+    cpdef bint put(
+        self, const unsigned char[::1] buffer, int64_t position, int64_t length, int64_t offset
+    ) except -1
+
+    @cython.locals(offset=int64_t)
+    cpdef int64_t get(
+        self, const unsigned char[::1] buffer, int64_t position, int64_t length
+    ) except -2
+
+    @cython.locals(slot=int64_t, entry=int64_t, last=int64_t)
+    cdef int64_t _find(self) noexcept
+
+    @cython.locals(
+        mask=uint64_t, v0=uint64_t, v1=uint64_t, v2=uint64_t, v3=uint64_t, words=int64_t,
+        step=int64_t, message=uint64_t, rounds=int64_t, shift=int64_t, left=int64_t, byte=uint64_t,
+    )
+    cdef bint _hash(
+        self, const unsigned char[::1] buffer, int64_t position, int64_t length
+    ) except -1
