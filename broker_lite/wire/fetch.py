@@ -1,6 +1,6 @@
 """The Fetch response by hand: a list of parts, with the records handed through untouched.
 
-Versions 4 to 18; 12 and later are flexible, 13 and later have topic ids instead of names. The
+Versions 0 to 18; 12 and later are flexible, 13 and later have topic ids instead of names. The
 records of a partition are whatever the caller gives, usually a slice of a file that the server
 sends without reading it; this module only needs to know how long it is.
 
@@ -18,8 +18,10 @@ from broker_lite.wire.primitives import (
     encode_uvarint,
 )
 
-VERSION_MIN: Final = 4
+VERSION_MIN: Final = 0
 VERSION_MAX: Final = 18
+_THROTTLE_FROM: Final = 1
+_TRANSACTIONS_FROM: Final = 4
 _LOG_START_FROM: Final = 5
 _SESSIONS_FROM: Final = 7
 _PREFERRED_REPLICA_FROM: Final = 11
@@ -32,8 +34,9 @@ _INT32 = Struct(">i").pack
 _TWO_INT32_AND_TAGS = Struct(">iix").pack
 _INT32_AND_64 = Struct(">iqx").pack
 _INT64_AND_32 = Struct(">qix").pack
-_HEAD_V4 = Struct(">i").pack
+_HEAD_V1 = Struct(">i").pack
 _HEAD_V7 = Struct(">ihi").pack
+_PARTITION_V0 = Struct(">ihqi").pack
 _PARTITION_V4 = Struct(">ihqq").pack
 _PARTITION_V5 = Struct(">ihqqq").pack
 _PARTITION_V11 = Struct(">ihqqqiii").pack
@@ -100,7 +103,7 @@ def encode_fetch_response(
     """Encode the body of a Fetch response.
 
     Args:
-        version: 4 to 18. What a version does not have (also session_id) is left out.
+        version: 0 to 18. What a version does not have (also session_id) is left out.
         topics: in the order of the answer.
         throttle_time_ms: 0 without quotas.
         error_code: of the whole answer, v7+.
@@ -122,7 +125,7 @@ def encode_fetch_response(
     if version >= _SESSIONS_FROM:
         pending = [_HEAD_V7(throttle_time_ms, error_code, session_id)]
     else:
-        pending = [_HEAD_V4(throttle_time_ms)]
+        pending = [_HEAD_V1(throttle_time_ms)] if version >= _THROTTLE_FROM else []
     parts: list[Part] = []
     pending.append(_count(len(topics), flexible=flexible))
     for name, topic_id, partitions in topics:
@@ -182,6 +185,8 @@ def _partition_head(partition: FetchedPartition, version: int, *, flexible: bool
         if flexible:
             return _PARTITION_V12(*partition[:5], preferred) + encode_uvarint(size_bytes + 1)
         return _PARTITION_V11(*partition[:5], -1, preferred, size_bytes)
+    if version < _TRANSACTIONS_FROM:
+        return _PARTITION_V0(*partition[:3], size_bytes)
     pieces = [
         _PARTITION_V5(*partition[:5])
         if version >= _LOG_START_FROM

@@ -1,6 +1,7 @@
 """The Produce request by hand: what matters of it, with the records as views of the frame.
 
-Versions 3 to 13; 9 and later are flexible, 13 has topic ids instead of names. Tagged fields are
+Versions 0 to 13; 3 has the transactional id, 9 and later are flexible, 13 has topic ids instead of
+names. Tagged fields are
 skipped (no version has one that a broker reads). The response is messages.ProduceResponse.
 
 A Produce may be large for its records only: what is decoded of the rest is bounded by count.
@@ -23,10 +24,11 @@ from broker_lite.wire.primitives import (
     read_uvarint_rest,
 )
 
-VERSION_MIN: Final = 3
+VERSION_MIN: Final = 0
 VERSION_MAX: Final = 13
 PARTITIONS_MAX: Final = 100_000
 TAGS_MAX: Final = 16
+_TRANSACTIONS_FROM: Final = 3
 _FLEXIBLE_FROM: Final = 9
 _TOPIC_IDS_FROM: Final = 13
 
@@ -70,7 +72,7 @@ def decode_produce_request(
 
     Args:
         body: the frame, or any buffer that holds the body from position on.
-        version: 3 to 13.
+        version: 0 to 13.
         position: where the body starts.
 
     Raises:
@@ -83,7 +85,7 @@ def decode_produce_request(
     view = body if type(body) is memoryview else memoryview(body)
     try:
         if version < _FLEXIBLE_FROM:
-            return _decode_old(view, position)
+            return _decode_old(view, position, version >= _TRANSACTIONS_FROM)
         return _decode_flexible(view, position, version >= _TOPIC_IDS_FROM)
     except UNDERFLOW:
         raise DecodeError(f"ProduceRequest v{version} ends too early") from None
@@ -168,12 +170,13 @@ def _skip_tags(view: memoryview, p: int) -> int:
     return read_tags(view, p, count)[1]
 
 
-def _decode_old(view: memoryview, p: int) -> ProduceRequest:
+def _decode_old(view: memoryview, p: int, has_transactional_id: bool) -> ProduceRequest:
     transactional_id = None
-    if view[p] < 0x80:
-        transactional_id, p = _string(view, p)
-    else:
-        p += 2
+    if has_transactional_id:
+        if view[p] < 0x80:
+            transactional_id, p = _string(view, p)
+        else:
+            p += 2
     acks, timeout_ms, count = _ACKS_TIMEOUT_COUNT(view, p)
     p += 10
     if not 0 <= count <= PARTITIONS_MAX or count * _TOPIC_BYTES_MIN > len(view) - p:
