@@ -8,7 +8,7 @@ PYTHON ?= python3
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml setup.py $(foreach module,scan columns encode_records synthetic key_map survivors,broker_lite/record/$(module).py broker_lite/record/$(module).pxd)
+SOURCES := pyproject.toml setup.py $(foreach module,scan columns encode_records synthetic key_map survivors batch_walk,broker_lite/record/$(module).py broker_lite/record/$(module).pxd)
 
 .PHONY: serve test
 .DELETE_ON_ERROR:

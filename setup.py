@@ -24,6 +24,7 @@ MODULES = {
     "synthetic": DIRECTIVES,
     "key_map": {**DIRECTIVES, "boundscheck": False},
     "survivors": DIRECTIVES,
+    "batch_walk": DIRECTIVES,
 }
 
 
