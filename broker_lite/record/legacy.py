@@ -179,6 +179,7 @@ def iterate_legacy(
     message: LegacyMessage,
     *,
     check_inner: bool = False,
+    check_crc: bool = False,
     output_bytes_max: int = sys.maxsize,
 ) -> Iterator[LegacyRecord]:
     """Yield the records of a message or wrapper, with absolute offsets.
@@ -187,6 +188,7 @@ def iterate_legacy(
         message: its own checksum is not looked at.
         check_inner: look at the checksums of the messages inside a wrapper, and whether they have
             its magic. Kafka does so with what is produced; its readers do not.
+        check_crc: look at those checksums only, as a consumer does.
         output_bytes_max: of a decompressed set.
 
     Raises:
@@ -209,6 +211,8 @@ def iterate_legacy(
         raise InvalidRecord("a compressed set without a whole message")
     first_offset = _first_offset(message, _OFFSET.unpack_from(buffer, ends[0].position)[0])
     for entry in _inner_entries(buffer):
+        if check_crc and not crc_is_valid(buffer, entry.position, entry.size_bytes):
+            raise CorruptMessage("wrong checksum of a message inside a compressed set")
         inner = _inner_message(buffer, entry, message.magic if check_inner else None)
         yield _record(inner, first_offset + inner.last_offset, message)
 

@@ -192,8 +192,9 @@ def test_r_68_checksums_inside_are_looked_at_when_asked() -> None:
     wrong[12] ^= 1
     data = wrapper(packed(bytes(wrong)), offset=0)
     assert len(read(data)) == 1
-    with pytest.raises(CorruptMessage, match="checksum"):
-        read(data, check_inner=True)
+    for asked in ("check_inner", "check_crc"):
+        with pytest.raises(CorruptMessage, match="checksum"):
+            read(data, **{asked: True})
 
 
 def test_a_set_is_not_larger_than_allowed() -> None:
