@@ -11,12 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from broker_lite.errors import CorruptMessage, KafkaStorageError
+from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import CorruptCheckpoint, read_file
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache, write_file
+from broker_lite.log.files import FileCache
+from broker_lite.log.index_checks import find_end
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.leader_epochs import LeaderEpochCache
+from broker_lite.log.load_watch import NOBODY, LoadWatch
 from broker_lite.log.local_log import LocalLog, LogParts
 from broker_lite.log.log import Log
 from broker_lite.log.names import (
@@ -28,14 +30,13 @@ from broker_lite.log.names import (
     parse_segment_file,
     segment_stem,
 )
-from broker_lite.log.producer_snapshot import CorruptSnapshot
+from broker_lite.log.producer_loading import ProducerLoader
 from broker_lite.log.producer_state import ProducerStateManager
-from broker_lite.log.recovery import read_batches, recover_segment, replay
+from broker_lite.log.recovery import recover_segment
 from broker_lite.log.roll import draw_jitter_ms
 from broker_lite.log.segment import LogSegment
 from broker_lite.log.temporary_files import finish_interrupted_changes
 from broker_lite.log.txn_index import CorruptTransactionIndex
-from broker_lite.log.walk import walk
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -46,6 +47,7 @@ class LoadRequest(NamedTuple):
     Attributes:
         log_start_offset: of the checkpoint, None when it names none.
         is_clean: the last stop was clean, so that nothing is walked.
+        watch: is told how the recovery goes, and can end it.
     """
 
     topic: str
@@ -55,6 +57,7 @@ class LoadRequest(NamedTuple):
     recovery_point: int = 0
     log_start_offset: int | None = None
     is_clean: bool = True
+    watch: LoadWatch = NOBODY
 
 
 def load_log(request: LoadRequest, cache: FileCache, *, now_ms: int) -> Log:
@@ -123,28 +126,34 @@ class _Loader:
         self.directory = request.directory
         self.cache = cache
         self.now_ms = now_ms
-        self.end_offset = 0
+        self.watch = request.watch
+        self.checkpointed_start = request.log_start_offset or 0
+        self.segments: list[LogSegment] = []
         self.incomplete: set[int] = set()
-        self.snapshots: list[int] = []
-        self.state = ProducerStateManager()
+        # End offsets of the recovered segments, by base offset.
+        self.recovered: dict[int, int] = {}
+        # Of which segment's end the producers' state is; None when it is of nothing in particular.
+        self.replayed: LogSegment | None = None
+        self.producers = ProducerLoader(
+            self.directory, self.config, self.checkpointed_start, now_ms
+        )
         self.epochs = LeaderEpochCache()
 
     def load(self) -> Log:
         """Rule: S-42 to S-46 (LogLoader.load)."""
-        checkpointed_start = self.request.log_start_offset or 0
-        segments = self._open_segments()
+        self._open_segments()
         self._read_epochs()
         saved_epochs = self.epochs.entries
-        first = self._first_to_recover(segments)
-        end_offset = self.end_offset if first is None else self._recover_from(segments, first)
-        if not segments or end_offset < checkpointed_start:
-            end_offset = self._begin_anew(segments, checkpointed_start)
-        start_offset = max(checkpointed_start, segments[0].base_offset)
-        segments[-1].open_for_append()
-        self._drop_snapshots(segments, start_offset, end_offset)
-        if first is None and self.snapshots:
-            # A clean log without any is one whose producers are of no interest any more.
-            self._load_producers(segments, end_offset)
+        self._recover_suspects()
+        if not self.request.is_clean:
+            self._recover_unflushed()
+        end_offset = self._end_offset()
+        was_trusted = not self.recovered
+        if not self.segments or end_offset < self.checkpointed_start:
+            end_offset = self._begin_anew()
+        start_offset = max(self.checkpointed_start, self.segments[0].base_offset)
+        self.segments[-1].open_for_append()
+        self._load_producers(start_offset, end_offset)
         recovery_point = self.request.recovery_point
         log = Log(
             LogParts(
@@ -153,38 +162,34 @@ class _Loader:
                 self.directory,
                 self.config,
                 self.cache,
-                segments,
+                self.segments,
                 self.epochs,
-                self.state,
+                self.producers.state,
                 start_offset,
                 end_offset,
-                end_offset if first is None else min(recovery_point, end_offset),
-                max(self.snapshots, default=0),
+                end_offset if was_trusted else min(recovery_point, end_offset),
+                max(self.producers.snapshots, default=0),
                 self.now_ms,
             )
         )
         log.fit_epochs(saved_epochs)
-        if first is not None:
-            log.take_snapshot(end_offset)
         return log
 
     # -- S-42: which segments there are
 
-    def _open_segments(self) -> list[LogSegment]:
+    def _open_segments(self) -> None:
         files: dict[int, dict[str, int]] = {}
         for name, size_bytes in finish_interrupted_changes(self.directory).items():
             parsed = parse_segment_file(name)
             if parsed is not None:
                 files.setdefault(parsed[0], {})[parsed[1]] = size_bytes
-        segments = []
         for base_offset, sizes in sorted(files.items()):
             if SNAPSHOT_SUFFIX in sizes:
-                self.snapshots.append(base_offset)
+                self.producers.snapshots.append(base_offset)
             if LOG_SUFFIX in sizes:
-                segments.append(self._open_segment(base_offset, sizes))
+                self.segments.append(self._open_segment(base_offset, sizes))
             else:
                 self._remove_indexes(base_offset)
-        return segments
 
     def _open_segment(self, base_offset: int, sizes: dict[str, int]) -> LogSegment:
         segment = self._new_segment(base_offset, sizes)
@@ -224,17 +229,16 @@ class _Loader:
 
     # -- S-15, S-44: what has to be recovered
 
-    def _first_to_recover(self, segments: list[LogSegment]) -> int | None:
-        """Give the index of the first segment that cannot be trusted; None sets end_offset."""
-        if not segments:
-            return None
-        candidates = [i for i, segment in enumerate(segments) if self._is_suspect(segment)]
-        if not self.request.is_clean:
-            bases = [segment.base_offset for segment in segments]
-            candidates.append(max(bisect_right(bases, self.request.recovery_point) - 1, 0))
-        elif not candidates and not self._find_end(segments[-1]):
-            candidates.append(len(segments) - 1)
-        return min(candidates, default=None)
+    def _recover_suspects(self) -> None:
+        """Recover the segments whose indexes show that they cannot be trusted, each by itself.
+
+        Rule: S-15, S-42 (LogLoader.loadSegmentFiles).
+        """
+        for index, segment in enumerate(self.segments):
+            if self._is_suspect(segment):
+                logger.warning("segment recovered for its indexes path=%s", segment.path)
+                self.watch.expect(1, segment.size_bytes)
+                self._recover(index)
 
     def _is_suspect(self, segment: LogSegment) -> bool:
         """Rule: S-15 (LogSegment.sanityCheck)."""
@@ -246,121 +250,87 @@ class _Loader:
             return True
         return False
 
-    def _find_end(self, segment: LogSegment) -> bool:
-        """Find the log end offset by the last segment; False if its files contradict each other."""
-        entry = segment.offset_index.last_entry()
-        position, end_offset = 0, segment.base_offset
-        if entry is not None:
-            position = entry.value
-            # The first batch has no entry, so zeros are room that a crashed server left (S-12).
-            if entry.key <= 0 or position >= segment.size_bytes:
-                return False
-        try:
-            for place in walk(segment.file(), position, segment.size_bytes):
-                position, end_offset = place.position + place.size_bytes, place.last_offset + 1
-        except CorruptMessage:
-            return False
-        self.end_offset = end_offset
-        return position == segment.size_bytes
-
-    def _recover_from(self, segments: list[LogSegment], first: int) -> int:
-        """Recover the segments from an index on; give the log end offset.
+    def _recover_unflushed(self) -> None:
+        """Recover the segments from the one with the recovery point on; a cut one is the last.
 
         Rule: S-44 (LogLoader.recoverLog).
         """
-        self._load_producers(segments, segments[first].base_offset)
-        end_offset = segments[first].base_offset
-        for index in range(first, len(segments)):
-            segment = segments[index]
-            end_offset, cut_bytes = recover_segment(segment, self.config, self.epochs, self.state)
-            if cut_bytes and end_offset == segment.base_offset:
-                # What was replayed before it turned out to be unusable must not count.
-                self._load_producers(segments, end_offset)
-            if index < len(segments) - 1 and not cut_bytes:
-                segment.close()
-            self._write_snapshot(end_offset)
-            if cut_bytes:
-                self._remove_segments(segments[index + 1 :])
-                del segments[index + 1 :]
-                break
-        return end_offset
+        bases = [segment.base_offset for segment in self.segments]
+        first = max(bisect_right(bases, self.request.recovery_point) - 1, 0)
+        unflushed = range(first, len(self.segments))
+        left = [i for i in unflushed if self.segments[i].base_offset not in self.recovered]
+        self.watch.expect(len(left), sum(self.segments[i].size_bytes for i in left))
+        for index in left:
+            if self._recover(index):
+                self._remove_segments(index + 1)
+                return
 
-    def _remove_segments(self, segments: list[LogSegment]) -> None:
-        for segment in segments:
+    def _recover(self, index: int) -> int:
+        """Recover one segment, and give how many bytes were cut off.
+
+        Rule: S-43 (LogLoader.recoverSegment).
+        """
+        segment = self.segments[index]
+        before = self.segments[index - 1] if index else None
+        if before is None or self.replayed is not before:
+            self.producers.load(self.segments[:index], segment.base_offset)
+        self.producers.write_snapshot(segment.base_offset)
+        end_offset, cut_bytes = recover_segment(
+            segment, self.config, self.epochs, self.producers.state, self.watch.read
+        )
+        if index < len(self.segments) - 1:
+            segment.close()
+        self.producers.write_snapshot(end_offset)
+        self.replayed = segment
+        self.recovered[segment.base_offset] = end_offset
+        self.watch.finish_segment()
+        return cut_bytes
+
+    def _end_offset(self) -> int:
+        """Give the log end offset; a last segment whose files contradict each other is recovered.
+
+        Rule: S-44 (LogSegment.readNextOffset).
+        """
+        if not self.segments:
+            return 0
+        last = self.segments[-1]
+        if last.base_offset not in self.recovered:
+            end_offset = find_end(last)
+            if end_offset is not None:
+                return end_offset
+            logger.warning("segment recovered for what it ends with path=%s", last.path)
+            self.watch.expect(1, last.size_bytes)
+            self._recover(len(self.segments) - 1)
+        return self.recovered[last.base_offset]
+
+    def _remove_segments(self, first: int = 0) -> None:
+        for segment in self.segments[first:]:
             logger.warning("segment deleted path=%s", segment.path)
             self.cache.discard(segment.path)
             os.unlink(segment.path)
             self._remove_indexes(segment.base_offset)
+        del self.segments[first:]
 
-    def _begin_anew(self, segments: list[LogSegment], start_offset: int) -> int:
+    def _begin_anew(self) -> int:
         """Replace everything by one empty segment.
 
         Rule: S-46 (LogLoader.load).
         """
-        self._remove_segments(segments)
+        self._remove_segments()
         self.epochs.clear()
-        self.state.clear()
-        segment = self._new_segment(start_offset, {})
+        segment = self._new_segment(self.checkpointed_start, {})
         segment.create()
-        segments[:] = [segment]
-        return start_offset
+        self.segments.append(segment)
+        return self.checkpointed_start
 
     # -- S-18, S-45: producer state
 
-    def _drop_snapshots(
-        self, segments: list[LogSegment], start_offset: int, end_offset: int
-    ) -> None:
-        bases = {segment.base_offset for segment in segments}
-        newest = max(self.snapshots, default=-1)
-        for offset in list(self.snapshots):
-            is_stray = offset not in bases and not offset == newest > segments[-1].base_offset
-            if is_stray or not start_offset < offset <= end_offset:
-                self._drop_snapshot(offset)
-
-    def _drop_snapshot(self, offset: int) -> None:
-        os.unlink(segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX)
-        self.snapshots.remove(offset)
-
-    def _write_snapshot(self, offset: int) -> None:
-        if offset == 0:
-            return
-        path = Path(segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX)
-        data = self.state.to_snapshot()
-        if offset not in self.snapshots:
-            self.snapshots.append(offset)
-        elif path.read_bytes() == data:  # as usual; reading is ten times cheaper than replacing
-            return
-        write_file(str(path), data)
-
-    def _load_producers(self, segments: list[LogSegment], end_offset: int) -> None:
-        """Bring the producer state up to an offset: the newest snapshot, then the batches after it.
-
-        Rule: S-45 (UnifiedLog.rebuildProducerState).
-        """
-        self.state.clear()
-        from_offset = self._load_newest_snapshot(end_offset)
-        for segment, following in zip(segments, [*segments[1:], None], strict=True):
-            if segment.base_offset >= end_offset:
-                return
-            if following is not None and following.base_offset <= from_offset:
-                continue
-            found = segment.find(from_offset) if from_offset > segment.base_offset else (0, 0)
-            for batch in read_batches(segment, found[0] if found else segment.size_bytes):
-                replay(batch, self.state, None)
-
-    def _load_newest_snapshot(self, end_offset: int) -> int:
-        """Give the offset up to which the state is known; what is below the log start is not."""
-        start_offset = self.request.log_start_offset or 0
-        usable = [offset for offset in self.snapshots if start_offset < offset <= end_offset]
-        for offset in sorted(usable, reverse=True):
-            path = Path(segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX)
-            try:
-                self.state.load_snapshot(
-                    path.read_bytes(), self.now_ms, self.config.producer_id_expiration_ms
-                )
-            except CorruptSnapshot as error:
-                logger.warning("snapshot deleted path=%s reason=%s", path, error)
-                self._drop_snapshot(offset)
-            else:
-                return offset
-        return start_offset
+    def _load_producers(self, start_offset: int, end_offset: int) -> None:
+        """Have the state as of the log end offset, and a snapshot of it."""
+        bases = [segment.base_offset for segment in self.segments]
+        self.producers.drop_strays(bases, start_offset, end_offset)
+        if not self.recovered and not self.producers.snapshots:
+            return  # A clean log without any is one whose producers are of no interest any more.
+        if self.replayed is not self.segments[-1]:
+            self.producers.load(self.segments, end_offset)
+        self.producers.write_snapshot(end_offset)

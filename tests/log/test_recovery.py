@@ -3,6 +3,8 @@
 import os
 import random
 import shutil
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
+from broker_lite.log.recovery import read_batches
 from tests.log.logs import (
     FOREVER_MS,
     NOW_MS,
@@ -25,6 +28,12 @@ from tests.log.logs import (
 )
 
 CONFIG = LogConfig(index_interval_bytes=150, segment_bytes=2000, segment_ms=FOREVER_MS)
+
+
+def legacy_message(magic: int, offset: int) -> bytes:
+    timestamp = struct.pack(">q", T0 + offset) if magic else b""
+    content = bytes([magic, 0]) + timestamp + struct.pack(">ii1s", -1, 1, b"v")
+    return struct.pack(">qiI", offset, len(content) + 4, zlib.crc32(content)) + content
 
 
 def write_at_random(log: Log, seed: int, count: int) -> None:
@@ -143,7 +152,7 @@ def test_s44_a_cut_segment_ends_the_log(tmp_path: Path) -> None:
     assert append(again).base_offset == 3
 
 
-def test_s44_producers_of_an_emptied_segment_are_unknown(tmp_path: Path) -> None:
+def test_s45_producers_of_what_was_cut_are_unknown(tmp_path: Path) -> None:
     """S-45: a batch that is sent again must be stored, not called a duplicate of what is gone."""
     log = open_log(tmp_path, CONFIG, now_ms=T0)
     append(log, producer=(5, 0, 0))
@@ -155,8 +164,8 @@ def test_s44_producers_of_an_emptied_segment_are_unknown(tmp_path: Path) -> None
     data[len(data) // 2 : len(data) // 2 + 8] = bytes(8)
     path.write_bytes(data)
     again = open_log(tmp_path, CONFIG, clean=False, now_ms=T0)
-    assert (again.log_end_offset, again.producer_state.describe()[0].last_sequence) == (1, 0)
-    assert append(again, producer=(5, 0, 1)) == (1, 1, -1, 0, False)
+    assert (again.log_end_offset, again.producer_state.describe()[0].last_sequence) == (2, 1)
+    assert append(again, producer=(5, 0, 2)) == (2, 2, -1, 0, False)
 
 
 @pytest.mark.parametrize(
@@ -180,14 +189,13 @@ def test_s45_producers_below_the_log_start_are_unknown(
     assert [entry.producer_id for entry in again.producer_state] == known
 
 
-def test_s44_a_segment_whose_offsets_do_not_rise_is_emptied(tmp_path: Path) -> None:
-    log = open_log(tmp_path, CONFIG)
-    for _ in range(3):
-        append(log)
-    path = Path(log.active.path)
-    path.write_bytes(path.read_bytes()[:70] * 3)
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_s44_offsets_that_do_not_rise_end_the_log(tmp_path: Path, magic: int) -> None:
+    """Kafka keeps such a batch, or empties the segment when its index happens to notice."""
+    batch = legacy_message(magic, 0) if magic < 2 else batch_bytes()
+    (tmp_path / f"{STEM}.log").write_bytes(batch * 3)
     again = open_log(tmp_path, CONFIG, clean=False)
-    assert (again.log_end_offset, again.size_bytes) == (0, 0)
+    assert (again.log_end_offset, again.size_bytes) == (1, len(batch))
 
 
 def test_s43_an_offset_that_does_not_fit_the_segment_ends_it(tmp_path: Path) -> None:
@@ -202,13 +210,42 @@ def test_s43_an_offset_that_does_not_fit_the_segment_ends_it(tmp_path: Path) -> 
     assert open_log(tmp_path, CONFIG, clean=False).log_end_offset == 1
 
 
-def test_old_formats_are_left_alone(tmp_path: Path) -> None:
-    """R-02: messages of magic 1 are not ours to cut."""
-    data = bytes(8) + (22).to_bytes(4, "big") + b"\0\0\0\0\1" + bytes(17)
-    (tmp_path / f"{STEM}.log").write_bytes(data)
-    with pytest.raises(errors.KafkaStorageError, match="format 1"):
-        open_log(tmp_path, CONFIG, clean=False)
-    assert (tmp_path / f"{STEM}.log").read_bytes() == data
+@pytest.mark.parametrize("magic", [0, 1])
+def test_s43_old_formats_are_recovered(tmp_path: Path, magic: int) -> None:
+    """R-61: each by its own checksum; S-14: a timestamp only where there is one."""
+    messages = [legacy_message(magic, offset) for offset in (0, 1, 5, 6, 7, 8)]
+    damaged = bytearray(messages[4])
+    damaged[-1] ^= 1
+    path = tmp_path / f"{STEM}.log"
+    path.write_bytes(b"".join([*messages[:4], bytes(damaged), messages[5]]))
+    config = LogConfig(index_interval_bytes=0)
+    log = open_log(tmp_path, config, clean=False)
+    assert path.read_bytes() == b"".join(messages[:4])
+    assert (log.log_end_offset, log.active.max_timestamp) == (7, T0 + 6 if magic else -1)
+    assert log.active.offset_index.count == 3
+    assert log.producer_state.describe() == []
+    assert content(log.read(3, max_bytes=1)) == messages[2]
+    assert log.active.find(6) == (3 * len(messages[0]), len(messages[0]))
+
+
+@pytest.mark.parametrize(
+    ("magic", "length"), [(1, 21), (200, 30)], ids=["R-60 no room for its timestamp", "R-02"]
+)
+def test_s43_what_no_format_can_be_is_cut(tmp_path: Path, magic: int, length: int) -> None:
+    content = bytes([magic]) + bytes(length - 5)
+    message = bytes(8) + length.to_bytes(4, "big") + zlib.crc32(content).to_bytes(4, "big")
+    (tmp_path / f"{STEM}.log").write_bytes(message + content + bytes(magic == 1))
+    assert open_log(tmp_path, CONFIG, clean=False).size_bytes == 0
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_r02_old_formats_are_of_no_use_for_the_brokers_own_state(
+    tmp_path: Path, magic: int
+) -> None:
+    (tmp_path / f"{STEM}.log").write_bytes(batch_bytes() + legacy_message(magic, 4))
+    log = open_log(tmp_path, CONFIG, clean=False)
+    with pytest.raises(errors.KafkaStorageError, match=f"format {magic}"):
+        list(read_batches(log.active, 0))
 
 
 def test_batches_larger_than_the_read_buffer(tmp_path: Path) -> None:
