@@ -79,7 +79,7 @@ def read_batches(
 
     Rule: R-04, R-06 (FileLogInputStream, DefaultRecordBatch.ensureValid).
     """
-    for part in split.ranges:
+    for part, behind in zip(split.ranges, (*split.ranges[1:], None), strict=True):
         path = part.segment.log_path
         try:
             file = io.open(path)
@@ -90,6 +90,8 @@ def read_batches(
             continue
         with file:
             reader = _RangeReader(io, file, part, split, check_crc, on_corrupt)
+            if behind is not None and behind.segment.base_offset > part.segment.base_offset:
+                reader.limit = behind.segment.base_offset
             reader.keep_unsound = keep_unsound
             yield from reader.batches()
 
@@ -97,10 +99,17 @@ def read_batches(
 class _RangeReader:
     """Reads one range of a segment; a position is one in its file.
 
+    No checksum covers the offset of a batch. So one that leaves a gap is held until the batch
+    behind it agrees: compaction leaves gaps, and so does an offset that is damaged.
+
     Attributes:
         next_offset: what follows the batches so far; the next one begins there or later.
+        limit: base offset of the segment behind, None where the split does not know one.
+        held: a batch behind a gap that no other one has confirmed yet.
+        held_from: what next_offset was in front of it.
         beyond: how many batches in a row lie behind what is wanted. One alone has a damaged
             offset, which no checksum covers: the batch after it tells, or that there is none.
+        beyond_offset: of the last of them.
         last_position: of the batch before.
         suspect: position of a batch with a wrong checksum, as long as no good one came after it:
             its length may be wrong, too.
@@ -129,13 +138,21 @@ class _RangeReader:
         self.on_corrupt = on_corrupt
         self.keep_unsound = False
         self.next_offset = part.segment.base_offset
+        self.limit: int | None = None
+        self.held: LogBatch | None = None
+        self.held_from = self.next_offset
         self.beyond = 0
+        self.beyond_offset = 0
         self.suspect: int | None = None
         self.needed_bytes = 0
         self.fault: tuple[str, str] | None = None
 
     def batches(self) -> Iterator[LogBatch]:
         """Read to the end of the range, or until nothing that is wanted can follow."""
+        yield from self._read()
+        yield from self._released()
+
+    def _read(self) -> Iterator[LogBatch]:
         read_bytes = READ_BYTES if isinstance(self.io, LocalFileIO) else REMOTE_READ_BYTES
         size_bytes = read_bytes
         while self.position < self.end:
@@ -153,10 +170,10 @@ class _RangeReader:
                 self.fault = "R-04", f"a batch is cut off after {left_bytes} bytes"
             if self.next_offset >= self.end_offset:
                 return  # a torn tail, or the zeros of a file that was extended ahead
+            yield from self._released()
             self._leave_out(*self.fault)
         if self.beyond == 1:  # a plan has none such in its ranges
-            text = f"the last batch of the range ends at {self.next_offset - 1}, behind it"
-            self.on_corrupt(Corruption(self.path, self.last_position, "S-05", text))
+            self._tell_beyond()
 
     def _walk(self, buffer: memoryview) -> Iterator[LogBatch]:
         """Yield the whole batches of a buffer that starts at position, which follows them."""
@@ -175,40 +192,81 @@ class _RangeReader:
                 return
             view = RecordBatch if magic == CURRENT_MAGIC else LegacyMessage
             batch = view(buffer, at, self.needed_bytes)
-            if self._is_wanted(batch):
-                yield LogBatch(self.segment, self.position, batch)
+            lowest = self.next_offset
+            is_wanted, fault = self._judged(batch)
+            if self.held is not None:
+                yield from self._released()
+            if fault is not None:
+                self.on_corrupt(Corruption(self.path, self.position, *fault))
+            if is_wanted:
+                found = LogBatch(self.segment, self.position, batch)
+                if fault is None and magic == CURRENT_MAGIC and batch.base_offset > lowest:
+                    self.held, self.held_from = found, lowest
+                else:
+                    yield found
             elif self.beyond > 1:
                 return
             self.last_position = self.position
             at += self.needed_bytes
             self.position = start + at
 
-    def _is_wanted(self, batch: RecordBatch | LegacyMessage) -> bool:
-        """Look whether a batch has offsets of the range, and whether it is sound."""
-        lowest = self.next_offset
+    def _released(self) -> Iterator[LogBatch]:
+        """Yield the batch that is held, if there is one."""
+        found, self.held = self.held, None
+        if found is not None:
+            yield found
+
+    def _judged(self, batch: RecordBatch | LegacyMessage) -> tuple[bool, tuple[str, str] | None]:
+        """Look whether a batch has offsets of the range; give rule and text of what is wrong."""
         if isinstance(batch, RecordBatch):
             first_offset = batch.base_offset
         else:  # where the set in a wrapper begins is only known by what is before it
-            first_offset = min(lowest, batch.last_offset)
-        self.next_offset = batch.next_offset
-        if first_offset < lowest:
-            text = f"offset {first_offset} after offset {lowest - 1}"
-            self.on_corrupt(Corruption(self.path, self.position, "S-05", text))
-            return False
+            first_offset = min(self.next_offset, batch.last_offset)
+        if self.held is not None and self.held_from <= first_offset < self.next_offset:
+            self._drop_held(first_offset)
         if first_offset >= self.end_offset:
             self.beyond += 1
-            return False
-        self.beyond = 0
-        if batch.next_offset <= self.first_offset:
-            return False
+            self.beyond_offset = first_offset
+            return False, None
+        if self.beyond:
+            self._tell_beyond()
+        if self.next_offset <= first_offset < batch.next_offset <= self.first_offset:
+            self.next_offset = batch.next_offset
+            return False, None
         if self.check_crc and not batch.crc_is_valid():
+            # What the batch says of itself is not to be believed.
             self.suspect = self.position
-            self.next_offset = lowest  # what the batch says of itself is not to be believed
             text = f"wrong checksum of a batch of {batch.size_bytes} bytes"
-            self.on_corrupt(Corruption(self.path, self.position, "R-06", text))
-            return self.keep_unsound
+            return self.keep_unsound, ("R-06", text)
+        fault = self._order_fault(first_offset, batch.next_offset)
+        if fault is not None:
+            return False, ("S-05", fault)
         self.suspect = None
-        return True
+        self.next_offset = batch.next_offset
+        return True, None
+
+    def _drop_held(self, first_offset: int) -> None:
+        """The batch that is held does not fit to the one behind it: its offset is damaged."""
+        assert self.held is not None
+        text = f"offset {self.next_offset - 1} before offset {first_offset}"
+        position, self.held, self.next_offset = self.held.position, None, self.held_from
+        self.on_corrupt(Corruption(self.path, position, "S-05", text))
+
+    def _tell_beyond(self) -> None:
+        """The batch before lies behind what is wanted, and nothing else does: it is damaged."""
+        self.beyond = 0
+        text = f"offset {self.beyond_offset}, behind the last one that can be here"
+        self.on_corrupt(Corruption(self.path, self.last_position, "S-05", text))
+
+    def _order_fault(self, first_offset: int, next_offset: int) -> str | None:
+        """What is wrong with the offsets of a batch between those of its neighbours."""
+        if next_offset <= first_offset:
+            return f"offsets {first_offset} to {next_offset - 1}"
+        if first_offset < self.next_offset:
+            return f"offset {first_offset} after offset {self.next_offset - 1}"
+        if self.limit is not None and next_offset > self.limit:
+            return f"offset {next_offset - 1} in front of the segment of offset {self.limit}"
+        return None
 
     def _leave_out(self, rule: str, text: str) -> None:
         """Tell what is wrong at position, and go on at the next position that an index has."""

@@ -5,7 +5,8 @@ false and what its header says; bytes that are no batch have a row of their plac
 error tells the rule and what is wrong, and is null in all other rows.
 
 Of a compressed message of magic 0 or 1 neither base offset nor record count are written down, so
-both are null. Timestamps are null where there is none, or one that microseconds do not hold.
+both are null. Timestamps are null where there is none, or one behind the year 9999, for which
+Python has no name.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,9 +36,8 @@ from broker_lite.record.legacy import LegacyMessage
 ROWS_MAX: Final = 1 << 14
 
 _CODECS: Final = (*(codec.name.lower() for codec in Codec), "5", "6", "7")
-_TIMESTAMP_MS_MAX: Final = (2**63 - 1) // 1000
+_TIMESTAMP_MS_MAX: Final = 253_402_300_799_999  # of the year 9999
 _LOG_APPEND_TIME_BIT: Final = 3
-_WRONG_CHECKSUM: Final = "R-06"
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 
 
@@ -177,13 +177,9 @@ def _rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[_Row]:
             yield _row(found, is_valid, None)
             continue
         last = damaged[-1]
-        if last.rule == _WRONG_CHECKSUM and last.position == found.position:
-            damaged.pop()
-            yield from map(_damaged_row, damaged)
-            yield _row(found, False, _error(last))
-        else:
-            yield from map(_damaged_row, damaged)
-            yield _row(found, is_valid, None)
+        is_own = (last.file, last.position) == (found.segment.log_path, found.position)
+        yield from map(_damaged_row, damaged[:-1] if is_own else damaged)
+        yield _row(found, False, _error(last)) if is_own else _row(found, is_valid, None)
         damaged.clear()
     yield from map(_damaged_row, damaged)
 

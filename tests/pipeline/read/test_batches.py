@@ -147,6 +147,7 @@ class TestTail:
 
 
 BASE_OFFSET_LOW_BYTE, LENGTH_HIGH_BYTE, LENGTH_LOW_BYTES, MAGIC, CONTENT = 7, 8, 10, 16, 80
+LAST_OFFSET_DELTA = 23
 
 
 @pytest.mark.usefixtures("read_bytes")
@@ -192,24 +193,48 @@ class TestDamage:
         assert offsets(found) == EVERY[:4]
         assert len(corrupt) == 1
 
-    @pytest.mark.parametrize(
-        ("xor", "left"),
-        [
-            pytest.param(0x80, [49 + 128], id="S-05 too high: the next one tells"),
-            pytest.param(0x20, [], id="S-05 too low"),
-        ],
-    )
-    def test_offsets_that_go_back(self, partition: Partition, xor: int, left: list[int]) -> None:
+    @pytest.mark.parametrize("xor", [0x80, 0x20, 0x02], ids=["too high", "too low", "a bit"])
+    def test_s_05_only_the_batch_with_a_wrong_offset_is_left_out(
+        self, partition: Partition, xor: int
+    ) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES + BASE_OFFSET_LOW_BYTE, xor)
         found, corrupt = read(whole_split(partition.directory.parent, end_offset=1 << 40))
-        assert [one.rule for one in corrupt] == ["S-05"]
-        assert [offset for offset in offsets(found) if offset not in EVERY] == left
+        assert [(one.rule, one.position) for one in corrupt] == [("S-05", 4 * BATCH_BYTES)]
+        assert offsets(found) == EVERY[:4] + EVERY[5:]
+
+    def test_s_05_batches_once_more(self, partition: Partition) -> None:
+        path = log_path(partition)
+        path.write_bytes(path.read_bytes() * 2)
+        found, corrupt = read(whole_split(partition.directory.parent, end_offset=1 << 40))
+        assert offsets(found) == EVERY
+        assert {one.rule for one in corrupt} == {"S-05"}
+
+    def test_s_05_an_offset_of_the_segment_behind(self, tmp_path: Path) -> None:
+        with Partition(tmp_path) as partition:
+            for _ in range(2):
+                partition.append(numbered(1))
+                partition.append(numbered(1))
+                partition.roll()
+        first = min(partition.directory.glob("*.log"))
+        second_batch = first.stat().st_size // 2
+        damage(first, second_batch + BASE_OFFSET_LOW_BYTE, 0x02)
+        found, corrupt = read(whole_split(tmp_path, end_offset=4))
+        assert [(one.rule, one.position) for one in corrupt] == [("S-05", second_batch)]
+        assert offsets(found) == [0, 2, 3]
+
+    def test_r_06_a_last_offset_in_front_of_the_first(self, partition: Partition) -> None:
+        damage(log_path(partition), 4 * BATCH_BYTES + LAST_OFFSET_DELTA, 0x80)
+        split = whole_split(partition.directory.parent, end_offset=120)
+        found, corrupt = read(split)
+        assert [(one.rule, one.position) for one in corrupt] == [("R-06", 4 * BATCH_BYTES)]
+        assert offsets(found) == EVERY[:4] + EVERY[5:]
+        assert [one.rule for one in read(split, check_crc=False)[1]] == ["S-05"]
 
     def test_s_05_a_high_offset_does_not_end_the_read(self, partition: Partition) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES, 0x01)
         found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
-        assert [one.rule for one in corrupt] == ["S-05"]
-        assert offsets(found) == EVERY[:4] + EVERY[6:]
+        assert [(one.rule, one.position) for one in corrupt] == [("S-05", 4 * BATCH_BYTES)]
+        assert offsets(found) == EVERY[:4] + EVERY[5:]
 
     def test_s_05_a_high_offset_at_the_end(self, partition: Partition) -> None:
         damage(log_path(partition), 11 * BATCH_BYTES, 0x01)
