@@ -29,6 +29,11 @@ class PartitionLogs:
         self.loaded: dict[tuple[str, int], Log] = {}
         self._image = image
         self._manager = manager
+        manager.offline.when_taken = self._forget
+
+    def _forget(self, topic_name: str, partition: int) -> None:
+        """Have the next look-up find out that a log is offline."""
+        self.loaded.pop((topic_name, partition), None)
 
     def load(self, topic_name: str, partition: int) -> Log:
         """The log of a partition that is not in use yet.

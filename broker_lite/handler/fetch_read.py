@@ -176,7 +176,7 @@ def limit_offset(log: Log, isolation_level: int) -> int:
 
     Rule: F-02.
     """
-    return log.last_stable_offset if isolation_level == READ_COMMITTED else log.log_end_offset
+    return log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
 
 
 def diverging_epoch(log: Log, partition: FetchPartition) -> tuple[int, int] | None:
@@ -241,8 +241,8 @@ def _read(
 
 def _without_room(log: Log, partition: FetchPartition, isolation_level: int) -> PartitionRead:
     """Read nothing: a limit is 0, mostly since the partitions before this one used it up."""
-    end_offset, start_offset = log.log_end_offset, log.log_start_offset
-    if not start_offset <= partition.fetch_offset <= end_offset:
+    end_offset, start_offset = log.high_watermark, log.log_start_offset
+    if not start_offset <= partition.fetch_offset <= log.log_end_offset:
         raise OffsetOutOfRange
     aborted = () if isolation_level == READ_COMMITTED else None
     answer = FetchedPartition(

@@ -22,6 +22,7 @@ from typing import Final
 from broker_lite.control.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.flushed import wait_until_flushed
 from broker_lite.handler.produce_append import append
 from broker_lite.handler.produce_response import (
     PartitionAnswer,
@@ -81,6 +82,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             if answer is None:
                 answer = await append(context, topic, index, records, guard)
             answers[key] = answer or refusal(_unknown(None, version))
+        if context.cluster.logs.commits.held:
+            await wait_until_flushed(context.cluster, accepted, answers)
         answers.update(refused)
     if produce.acks == 0:
         _close_after_failure(answers)

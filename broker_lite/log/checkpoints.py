@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from broker_lite.log.files import CREATE, OpenFile
+from broker_lite.log.files import CREATE, OpenFile, synchronize
 
 VERSION: Final = 0
 UUID_BYTES: Final = 16
@@ -243,6 +243,6 @@ def sync_directory(path: Path) -> None:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(descriptor)
+        synchronize(descriptor, os.fsync)
     finally:
         os.close(descriptor)

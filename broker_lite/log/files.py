@@ -9,6 +9,7 @@ import errno
 import os
 import resource
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from broker_lite.log.reserve import reserve_room
@@ -17,6 +18,13 @@ OPEN_FILES_MIN: Final = 16
 OPEN_FILES_MAX: Final = 16384
 CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _OPEN: Final = os.O_RDWR | os.O_CLOEXEC
+
+
+class SyncError(OSError):
+    """The disk did not take what was written, and it cannot be known what of it is there.
+
+    The kernel may have dropped the pages that it could not write: the next fsync would succeed.
+    """
 
 
 class FileSlice(NamedTuple):
@@ -101,9 +109,17 @@ class OpenFile:
         """Make the content durable.
 
         Raises:
-            OSError: it may not be on disk.
+            SyncError: it may not be on disk.
         """
-        os.fsync(self.fd)
+        synchronize(self.fd, os.fsync)
+
+    def sync_data(self) -> None:
+        """Make the content and the size durable, not the file's times.
+
+        Raises:
+            SyncError: it may not be on disk.
+        """
+        synchronize(self.fd, os.fdatasync)
 
 
 class FileCache:
@@ -178,6 +194,18 @@ def _default_open_max() -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     # No limit is a negative number.
     return min(max(soft // 4, OPEN_FILES_MIN), OPEN_FILES_MAX) if soft >= 0 else OPEN_FILES_MAX
+
+
+def synchronize(fd: int, system_call: Callable[[int], None]) -> None:
+    """Call fsync or fdatasync.
+
+    Raises:
+        SyncError: it failed.
+    """
+    try:
+        system_call(fd)
+    except OSError as error:
+        raise SyncError(error.errno, error.strerror) from error
 
 
 def write_file(path: str, data: bytes) -> None:

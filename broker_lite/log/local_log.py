@@ -6,14 +6,11 @@ What offsets mean to producers and consumers is log.py's part.
 import logging
 from bisect import bisect_right
 from collections.abc import Callable
-from operator import attrgetter
-from pathlib import Path
 from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import sync_directory
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache, create_file, sync_file, write_file
+from broker_lite.log.files import FileCache, create_file, write_file
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.leader_epochs import EpochEntry, LeaderEpochCache
 from broker_lite.log.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
@@ -59,6 +56,7 @@ class LocalLog:
             the middle only take_segments() changes it, by another list.
         is_being_cleaned: the cleaner works on its segments, and nothing else removes any.
         recovery_point: everything below it is on disk.
+        offline_reason: why the log must not be used any more.
         is_failing: the last append failed on the disk; kept by who appends, to tell it once.
     """
 
@@ -78,6 +76,7 @@ class LocalLog:
         "leader_epoch",
         "log_end_offset",
         "log_start_offset",
+        "offline_reason",
         "partition",
         "producer_state",
         "recovery_point",
@@ -104,23 +103,10 @@ class LocalLog:
         self._bases = [segment.base_offset for segment in parts.segments]
         self._cache = parts.cache
         self._first_use = parts.first_use
+        self.offline_reason: OSError | None = None
         # Something has to be written before the next batch.
         self._is_unsettled = parts.first_use is not None
         self._snapshot_offset = parts.snapshot_offset
-
-    @property
-    def high_watermark(self) -> int:
-        """The offset that readers may not reach: with one replica the log end offset."""
-        return self.log_end_offset
-
-    @property
-    def last_stable_offset(self) -> int:
-        """The offset that readers of committed records may not reach.
-
-        Rule: V-64 (UnifiedLog.lastStableOffset).
-        """
-        stable = self.producer_state.last_stable_offset(self.log_end_offset)
-        return max(stable, self.log_start_offset)
 
     @property
     def size_bytes(self) -> int:
@@ -186,8 +172,11 @@ class LocalLog:
         """Write what must be there before a batch: of a log without files also the first segment.
 
         Raises:
-            KafkaStorageError: not all of it was written; the next batch tries again.
+            KafkaStorageError: not all of it was written; the next batch tries again. Or the log is
+                offline.
         """
+        if self.offline_reason is not None:
+            raise KafkaStorageError(f"{self.directory} is offline") from self.offline_reason
         write = write_file
         if self._first_use is not None:
             self._first_use(self)
@@ -204,7 +193,7 @@ class LocalLog:
             write(f"{self.directory}/{EPOCH_FILE}", self.epochs.to_text().encode())
         except OSError as error:
             raise KafkaStorageError from error
-        self._is_unsettled = False
+        self._is_unsettled = self.offline_reason is not None
 
     def roll(self, now_ms: int) -> LogSegment:
         """Begin a new segment at the log end offset; an empty active one of that base is replaced.
@@ -255,51 +244,6 @@ class LocalLog:
             path = segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX
             create_file(path, self.producer_state.to_snapshot())
             self._snapshot_offset = offset
-
-    # -- durability
-
-    def flush(self, offset: int | None = None) -> None:
-        """Make everything below an offset durable (default: all), and move the recovery point.
-
-        Raises:
-            KafkaStorageError: it may not be on disk.
-
-        Rule: S-32 (UnifiedLog.flush).
-        """
-        target = self.log_end_offset if offset is None else offset
-        if target <= self.recovery_point:
-            return
-        segments = self.segments  # the loop may put another list there meanwhile
-        first = bisect_right(segments, self.recovery_point, key=attrgetter("base_offset")) - 1
-        try:
-            for segment in segments[max(first, 0) :]:
-                if segment.base_offset < target:
-                    segment.flush()
-                if self.recovery_point <= segment.base_offset < target:  # it is new
-                    sync_file(segment_stem(self.directory, segment.base_offset) + SNAPSHOT_SUFFIX)
-                    sync_directory(Path(self.directory))
-                    sync_directory(Path(self.directory).parent)  # which names the partition's
-        except OSError as error:
-            raise KafkaStorageError from error
-        self.recovery_point = max(self.recovery_point, target)
-
-    def sync_snapshot(self) -> None:
-        """Make the newest snapshot durable: after a clean stop nothing else tells the producers.
-
-        Raises:
-            KafkaStorageError: it may not be on disk.
-
-        Rule: S-47 (ProducerStateManager.takeSnapshot).
-        """
-        try:
-            sync_file(segment_stem(self.directory, self._snapshot_offset) + SNAPSHOT_SUFFIX)
-            sync_directory(Path(self.directory))
-        except OSError as error:
-            raise KafkaStorageError from error
-
-    def mark_durable(self) -> None:
-        """Move the recovery point to the end: everything was made durable by other means."""
-        self.recovery_point = self.log_end_offset
 
     def close(self) -> None:
         """Put the log down so that it can be loaded as after a clean stop; flush() comes after it.

@@ -1,18 +1,22 @@
 """The log of one partition: append, read, roll, and what changes when its start moves.
 
-One node, one replica: the high watermark is always the log end offset. A Log is used by one thread;
-only flush() may run in another one beside it. Times come in as now_ms.
+One node, one replica: the high watermark is the log end offset, or in front of records that are to
+be flushed first (durable_log.py). A Log is used by one thread; only flush() may run in another one
+beside it. Times come in as now_ms.
 """
 
 import struct
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from broker_lite.errors import OffsetOutOfRange, PolicyViolation, RecordListTooLarge
+from broker_lite.errors import (
+    KafkaStorageError,
+    OffsetOutOfRange,
+    PolicyViolation,
+    RecordListTooLarge,
+)
 from broker_lite.log import timestamps
-from broker_lite.log.config import LogConfig
+from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.leader_epochs import EpochEndOffset
-from broker_lite.log.local_log import LocalLog, LogParts
 from broker_lite.log.names import DELETED_SUFFIX
 from broker_lite.log.producer_entry import AppendOrigin
 from broker_lite.log.read import LogRead, read_log
@@ -25,7 +29,6 @@ from broker_lite.record.control import EndTransactionMarker, end_transaction_bat
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make = tuple.__new__
 
-Waiter = Callable[[], None]
 CLIENT: Final = AppendOrigin.CLIENT
 COORDINATOR: Final = AppendOrigin.COORDINATOR
 REPLICATION: Final = AppendOrigin.REPLICATION
@@ -49,14 +52,10 @@ class AppendInfo(NamedTuple):
     duplicate: bool
 
 
-class Log(LocalLog):
+class Log(DurableLog):
     """What producers and consumers see of a partition, made by loading.load_log."""
 
-    __slots__ = ("_waiters",)
-
-    def __init__(self, parts: LogParts) -> None:
-        super().__init__(parts)
-        self._waiters: dict[Waiter, None] = {}
+    __slots__ = ()
 
     # -- offsets
 
@@ -148,13 +147,15 @@ class Log(LocalLog):
                 return AppendInfo(*duplicate, self.log_start_offset, True)
         _STAMP.pack_into(buffer, 0, base_offset, size_bytes - LOG_OVERHEAD, self.leader_epoch)
         segment.append(buffer, base_offset, last_offset, max_timestamp, config.index_interval_bytes)
-        self.log_end_offset = last_offset + 1
+        self.log_end_offset = end_offset = last_offset + 1
         if has_producer:
             self.producer_state.apply(batch, base_offset)
-        if self._waiters:
-            self._wake()
-        if last_offset - self.recovery_point >= config.flush_messages - 1:
-            self.flush()
+        if end_offset >= self.flush_at:
+            self._commit()
+        else:
+            self.high_watermark = end_offset
+            if self._waiters:
+                self._wake()
         return _make(
             AppendInfo, (base_offset, last_offset, append_time_ms, self.log_start_offset, False)
         )
@@ -220,10 +221,10 @@ class Log(LocalLog):
             segment.transaction_index.append(
                 AbortedTransaction(producer_id, completed.first_offset, offset, stable)
             )
-        state.high_watermark_moved(self.log_end_offset)
-        self._wake()
-        if offset - self.recovery_point >= self.config.flush_messages - 1:
-            self.flush()
+        if self.log_end_offset >= self.flush_at:
+            self._commit()
+        else:
+            self._show(self.log_end_offset)
         return offset
 
     # -- reading
@@ -255,10 +256,6 @@ class Log(LocalLog):
 
     # -- changes
 
-    def update_config(self, config: LogConfig) -> None:
-        """Take new settings; they count from the next append on."""
-        self.config = config
-
     def delete_records_before(self, offset: int) -> int:
         """Move the log start offset forward, to HIGH_WATERMARK (-1) or an offset; give the new one.
 
@@ -267,13 +264,16 @@ class Log(LocalLog):
         Raises:
             PolicyViolation: cleanup.policy is without delete.
             OffsetOutOfRange: below -1 or above the high watermark.
+            KafkaStorageError: the log is offline.
 
         Rule: S-53, F-90 (Partition.deleteRecordsOnLeader).
         """
         if not self.config.cleanup_delete:
             raise PolicyViolation
-        target = self.log_end_offset if offset == HIGH_WATERMARK else offset
-        if not 0 <= target <= self.log_end_offset:
+        if self.offline_reason is not None:
+            raise KafkaStorageError(f"{self.directory} is offline") from self.offline_reason
+        target = self.high_watermark if offset == HIGH_WATERMARK else offset
+        if not 0 <= target <= self.high_watermark:
             raise OffsetOutOfRange
         self.advance_start(target)
         return self.log_start_offset
@@ -293,18 +293,6 @@ class Log(LocalLog):
         self._wake()
         if has_changed:
             self._save_epochs()
-
-    def add_waiter(self, waiter: Waiter) -> None:
-        """Have a function called after every append, log start change, and deletion."""
-        self._waiters[waiter] = None
-
-    def remove_waiter(self, waiter: Waiter) -> None:
-        """Stop calling a function; one that is not called is no error."""
-        self._waiters.pop(waiter, None)
-
-    def _wake(self) -> None:
-        for waiter in tuple(self._waiters):
-            waiter()
 
     def delete(self) -> None:
         """Tell whoever waits that the log is gone; the manager removes the files."""

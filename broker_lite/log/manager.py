@@ -10,6 +10,7 @@ from pathlib import Path
 
 from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition
 from broker_lite.log.chores import Chores
+from broker_lite.log.commits import Commits
 from broker_lite.log.config import LogConfig
 from broker_lite.log.data_directory import (
     DirectoryLock,
@@ -22,6 +23,7 @@ from broker_lite.log.loading import LoadRequest, load_log, new_log
 from broker_lite.log.local_log import LocalLog
 from broker_lite.log.log import Log
 from broker_lite.log.names import METADATA_TOPIC, STRAY_DIRECTORY_SUFFIX, partition_directory
+from broker_lite.log.offline import OfflinePartitions
 from broker_lite.log.offset_checkpoints import OffsetCheckpoints
 from broker_lite.log.partitions import (
     Partition,
@@ -44,6 +46,8 @@ class LogManager:
 
     Attributes:
         chores: what a worker thread has to do from time to time.
+        commits: the logs that hold records back until they are on disk.
+        offline: the partitions whose disk failed.
         checkpoints: the offsets of all partitions in files.
         removal: the way by which segments leave a log.
         sent_files_max: how many files one response may keep open.
@@ -77,12 +81,15 @@ class LogManager:
         self.defaults = defaults if defaults is not None else LogConfig()
         self.metadata_log: Log | None = None
         self.chores = Chores(data_dir)
+        self.commits = Commits()
         self._cache = file_cache if file_cache is not None else FileCache()
         self.sent_files_max = max(self._cache.open_max // 2, 1)
         self._now_ms = now_ms
         self._lock: DirectoryLock | None = None
         self._partitions: dict[tuple[str, int], Partition] = {}
         self.checkpoints = OffsetCheckpoints(data_dir, self._partitions)
+        self.offline = OfflinePartitions(self._partitions)
+        self.commits.went_offline = self.offline.take
         self.removal = SegmentRemoval(self._cache, now_ms)
 
     # -- start
@@ -222,6 +229,7 @@ class LogManager:
         return entry.log if entry.log is not None else self._load(topic, partition, entry)
 
     def _load(self, topic: str, partition: int, entry: Partition) -> Log:
+        self.offline.check((topic, partition))
         is_known = not entry.is_new and entry.topic_id
         if is_known and not claim_directory(self.data_dir, topic, partition, entry.topic_id):
             entry.recovery_point, entry.log_start_offset = 0, None
@@ -239,6 +247,7 @@ class LogManager:
             log = new_log(request, self._cache, self._prepare, now_ms=self._now_ms())
         else:
             log = load_log(request, self._cache, now_ms=self._now_ms())
+        log.commits = self.commits
         log.become_leader(entry.leader_epoch)
         entry.log = log
         entry.is_clean = True
@@ -273,6 +282,7 @@ class LogManager:
         entry = self._partitions.pop((topic, partition), None)
         if entry is None:
             raise UnknownTopicOrPartition
+        self.offline.forget((topic, partition))
         self.chores.remove_partition(topic, partition)
         if entry.log is not None:
             entry.log.delete()

@@ -16,7 +16,7 @@ from broker_lite.log.txn_index import AbortedTransaction, CorruptTransactionInde
 from broker_lite.log.walk import first_batch_size
 
 if TYPE_CHECKING:
-    from broker_lite.log.local_log import LocalLog
+    from broker_lite.log.durable_log import DurableLog
     from broker_lite.log.segment import LogSegment
 
 logger = logging.getLogger("broker_lite.log")
@@ -43,11 +43,11 @@ class LogRead(NamedTuple):
 
 
 def read_log(
-    log: "LocalLog", offset: int, max_bytes: int, isolation_level: int, min_one_batch: bool
+    log: "DurableLog", offset: int, max_bytes: int, isolation_level: int, min_one_batch: bool
 ) -> LogRead:
     """Find the bytes for a reader; see Log.read."""
-    end, start = log.log_end_offset, log.log_start_offset
-    if offset < start or offset > end:
+    end, start = log.high_watermark, log.log_start_offset
+    if offset < start or offset > log.log_end_offset:
         raise OffsetOutOfRange
     stable = log.last_stable_offset
     limit = stable if isolation_level == READ_COMMITTED else end
@@ -67,14 +67,14 @@ def read_log(
 
 
 def _read_below(
-    log: "LocalLog",
+    log: "DurableLog",
     offset: int,
     limit: int,
     max_bytes: int,
     isolation_level: int,
     min_one_batch: bool,
 ) -> LogRead:
-    end, start = log.log_end_offset, log.log_start_offset
+    end, start = log.high_watermark, log.log_start_offset
     stable = limit if isolation_level == READ_COMMITTED else log.last_stable_offset
     segment = log.active
     if offset < segment.base_offset:
@@ -86,7 +86,9 @@ def _read_below(
         if located is None:
             return LogRead(None, end, stable, start, [] if isolation_level else None)
         segment, position, first_bytes = located
-    limit_position = segment.size_bytes if limit == end else limit_in(log, segment, limit)
+    limit_position = segment.size_bytes
+    if limit != log.log_end_offset:
+        limit_position = limit_in(log, segment, limit)
     size_bytes = limit_position - position
     file = segment.file()
     if max_bytes < size_bytes:
@@ -107,7 +109,7 @@ def _read_below(
 
 
 def locate(
-    log: "LocalLog", segment: "LogSegment", offset: int
+    log: "DurableLog", segment: "LogSegment", offset: int
 ) -> "tuple[LogSegment, int, int] | None":
     """Find the first batch that reaches an offset, from a segment on: segment, position, size.
 
@@ -123,7 +125,7 @@ def locate(
         segment = following
 
 
-def limit_in(log: "LocalLog", segment: "LogSegment", limit: int) -> int:
+def limit_in(log: "DurableLog", segment: "LogSegment", limit: int) -> int:
     """Give the position in a segment where a reader's limit offset lies.
 
     Rule: F-13, S-22 (UnifiedLog.convertToOffsetMetadataOrThrow).
@@ -141,7 +143,7 @@ def limit_in(log: "LocalLog", segment: "LogSegment", limit: int) -> int:
 
 
 def aborted_transactions(
-    log: "LocalLog", segment: "LogSegment", offset: int, end_position: int
+    log: "DurableLog", segment: "LogSegment", offset: int, end_position: int
 ) -> list[AbortedTransaction]:
     """List the aborted transactions that a reader of these bytes may meet.
 

@@ -36,7 +36,7 @@ async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
             (
                 "checkpoint",
                 settings.log_flush_offset_checkpoint_interval_ms,
-                partial(anyio.to_thread.run_sync, logs.checkpoint),
+                partial(_in_thread, logs, logs.checkpoint),
             ),
             (
                 "flush",
@@ -71,7 +71,16 @@ async def repeat(name: str, interval_ms: int, work: Work) -> None:
 
 
 async def _flush(logs: LogManager, clock: Clock) -> None:
-    await anyio.to_thread.run_sync(logs.flush_due, clock.now_ms())
+    await _in_thread(logs, partial(logs.flush_due, clock.now_ms()))
+
+
+async def _in_thread(logs: LogManager, work: Callable[[], None]) -> None:
+    """Flush in a worker thread; a log that could not be flushed is offline afterwards."""
+    try:
+        await anyio.to_thread.run_sync(work)
+    except KafkaStorageError:
+        logs.offline.take_failed()
+        raise
 
 
 async def _do_chores(logs: LogManager) -> None:

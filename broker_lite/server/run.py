@@ -29,6 +29,7 @@ from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS, offered
 from broker_lite.log.data_directory import erase
 from broker_lite.server.gateway import as_seen_from
+from broker_lite.server.group_commit import GroupCommit
 from broker_lite.server.limits import CurrentLimits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.maintenance import maintain
@@ -136,7 +137,7 @@ async def _live(
         if not await seed.apply(cluster, clock, site.orders.are_waiting):
             order = await site.orders.next()
             return order
-        async with anyio.create_task_group() as group:
+        async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
             group.start_soon(node.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
             group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)

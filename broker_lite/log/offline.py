@@ -1,0 +1,73 @@
+"""Partitions that must not be used any more: their disk failed while they were made durable.
+
+Kafka gives up all logs of the directory then, and ends when it has no other one. Here it is the
+partition alone, and whatever else is on that disk goes on as long as it can.
+"""
+
+from collections.abc import Callable, Mapping
+
+from broker_lite.errors import KafkaStorageError
+from broker_lite.log.durable_log import DurableLog
+from broker_lite.log.partitions import Partition
+
+
+class OfflinePartitions:
+    """Which partitions are offline; until the next start, which reads their files again.
+
+    Attributes:
+        when_taken: told of a topic and a partition that goes offline.
+    """
+
+    __slots__ = ("_keys", "_partitions", "when_taken")
+
+    def __init__(self, partitions: Mapping[tuple[str, int], Partition]) -> None:
+        """Begin with none.
+
+        Args:
+            partitions: of the data directory; its owner changes them.
+        """
+        self.when_taken: Callable[[str, int], None] = _tell_nobody
+        self._partitions = partitions
+        self._keys: set[tuple[str, int]] = set()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def check(self, key: tuple[str, int]) -> None:
+        """Refuse what is offline.
+
+        Raises:
+            KafkaStorageError: it is.
+        """
+        if key in self._keys:
+            raise KafkaStorageError(f"{key[0]}-{key[1]} is offline")
+
+    def take(self, log: DurableLog) -> None:
+        """Let nobody find a log any more.
+
+        There is no mark of a clean stop after this, so that the next start recovers the partition.
+
+        Rule: S-32 (LogDirFailureChannel).
+        """
+        key = (log.topic, log.partition)
+        entry = self._partitions.get(key)
+        if entry is not None and entry.log is log:
+            entry.note_offsets()
+            entry.log = None
+            entry.is_clean = False
+            self._keys.add(key)
+            self.when_taken(*key)
+
+    def take_failed(self) -> None:
+        """Take the logs that could not be flushed by another thread."""
+        for entry in list(self._partitions.values()):
+            if entry.log is not None and entry.log.offline_reason is not None:
+                self.take(entry.log)
+
+    def forget(self, key: tuple[str, int]) -> None:
+        """Forget a partition that is deleted."""
+        self._keys.discard(key)
+
+
+def _tell_nobody(_topic: str, _partition: int) -> None:
+    """Be who is told where nobody is."""
