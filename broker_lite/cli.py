@@ -20,7 +20,6 @@ from broker_lite.errors import ClientError, KafkaStorageError, SettingsError
 
 _USAGE_ERROR: Final = 2
 _FAILURE: Final = 1
-_INTERRUPTED: Final = 130
 
 
 class Command(NamedTuple):
@@ -46,6 +45,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "cluster": Command("broker_lite.commands.cluster", "print a cluster's id (kafka-cluster)"),
     "storage": Command("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
+    "log": Command("broker_lite.commands.log", "look at logs, check, repair and move them"),
     "spark": Command("broker_lite.commands.spark", "check, measure and change logs, on Spark"),
 }
 
@@ -80,8 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         drop_output()
         print(f"broker-lite: {error.strerror}", file=sys.stderr)
         return _FAILURE
-    except KeyboardInterrupt:
-        return _INTERRUPTED
 
 
 def _main(arguments: Sequence[str]) -> int:

@@ -113,7 +113,7 @@ import sys
 
 sys.path.append("${PACKAGES#"$ROOT"}")
 
-from broker_lite.cli import main
+from broker_lite.__main__ import main
 
 sys.exit(main())
 END

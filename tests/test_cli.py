@@ -271,3 +271,18 @@ def test_directory_that_is_in_use(tmp_path: Path) -> None:
         serving.end(signal.SIGTERM)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"broker-lite: [^\n]+\n", done.stderr)
+
+
+def test_ctrl_c_during_the_first_imports_is_no_traceback() -> None:
+    program = (
+        "import builtins, sys\n"
+        "import broker_lite.__main__\n"
+        "def interrupted(*_):\n"
+        "    raise KeyboardInterrupt\n"
+        "builtins.__import__ = interrupted\n"
+        "sys.exit(broker_lite.__main__.main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

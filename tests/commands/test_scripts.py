@@ -42,7 +42,7 @@ def link_of(folder: Path, name: str) -> Path:
     """A program of that name that starts broker-lite as an installed one does."""
     program = folder / "broker-lite"
     program.write_text(
-        f"#!{sys.executable}\nimport sys\nfrom broker_lite.cli import main\nsys.exit(main())\n"
+        f"#!{sys.executable}\nimport sys\nfrom broker_lite.__main__ import main\nsys.exit(main())\n"
     )
     program.chmod(0o755)
     link = folder / name

@@ -35,5 +35,5 @@ def test_wheel_is_complete(pure_wheel: Path) -> None:
     information = entry_points.rpartition("/")[0]
     assert {name for name in names if not name.startswith(information)} == of_the_package()
     assert {f"{information}/licenses/{name}" for name in ("LICENSE", "NOTICE")} <= names
-    assert "[console_scripts]\nbroker-lite = broker_lite.cli:main\n" in text
+    assert "[console_scripts]\nbroker-lite = broker_lite.__main__:main\n" in text
     assert "[pytest11]\nbroker_lite = broker_lite.testing.plugin\n" in text
