@@ -1,7 +1,8 @@
 """Older releases to stand in for: the highest version of each API that they offer.
 
 The table is data/releases.json, a column a release; columns up to 3.9 are those of a broker in
-ZooKeeper mode. Minimum versions stay ours: a client of an old release needs nothing more.
+ZooKeeper mode. Minimum versions stay ours, but for Produce and Fetch: releases before 4.0 take and
+give messages of magic 0 and 1, so they serve the versions that carry them.
 
 Not done: telling a release that lies between two columns, which is refused rather than guessed.
 
@@ -19,6 +20,7 @@ from broker_lite.errors import SettingsError
 NO_RELEASE: Final = ""
 """The setting's value for: offer all there is."""
 
+_NO_OLD_MESSAGES_SINCE: Final = (4, 0)
 _FEATURES_SINCE: Final = (2, 7)
 _METADATA_VERSION_SINCE: Final = (3, 3)
 _TRANSACTION_AND_GROUP_SINCE: Final = (4, 0)
@@ -55,6 +57,18 @@ def max_versions(release: str) -> Mapping[int, int]:
     return {int(key): version for key, row in rows.items() if (version := row[column]) is not None}
 
 
+def serves_old_messages(release: str) -> bool:
+    """Whether brokers of a release serve the versions that carry messages of magic 0 and 1.
+
+    Rule: P-50, P-56, F-60, V-92.
+    """
+    return release != NO_RELEASE and _major_minor(release) < _NO_OLD_MESSAGES_SINCE
+
+
+def _major_minor(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".")[:2])
+
+
 def has_feature(release: str, feature: str) -> bool:
     """Whether brokers of a release know a feature, so that ApiVersions tells of it.
 
@@ -62,7 +76,7 @@ def has_feature(release: str, feature: str) -> bool:
     """
     if release == NO_RELEASE:
         return True
-    major_minor = tuple(int(part) for part in release.split(".")[:2])
+    major_minor = _major_minor(release)
     if major_minor < _FEATURES_SINCE:
         return False
     if feature in {"metadata.version", "kraft.version"}:

@@ -1,7 +1,10 @@
 """Fetch (1), versions 4-18.
 
 The records of an answer are ranges of segment files, which the server sends without reading them.
+With `emulate` of a release before 4.0 versions 0-3 are served too: their records are converted to
+messages of magic 0 (v0-1) or 1 (v2-3), in memory, and zstd is not for versions below 10 (F-60).
 
+- v1 throttle time; v2 magic 1 (KIP-32); v3 a limit for the whole answer (KIP-74).
 - v4 isolation level and aborted transactions (KIP-98); v5 log start offset (KIP-107).
 - v7 sessions (KIP-227); v9 leader epoch checks (KIP-320); v10 zstd batches (KIP-110).
 - v11 rack and preferred replica (KIP-392), which is never named: there is one replica.
@@ -20,6 +23,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.delayed_fetch import must_wait, wait
+from broker_lite.handler.fetch_old import ZSTD_FROM, for_old_client
 from broker_lite.handler.fetch_partition import FetchPartitions
 from broker_lite.handler.fetch_read import (
     LOGS_AT_A_TIME,
@@ -44,7 +48,10 @@ if TYPE_CHECKING:
 
 MIN_VERSION: Final = 4
 MAX_VERSION: Final = 18
+OLD_MIN_VERSION: Final = 0
+"""Of what brokers before 4.0 serve."""
 
+_FETCH_KEY: Final = 1
 _TOPIC_IDS_FROM: Final = 13
 _REPLICA_STATE_FROM: Final = 15
 _CONSUMERS: Final = frozenset((-1, -2))
@@ -144,6 +151,7 @@ def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
         body.max_wait_ms,
         min(body.min_bytes, max_bytes),
         max_bytes,
+        version < ZSTD_FROM and context.apis[_FETCH_KEY].min_version < MIN_VERSION,
     )
 
 
@@ -176,6 +184,9 @@ async def _read(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitio
     if must_wait(read, terms, len(partitions)):
         await wait(cluster, terms, partitions, read)
         read = read_partitions(cluster, terms, partitions.pending())
+    if terms.is_old:
+        converted = await for_old_client(cluster, terms.version, read.partitions)
+        read = read._replace(partitions=converted)
     return read
 
 

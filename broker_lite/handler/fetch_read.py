@@ -27,6 +27,7 @@ NO_EPOCH: Final = -1
 READ_COMMITTED: Final = 1
 LOGS_AT_A_TIME: Final = 64
 """Logs that are loaded before other connections have their turn: 2 ms, after a restart 20 ms."""
+_FIRST_BATCH_FROM: Final = 3
 _CURRENT_LEADER_FROM: Final = 16
 _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
@@ -34,7 +35,8 @@ _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LE
 class FetchTerms(NamedTuple):
     """What a Fetch request says for all its partitions.
 
-    `isolation_level` is 0 for replicas, which read up to the log end offset.
+    `isolation_level` is 0 for replicas, which read up to the log end offset. `is_old`: the client
+    is answered as an old one.
     """
 
     version: int
@@ -43,6 +45,7 @@ class FetchTerms(NamedTuple):
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
+    is_old: bool = False
 
 
 class PartitionRead(NamedTuple):
@@ -109,7 +112,8 @@ def read_partitions(
     for partition in partitions:
         try:
             log = find_log(cluster, partition)
-            read = _read(log, terms, partition, left_bytes, not size_bytes)
+            is_first = not size_bytes and terms.version >= _FIRST_BATCH_FROM
+            read = _read(log, terms, partition, left_bytes, is_first)
         except UnknownPartition as error:
             unknown.append(_unknown(partition, error.code))
             continue
@@ -198,7 +202,7 @@ def diverging_epoch(log: Log, partition: FetchPartition) -> tuple[int, int] | No
 def _read(
     log: Log, terms: FetchTerms, partition: FetchPartition, left_bytes: int, is_first: bool
 ) -> PartitionRead:
-    """Read one partition; is_first while no partition before it gave bytes.
+    """Read one partition; is_first while no partition before it gave bytes, since version 3.
 
     Rule: F-05, F-06, F-11, F-21 (Partition.fetchRecords).
     """

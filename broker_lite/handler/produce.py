@@ -1,5 +1,8 @@
 """Produce (0), versions 3-13; versions 0-2 are advertised and close the connection (P-50).
 
+With `emulate` of a release before 4.0 versions 0-2 are served too: message sets of magic 0 and 1,
+which are stored as v2 batches (V-92). v1 throttle time, v2 log append time (KIP-32).
+
 The checks come in Kafka's order (the table "The whole order" of the specification): first those
 that fail the whole request, then those of each partition, and nothing is written before all of
 them are through. Then the partitions are validated and appended one after the other.
@@ -22,7 +25,7 @@ from typing import Final
 from broker_lite.control.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
-from broker_lite.handler.flushed import wait_until_flushed
+from broker_lite.handler.flushed import wait_for_coordinators, wait_until_flushed
 from broker_lite.handler.produce_append import append
 from broker_lite.handler.produce_response import (
     PartitionAnswer,
@@ -31,6 +34,7 @@ from broker_lite.handler.produce_response import (
     refusal,
 )
 from broker_lite.handler.produce_transaction import Accepted, Verdict, check_transaction
+from broker_lite.log.validate_legacy import check_old_record_set
 from broker_lite.log.validate_request import (
     check_one_producer,
     check_record_set,
@@ -41,6 +45,8 @@ from broker_lite.wire.produce import ProduceRequest, decode_produce_request
 MIN_VERSION: Final = 3
 MAX_VERSION: Final = 13
 ADVERTISED_MIN_VERSION: Final = 0
+OLD_MIN_VERSION: Final = 0
+"""Of what brokers before 4.0 serve."""
 
 _TOPIC_IDS_FROM: Final = 13
 _ACKS: Final = frozenset((-1, 0, 1))
@@ -72,7 +78,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     else:
         verdicts = None
         if produce.transactional_id is not None:
+            failures = context.cluster.logs.commits.failures
             verdicts = check_transaction(context, produce.transactional_id, accepted, version)
+            await wait_for_coordinators(context, failures)
         acks_are_valid = produce.acks in _ACKS
         for key, partition in accepted.items():
             topic, index, records, _ = partition
@@ -80,7 +88,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             if answer is None and (topic.is_internal or not acks_are_valid):
                 answer = _refused(topic, request, acks_are_valid)
             if answer is None:
-                answer = await append(context, topic, index, records, guard)
+                answer = await append(
+                    context, topic, index, records, guard, is_old=version < MIN_VERSION
+                )
             answers[key] = answer or refusal(_unknown(None, version))
         if context.cluster.logs.commits.held:
             await wait_until_flushed(context.cluster, accepted, answers)
@@ -113,6 +123,8 @@ def _check(
     accepted: dict[PartitionKey, Accepted] = {}
     refused: dict[PartitionKey, PartitionAnswer] = {}
     has_producers = False
+    is_old = version < MIN_VERSION
+    check = check_old_record_set if is_old else check_record_set
     for name, topic_id, partitions in topics:
         if topic_id is not None:
             topic = cluster.topics_by_id.get(topic_id)
@@ -124,9 +136,9 @@ def _check(
                 refused[key] = refusal(_unknown(topic, version))
                 continue
             try:
-                producer = check_record_set(records, version)
+                producer = check(records, version)
             except BrokerError as error:
-                if error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
+                if error.code == ErrorCode.UNKNOWN_SERVER_ERROR or is_old:
                     raise
                 refused[key] = refusal(error.code)
                 continue

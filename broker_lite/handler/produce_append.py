@@ -12,9 +12,11 @@ from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, refusal
 from broker_lite.log.validate import DecompressedTooLarge, validate_records
+from broker_lite.log.validate_legacy import validate_old_records
 from broker_lite.log.validate_request import answers_log_start_offset
 from broker_lite.log.validated import RejectedRecords, ValidatedRecords, ValidationConfig
-from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK
+from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, CURRENT_MAGIC, MAGIC_OFFSET
+from broker_lite.record.legacy import ATTRIBUTES_OFFSET as LEGACY_ATTRIBUTES_OFFSET
 
 if TYPE_CHECKING:
     from broker_lite.log.log import Log
@@ -24,6 +26,7 @@ logger = logging.getLogger("broker_lite.handler")
 # Decompressing more than this in the event loop would hold up the other connections.
 INLINE_BYTES_MAX: Final = 64 * 1024
 INLINE_DECOMPRESSED_BYTES_MAX: Final = 1024 * 1024
+INLINE_OLD_BYTES_MAX: Final = 16 * 1024
 _NO_CODEC: Final = 0
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
@@ -36,6 +39,8 @@ async def append(
     index: int,
     records: memoryview,
     guard: object | None = None,
+    *,
+    is_old: bool = False,
 ) -> PartitionAnswer | None:
     """Validate and append one batch.
 
@@ -45,6 +50,7 @@ async def append(
         index: of the partition.
         records: one complete v2 batch, maybe with a rest; stamped and corrected in place.
         guard: of the verification of a transaction.
+        is_old: of a version before 3, so that records may be anything.
 
     Returns:
         What the partition is answered, errors included; None when the topic was deleted while the
@@ -61,9 +67,14 @@ async def append(
         config = cluster.validation_config(topic)
         log = cluster.log(name, index)
         now_ms = context.clock.now_ms()
-        validated = _validate_at_once(records, config, now_ms, index)
+        if is_old:
+            validated = _validate_old_at_once(records, config, now_ms, index)
+        else:
+            validated = _validate_at_once(records, config, now_ms, index)
         if validated is None:
-            validated = await _validate_in_thread(records, config, now_ms, index)
+            validate = validate_old_records if is_old else validate_records
+            work = partial(validate, records, config, now_ms=now_ms, partition=index)
+            validated = await _validate_in_thread(work)
             # What was decided before the pause may not hold any more, and a topic made anew under
             # the name is another one.
             if topic.topic_id not in cluster.topics_by_id:
@@ -115,15 +126,29 @@ def _is_costly(records: memoryview, config: ValidationConfig) -> bool:
     return codec != _NO_CODEC or config.codec not in (None, _NO_CODEC)
 
 
-async def _validate_in_thread(
+def _validate_old_at_once(
     records: memoryview, config: ValidationConfig, now_ms: int, index: int
-) -> ValidatedRecords:
+) -> ValidatedRecords | None:
+    """Validate in the event loop what has few records: they are converted one by one."""
+    if len(records) > INLINE_OLD_BYTES_MAX or _is_compressed(records):
+        return None
+    return validate_old_records(records, config, now_ms=now_ms, partition=index)
+
+
+def _is_compressed(records: memoryview) -> bool:
+    if len(records) <= ATTRIBUTES_OFFSET + 1:
+        return False
+    is_new = records[MAGIC_OFFSET] == CURRENT_MAGIC
+    attributes = records[ATTRIBUTES_OFFSET + 1 if is_new else LEGACY_ATTRIBUTES_OFFSET]
+    return attributes & CODEC_MASK != _NO_CODEC
+
+
+async def _validate_in_thread(work: Callable[[], ValidatedRecords]) -> ValidatedRecords:
     """Validate in a worker thread; this connection's next request waits (P-04).
 
     The thread is always waited for, so the records may stay in the receive buffer, and what a
     client sent before it closed is appended.
     """
-    work = partial(validate_records, records, config, now_ms=now_ms, partition=index)
     scope = CancelScope(shield=True)
     with scope:
         outcome = await to_thread.run_sync(_outcome, work)

@@ -1,4 +1,4 @@
-"""The Produce response by hand, versions 3-13: with small requests it is a good part of the cost.
+"""The Produce response by hand, versions 0-13: with small requests it is a good part of the cost.
 
 A test compares it with messages.ProduceResponse in all versions.
 """
@@ -10,6 +10,8 @@ from typing import Final, NamedTuple, TypeAlias
 from broker_lite.errors import ErrorCode
 from broker_lite.wire.primitives import encode_uvarint
 
+_THROTTLE_FROM: Final = 1
+_APPEND_TIME_FROM: Final = 2
 _LOG_START_FROM: Final = 5
 _RECORD_ERRORS_FROM: Final = 8
 _FLEXIBLE_FROM: Final = 9
@@ -19,8 +21,9 @@ PartitionKey: TypeAlias = tuple[str | bytes, int]
 
 _INT16 = Struct(">h").pack
 _INT32 = Struct(">i").pack
-# index, error code, base offset, log append time [, log start offset [, no errors, no message]]
-_PARTITION_V3 = Struct(">ihqq").pack
+# index, error code, base offset [, log append time [, log start offset [, no errors, no message]]]
+_PARTITION_V0 = Struct(">ihq").pack
+_PARTITION_V2 = Struct(">ihqq").pack
 _PARTITION_V5 = Struct(">ihqqq").pack
 _PARTITION_V8 = Struct(">ihqqqih").pack
 _PARTITION_V9 = Struct(">ihqqqBBx").pack
@@ -53,7 +56,7 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
 
     Args:
         answers: by topic and partition; partitions of one topic need not be neighbours.
-        version: 3 to 13; 13 takes topic ids in the keys, all others names.
+        version: 0 to 13; 13 takes topic ids in the keys, all others names.
 
     Rule: V-01.
     """
@@ -70,7 +73,8 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
     for topic, partitions in topics.items():
         name = topic if isinstance(topic, bytes) else _string(topic, flexible)
         parts += (name, _count(len(partitions), flexible), *partitions, end)
-    parts.append(_NO_THROTTLE_FLEXIBLE if flexible else _NO_THROTTLE)
+    if version >= _THROTTLE_FROM:
+        parts.append(_NO_THROTTLE_FLEXIBLE if flexible else _NO_THROTTLE)
     return b"".join(parts)
 
 
@@ -79,7 +83,9 @@ def _partition(index: int, answer: PartitionAnswer, version: int) -> bytes:
     if version >= _FLEXIBLE_FROM and not record_errors and message is None:
         return _PARTITION_V9(index, code, base_offset, append_time_ms, start_offset, 1, 0)
     if version < _LOG_START_FROM:
-        return _PARTITION_V3(index, code, base_offset, append_time_ms)
+        if version < _APPEND_TIME_FROM:
+            return _PARTITION_V0(index, code, base_offset)
+        return _PARTITION_V2(index, code, base_offset, append_time_ms)
     if version < _RECORD_ERRORS_FROM:
         return _PARTITION_V5(index, code, base_offset, append_time_ms, start_offset)
     if not record_errors and message is None:

@@ -39,7 +39,7 @@ from broker_lite.handler import (
 )
 from broker_lite.handler.context import Api
 
-__all__ = ["APIS", "NEVER_FLEXIBLE", "Api", "offered"]
+__all__ = ["APIS", "NEVER_FLEXIBLE", "OLD_MESSAGES_MIN_VERSIONS", "Api", "offered"]
 
 NEVER_FLEXIBLE: Final = 32767
 """`flexible_from` of an API without flexible versions (P-44)."""
@@ -297,21 +297,36 @@ APIS: Final[Mapping[int, Api]] = {
     ),
 }
 
+OLD_MESSAGES_MIN_VERSIONS: Final[Mapping[int, int]] = {
+    0: produce.OLD_MIN_VERSION,
+    1: fetch.OLD_MIN_VERSION,
+}
+"""API key to the lowest version of a broker that serves messages of magic 0 and 1 too."""
 
-def offered(apis: Mapping[int, Api], max_versions: Mapping[int, int]) -> Mapping[int, Api]:
+
+def offered(
+    apis: Mapping[int, Api],
+    max_versions: Mapping[int, int],
+    min_versions: Mapping[int, int] | None = None,
+) -> Mapping[int, Api]:
     """The table as an older broker would offer it.
 
     Args:
         apis: the whole table.
         max_versions: API key to the highest version to offer; a key that is missing is not offered.
+        min_versions: API key to the lowest one, where that is not the table's.
 
     Returns:
         A new table with the lower maximum of both; an API whose minimum is above it is left out.
 
     Rule: P-56.
     """
+    lowest = min_versions or {}
     capped = {
-        key: api._replace(max_version=min(api.max_version, max_versions[key]))
+        key: api._replace(
+            min_version=lowest.get(key, api.min_version),
+            max_version=min(api.max_version, max_versions[key]),
+        )
         for key, api in apis.items()
         if key in max_versions
     }

@@ -23,6 +23,7 @@ NO_TIMESTAMP_TYPE: Final = -1
 CREATE_TIME: Final = 0
 LOG_APPEND_TIME: Final = 1
 LOG_APPEND_TIME_FLAG: Final = 0x08
+ATTRIBUTES_OFFSET: Final = 17
 
 _HEAD: Final = struct.Struct(">qiIbb")
 _CRC: Final = struct.Struct(">I")

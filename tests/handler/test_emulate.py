@@ -1,8 +1,13 @@
 import pytest
 
 from broker_lite.errors import SettingsError
-from broker_lite.handler.emulate import has_feature, max_versions, releases
-from broker_lite.handler.table import APIS
+from broker_lite.handler.emulate import (
+    has_feature,
+    max_versions,
+    releases,
+    serves_old_messages,
+)
+from broker_lite.handler.table import APIS, OLD_MESSAGES_MIN_VERSIONS, offered
 from broker_lite.settings import BROKER_SETTINGS
 
 
@@ -57,3 +62,18 @@ def test_p56_an_unknown_release_is_one_clear_error() -> None:
 )
 def test_p56_features_by_release(release: str, feature: str, known: bool) -> None:
     assert has_feature(release, feature) is known
+
+
+@pytest.mark.parametrize("release", ["", *releases()])
+def test_v92_f60_old_messages_were_served_until_4_0(release: str) -> None:
+    expected = release != "" and int(release.split(".")[0]) < 4
+    assert serves_old_messages(release) is expected
+
+
+def test_p50_p56_old_messages_come_with_their_versions() -> None:
+    apis = offered(APIS, max_versions("3.9"), OLD_MESSAGES_MIN_VERSIONS)
+    assert [apis[key][1:3] for key in (0, 1)] == [(0, 11), (0, 17)]
+    assert apis[2].min_version == APIS[2].min_version
+    apis = offered(APIS, max_versions("0.10.0"), OLD_MESSAGES_MIN_VERSIONS)
+    assert [apis[key][1:3] for key in (0, 1)] == [(0, 2), (0, 2)]
+    assert 0 not in offered(APIS, max_versions("0.10.0"))

@@ -1,0 +1,83 @@
+"""What old clients are answered differently: records of magic 0 and 1, and no zstd.
+
+Only a broker that stands in for a release before 4.0 does this. Converted records are no longer a
+range of a file that the kernel sends: they are read, rewritten record by record in a worker thread,
+and kept in memory until they are sent, so such a fetch costs many times what a newer one does. The
+limits of the request bound what is kept (F-62).
+
+Not done: message.downconversion.enable, a topic setting that Kafka 4 no longer has; the records are
+always converted.
+
+Rule: F-60 to F-63 (KafkaApis.maybeConvertFetchedData).
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.fetch_read import PartitionRead
+from broker_lite.log.down_conversion import convert_slice
+from broker_lite.log.files import FileSlice
+from broker_lite.record.compression import Codec
+from broker_lite.wire.fetch import FetchedPartition
+
+if TYPE_CHECKING:
+    from broker_lite.control.cluster import Cluster
+
+ZSTD_FROM: Final = 10
+_MAGIC_1_FROM: Final = 2
+_MAGIC_2_FROM: Final = 4
+
+
+async def for_old_client(
+    cluster: "Cluster", version: int, reads: list[PartitionRead]
+) -> list[PartitionRead]:
+    """Give the answers of a Fetch below version 10 as a release before 4.0 does.
+
+    Args:
+        cluster: whose topics were read.
+        version: of the request, 0 to 9.
+        reads: what a client of today would be answered.
+    """
+    return [await _convert(cluster, version, read) for read in reads]
+
+
+async def _convert(cluster: "Cluster", version: int, read: PartitionRead) -> PartitionRead:
+    if _is_zstd_topic(cluster, read):
+        return _refused(read, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    records = read.answer.records
+    if version >= _MAGIC_2_FROM or not isinstance(records, FileSlice):
+        return read
+    work = partial(
+        _converted,
+        records,
+        1 if version >= _MAGIC_1_FROM else 0,
+        read.partition.fetch_offset,
+    )
+    outcome = await to_thread.run_sync(work)
+    if isinstance(outcome, ErrorCode):
+        return _refused(read, outcome)
+    return read._replace(answer=read.answer._replace(records=outcome))
+
+
+def _converted(records: FileSlice, magic: int, first_offset: int) -> bytes | ErrorCode:
+    try:
+        return convert_slice(records, magic, first_offset=first_offset)
+    except BrokerError as error:
+        # as a code: what is raised in a worker thread stays there with all that was decompressed
+        return error.code
+
+
+def _is_zstd_topic(cluster: "Cluster", read: PartitionRead) -> bool:
+    """Rule: F-60: a topic that stores zstd is refused whatever was read."""
+    partition = read.partition
+    topic = cluster.topics.get(str(partition.topic))
+    if topic is None or not 0 <= partition.index < topic.partition_count:
+        return False
+    return cluster.validation_config(topic).codec == Codec.ZSTD
+
+
+def _refused(read: PartitionRead, code: ErrorCode) -> PartitionRead:
+    return read._replace(answer=FetchedPartition(read.partition.index, code, records=None))

@@ -1,0 +1,93 @@
+"""Entries of a log rewritten for clients that know only messages of magic 0, or 0 and 1.
+
+Entry by entry: one batch becomes the messages of its records, or one wrapper with the same codec.
+Offsets are kept. Lost are headers, producers, transactions and control batches, and in magic 0 the
+timestamps; of aborted transactions nothing is known to such clients, they get all records.
+
+Rule: F-61 (RecordsUtil.downConvert).
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from broker_lite.errors import UnknownServerError, UnsupportedCompressionType
+from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
+from broker_lite.record.compression import Codec, codec_of
+from broker_lite.record.framing import Entry
+from broker_lite.record.legacy import LOG_APPEND_TIME, LegacyMessage, iterate_legacy
+from broker_lite.record.legacy_builder import LegacySetBuilder
+from broker_lite.record.records import iterate_records, read_content
+
+_Fields: TypeAlias = tuple[int, int, bytes | None, bytes | None]
+
+
+def down_convert(
+    buffer: memoryview,
+    entry: Entry,
+    magic: int,
+    *,
+    first_offset: int,
+    decompressed_bytes_max: int,
+) -> bytes | memoryview:
+    """Rewrite one entry.
+
+    Args:
+        buffer: holds it.
+        entry: where, and of which magic.
+        magic: 0 or 1, the highest that the client knows.
+        first_offset: plain records below it are left out; of a compressed batch all are given.
+        decompressed_bytes_max: of a batch's records; Kafka has no limit.
+
+    Returns:
+        The entry itself, as a view, when the client knows its magic; no bytes for a control batch,
+        and when no record is left.
+
+    Raises:
+        UnsupportedCompressionType: zstd.
+        InvalidRecord, CorruptMessage, UnknownServerError: the records cannot be read, are too many,
+            or have a timestamp below -1.
+    """
+    data = buffer[entry.position : entry.position + entry.size_bytes]
+    if entry.magic <= magic:
+        return data
+    if entry.magic >= CURRENT_MAGIC:
+        return _from_batch(data, magic, first_offset, decompressed_bytes_max)
+    message = LegacyMessage(data, 0, entry.size_bytes)
+    append_time_ms = message.timestamp if message.timestamp_type == LOG_APPEND_TIME else None
+    records = (
+        (record.offset, record.timestamp, record.key, record.value)
+        for record in iterate_legacy(message, output_bytes_max=decompressed_bytes_max)
+    )
+    return _build(magic, codec_of(message.codec), append_time_ms, records, first_offset)
+
+
+def _from_batch(data: memoryview, magic: int, first_offset: int, bytes_max: int) -> bytes:
+    batch = RecordBatch(data, 0, len(data))
+    if batch.is_control:
+        return b""
+    codec = codec_of(batch.codec)
+    if codec is Codec.ZSTD:
+        raise UnsupportedCompressionType
+    content = read_content(batch, output_bytes_max=bytes_max)
+    if content.limit_exceeded:
+        raise UnknownServerError(f"a batch is larger than {bytes_max} bytes uncompressed")
+    append_time_ms = batch.max_timestamp if batch.is_log_append_time else None
+    records = (
+        (record.offset, record.timestamp, record.key, record.value)
+        for record in iterate_records(batch, content=content)
+    )
+    return _build(magic, codec, append_time_ms, records, first_offset)
+
+
+def _build(
+    magic: int,
+    codec: Codec,
+    append_time_ms: int | None,
+    records: Iterator[_Fields],
+    first_offset: int,
+) -> bytes:
+    builder = LegacySetBuilder(magic, codec=codec, log_append_time_ms=append_time_ms)
+    for offset, timestamp, key, value in records:
+        if codec is not Codec.NONE or offset >= first_offset:
+            builder.append(offset, timestamp, key, value)
+    return builder.build()
