@@ -13,6 +13,7 @@ from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog, Segment
 from broker_lite.pipeline.files.positions import log_end
+from broker_lite.pipeline.read.corruption import raise_corruption
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.transactions import last_stable_offset
 
@@ -81,7 +82,8 @@ def _cleanable(io: FileIO, log: PartitionLog) -> Iterator[_Cleanable]:
     """Rule: S-80 (LogCleanerManager.cleanableOffsets)."""
     if len(log.segments) < 2:
         return
-    stable = last_stable_offset(io, log, log_end(io, log).offset)
+    end_offset = log_end(io, log).offset
+    stable = last_stable_offset(io, log, end_offset, on_corrupt=raise_corruption)
     following = (segment.base_offset for segment in log.segments[1:])
     for segment, end_offset in zip(log.segments, following, strict=False):
         if end_offset > stable:

@@ -200,7 +200,8 @@ class _RangeReader:
                 self.on_corrupt(Corruption(self.path, self.position, *fault))
             if is_wanted:
                 found = LogBatch(self.segment, self.position, batch)
-                if fault is None and magic == CURRENT_MAGIC and batch.base_offset > lowest:
+                is_behind_gap = isinstance(batch, RecordBatch) and batch.base_offset > lowest
+                if is_behind_gap and fault is None:
                     self.held, self.held_from = found, lowest
                 else:
                     yield found

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
 from broker_lite.pipeline.files.positions import earliest, log_end, offset_for_timestamp
+from broker_lite.pipeline.read.corruption import ON_CORRUPTION
 from broker_lite.pipeline.read.offset_limits import (
     EARLIEST_OFFSET,
     LATEST_OFFSET,
@@ -74,7 +75,7 @@ def resolve(
         PlanError: the limits do not name all partitions, no record is young enough, or a range
             would end in front of its start.
     """
-    bounds = bounds_of(io, logs, options.isolation_level)
+    bounds = readable_bounds(io, logs, options)
     starts = resolve_limit(io, logs, options.starting, bounds, options.on_no_match)
     ends = resolve_limit(io, logs, options.ending, bounds, OnNoMatch.LATEST)
     return {
@@ -139,23 +140,48 @@ def in_parallel(
 
 
 def bounds_of(
-    io: FileIO,
-    logs: Mapping[TopicPartition, PartitionLog],
-    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    io: FileIO, logs: Mapping[TopicPartition, PartitionLog]
 ) -> dict[TopicPartition, OffsetRange]:
-    """Give the offsets that each log holds, from its start to the end of its last whole batch.
+    """Give the offsets that each log holds, from its start to the end of its last whole batch."""
+    return _each(io, logs, lambda log: log_end(io, log).offset)
+
+
+def readable_bounds(
+    io: FileIO, logs: Mapping[TopicPartition, PartitionLog], options: ReadOptions
+) -> dict[TopicPartition, OffsetRange]:
+    """Give the offsets of each log that the options let one read.
 
     For who reads committed records only, a log ends where the oldest open transaction begins.
+
+    Raises:
+        CorruptLog: what may have decided a transaction is damaged, with onCorrupt=fail.
     """
-    found = in_parallel(io, lambda log: _bounds(io, log, isolation_level), logs.values())
-    return dict(zip(logs, found, strict=True))
+    return _each(io, logs, lambda log: readable_end(io, log, log_end(io, log).offset, options))
 
 
-def _bounds(io: FileIO, log: PartitionLog, isolation_level: IsolationLevel) -> OffsetRange:
-    first_offset, end_offset = earliest(log), log_end(io, log).offset
-    if isolation_level is IsolationLevel.READ_COMMITTED:
-        end_offset = last_stable_offset(io, log, end_offset)
-    return OffsetRange(first_offset, max(first_offset, end_offset))
+def readable_end(
+    io: FileIO, log: PartitionLog, end_offset: int, options: ReadOptions, *, decided_below: int = 0
+) -> int:
+    """Give up to where the log can be read; see last_stable_offset."""
+    if options.isolation_level is IsolationLevel.READ_UNCOMMITTED:
+        return end_offset
+    on_corrupt = ON_CORRUPTION[options.on_corrupt]
+    return last_stable_offset(
+        io, log, end_offset, on_corrupt=on_corrupt, decided_below=decided_below
+    )
+
+
+def _each(
+    io: FileIO,
+    logs: Mapping[TopicPartition, PartitionLog],
+    end_of: Callable[[PartitionLog], int],
+) -> dict[TopicPartition, OffsetRange]:
+    ends = in_parallel(io, end_of, logs.values())
+    firsts = {key: earliest(log) for key, log in logs.items()}
+    return {
+        key: OffsetRange(first, max(first, end))
+        for (key, first), end in zip(firsts.items(), ends, strict=True)
+    }
 
 
 def _check_names(

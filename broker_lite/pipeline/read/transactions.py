@@ -2,9 +2,10 @@
 
 Two questions. Up to where is everything decided (the last stable offset): the newest producer
 snapshot says which transactions were open, the batches after it how they went on. And which batches
-below it were aborted: the indexes of aborted transactions say so, as a broker does it. A log that
-has none of these indexes may have lost them when it was copied; then the markers among its batches
-are looked at, from where a split begins to where the last of its transactions ends.
+below it were aborted: the markers among the batches say so, which are looked for from where a split
+begins to where the last of its transactions ends. The indexes of aborted transactions, which a
+broker asks, are hints here as all indexes are: believed about a transaction that ends far behind
+the split, and where damage may have taken a marker.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from typing import Final
 from broker_lite.errors import BrokerError
 from broker_lite.log.names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
-from broker_lite.log.txn_index import CorruptTransactionIndex
+from broker_lite.log.txn_index import AbortedTransaction, CorruptTransactionIndex
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.indexes import aborted_transactions
 from broker_lite.pipeline.files.layout import PartitionLog, Segment, find_partitions
@@ -24,7 +25,12 @@ from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import read_end_transaction_marker
 
+LOOK_AHEAD_BYTES: Final = 256 << 20
+"""How far behind a split markers are looked for: else the splits of a transaction that is open for
+very long would all read what is behind them."""
+
 _NEVER: Final = 1 << 63
+_FOREVER: Final = 1 << 63
 
 
 class AbortedRanges:
@@ -49,7 +55,12 @@ class AbortedRanges:
 
 
 def last_stable_offset(
-    io: FileIO, log: PartitionLog, end_offset: int, *, decided_below: int = 0
+    io: FileIO,
+    log: PartitionLog,
+    end_offset: int,
+    *,
+    on_corrupt: OnCorruption,
+    decided_below: int = 0,
 ) -> int:
     """Find the first offset of the oldest transaction that is open, else the end of the log.
 
@@ -57,6 +68,7 @@ def last_stable_offset(
         io: of the log.
         log: as it was listed.
         end_offset: of the log; what lies behind it does not count.
+        on_corrupt: gets what cannot be read; a marker in it leaves its transaction open.
         decided_below: an earlier answer about the same log; what is in front of it is not read.
 
     Raises:
@@ -71,8 +83,17 @@ def last_stable_offset(
     ranges[0] = ranges[0]._replace(start_position=position)
     # Its end was found after the listing, and may lie in what was appended in between.
     ranges[-1] = ranges[-1]._replace(end_position=io.size(ranges[-1].segment.log_path))
-    for found in _batches(io, ranges, decided_below, end_offset, _pass_over):
+    reached = decided_below
+
+    def tell(corruption: Corruption) -> None:
+        if reached < end_offset:  # else it is a torn tail, or what was appended in between
+            on_corrupt(corruption)
+
+    for found in _batches(io, ranges, decided_below, _NEVER, tell):
         batch = found.batch
+        if isinstance(batch, RecordBatch) and batch.base_offset >= end_offset:
+            break
+        reached = batch.next_offset
         if isinstance(batch, RecordBatch) and batch.is_transactional:
             if batch.is_control:
                 started.pop(batch.producer_id, None)
@@ -127,55 +148,84 @@ def find_aborted(io: FileIO, split: Split, on_corrupt: OnCorruption) -> AbortedR
     first = split.ranges[0].segment
     (log,) = find_partitions(io, first.directory).values()
     segments = [one for one in log.segments if one.base_offset >= first.base_offset]
-    found = AbortedRanges()
-    if any(TRANSACTION_INDEX_SUFFIX in segment.suffixes for segment in log.segments):
-        try:
-            for segment in segments:
-                for entry in aborted_transactions(io, segment):
-                    found.add(entry.producer_id, entry.first_offset, entry.last_offset)
-        except CorruptTransactionIndex:
-            found = AbortedRanges()
-        else:
-            return found
-    _add_by_markers(found, io, split, _to_the_end(split, segments), on_corrupt)
-    return found
+    indexed = _indexed(io, log, segments)
+    ahead_bytes = _FOREVER if indexed is None else LOOK_AHEAD_BYTES
+    search = _MarkerSearch(split, on_corrupt)
+    search.look(io, _from(split, segments, ahead_bytes))
+    if indexed is None:
+        for producer_id, first_offset in search.started.items():
+            search.found.add(producer_id, first_offset, _NEVER)
+    else:
+        for entry in indexed:
+            if search.met_damage or entry.producer_id in search.started:
+                search.found.add(entry.producer_id, entry.first_offset, entry.last_offset)
+    return search.found
 
 
-def _to_the_end(split: Split, segments: Iterable[Segment]) -> Iterator[SegmentRange]:
-    """The ranges of a split, and what comes behind them."""
+def _indexed(
+    io: FileIO, log: PartitionLog, segments: Iterable[Segment]
+) -> list[AbortedTransaction] | None:
+    """The entries of the indexes from a segment on; None when there is none, or a wrong one."""
+    if not any(TRANSACTION_INDEX_SUFFIX in segment.suffixes for segment in log.segments):
+        return None
+    try:
+        return [entry for one in segments for entry in aborted_transactions(io, one)]
+    except CorruptTransactionIndex:
+        return None
+
+
+def _from(split: Split, segments: Iterable[Segment], ahead_bytes: int) -> Iterator[SegmentRange]:
+    """The ranges of a split, and about so many bytes of what comes behind them."""
     yield from split.ranges
     last = split.ranges[-1]
     for segment in segments:
-        if segment.base_offset == last.segment.base_offset:
-            yield SegmentRange(segment, last.end_position, segment.size_bytes)
-        elif segment.base_offset > last.segment.base_offset:
-            yield SegmentRange(segment, 0, segment.size_bytes)
+        if segment.base_offset < last.segment.base_offset:
+            continue
+        is_last = segment.base_offset == last.segment.base_offset
+        start = last.end_position if is_last else 0
+        end = min(segment.size_bytes, start + ahead_bytes)
+        if start < end:
+            yield SegmentRange(segment, start, end)
+            ahead_bytes -= end - start
 
 
-def _add_by_markers(
-    found: AbortedRanges,
-    io: FileIO,
-    split: Split,
-    ranges: Iterable[SegmentRange],
-    on_corrupt: OnCorruption,
-) -> None:
-    """Look for the markers of all transactions that have batches in a split."""
-    started: dict[int, int] = {}
-    for one in _batches(io, ranges, split.first_offset, _NEVER, _pass_over):
-        batch = one.batch
-        is_behind = batch.last_offset >= split.end_offset
-        if isinstance(batch, RecordBatch) and batch.is_transactional:
-            if not batch.is_control:
-                if batch.base_offset < split.end_offset:
-                    started.setdefault(batch.producer_id, batch.base_offset)
-            elif batch.producer_id in started:
-                first_offset = started.pop(batch.producer_id)
-                if not _is_commit(one, batch, on_corrupt):
-                    found.add(batch.producer_id, first_offset, batch.base_offset)
-        if is_behind and not started:
-            return
-    for producer_id, first_offset in started.items():
-        found.add(producer_id, first_offset, _NEVER)
+class _MarkerSearch:
+    """Looks for the markers of all transactions that have batches in a split.
+
+    Attributes:
+        found: what was aborted.
+        started: first offsets by producer of what has no marker yet.
+        met_damage: whether there may have been a marker that cannot be read.
+    """
+
+    def __init__(self, split: Split, on_corrupt: OnCorruption) -> None:
+        self.found = AbortedRanges()
+        self.started: dict[int, int] = {}
+        self.met_damage = False
+        self._split = split
+        self._on_corrupt = on_corrupt
+
+    def look(self, io: FileIO, ranges: Iterable[SegmentRange]) -> None:
+        """Go through ranges until nothing is open that has batches in the split."""
+        end_offset = self._split.end_offset
+        for one in _batches(io, ranges, self._split.first_offset, _NEVER, self._pass_over):
+            batch = one.batch
+            if isinstance(batch, RecordBatch) and batch.is_transactional:
+                if batch.is_control:
+                    self._end(one, batch)
+                elif batch.base_offset < end_offset:
+                    self.started.setdefault(batch.producer_id, batch.base_offset)
+            if batch.last_offset >= end_offset and not self.started:
+                return
+
+    def _end(self, place: LogBatch, batch: RecordBatch) -> None:
+        first_offset = self.started.pop(batch.producer_id, None)
+        if first_offset is not None and not _is_commit(place, batch, self._on_corrupt):
+            self.found.add(batch.producer_id, first_offset, batch.base_offset)
+
+    def _pass_over(self, corruption: Corruption) -> None:
+        """Damage is told by who reads the records; here it would be told twice."""
+        self.met_damage = True
 
 
 def _is_commit(place: LogBatch, batch: RecordBatch, on_corrupt: OnCorruption) -> bool:
@@ -188,10 +238,6 @@ def _is_commit(place: LogBatch, batch: RecordBatch, on_corrupt: OnCorruption) ->
     return marker is not None and marker.is_commit
 
 
-def _pass_over(corruption: Corruption) -> None:
-    """Damage is told by who reads the records; here it would be told twice."""
-
-
 def _batches(
     io: FileIO,
     ranges: Iterable[SegmentRange],
@@ -200,4 +246,4 @@ def _batches(
     on_corrupt: OnCorruption,
 ) -> Iterator[LogBatch]:
     split = Split("", "", 0, tuple(ranges), first_offset, end_offset)
-    return read_batches(io, split, check_crc=False, on_corrupt=on_corrupt, skip_missing=True)
+    return read_batches(io, split, check_crc=True, on_corrupt=on_corrupt, skip_missing=True)

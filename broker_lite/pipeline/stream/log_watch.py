@@ -10,9 +10,8 @@ from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
 from broker_lite.pipeline.files.positions import log_end
 from broker_lite.pipeline.read.offset_limits import TopicPartition
-from broker_lite.pipeline.read.options import IsolationLevel, ReadOptions
-from broker_lite.pipeline.read.ranges import in_parallel
-from broker_lite.pipeline.read.transactions import last_stable_offset
+from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.read.ranges import in_parallel, readable_end
 from broker_lite.pipeline.stream.offsets import Offsets
 from broker_lite.pipeline.stream.settling import settled
 from broker_lite.pipeline.stream.stretch import report_loss
@@ -69,10 +68,8 @@ class LogWatch:
         if before is not None and before.is_whole and before.log == log:
             return before
         offset, position = log_end(self._io, log)
-        readable = offset
-        if self._options.isolation_level is IsolationLevel.READ_COMMITTED:
-            decided = min(before.horizon.readable_offset, offset) if before is not None else 0
-            readable = last_stable_offset(self._io, log, offset, decided_below=decided)
+        decided = min(before.horizon.readable_offset, offset) if before is not None else 0
+        readable = readable_end(self._io, log, offset, self._options, decided_below=decided)
         is_whole = not log.segments or position == log.segments[-1].size_bytes
         return _Seen(log, Horizon(offset, readable), is_whole)
 

@@ -7,7 +7,12 @@ from broker_lite.pipeline.files.layout import PartitionLog
 from broker_lite.pipeline.files.positions import earliest
 from broker_lite.pipeline.read.offset_limits import AtOffsets, TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions
-from broker_lite.pipeline.read.ranges import bounds_of, find_logs, resolve_limit
+from broker_lite.pipeline.read.ranges import (
+    bounds_of,
+    find_logs,
+    readable_bounds,
+    resolve_limit,
+)
 from broker_lite.pipeline.stream.settling import is_swapping, settled
 from broker_lite.pipeline.stream.stretch import report_loss
 
@@ -31,7 +36,7 @@ def initial_offsets(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPa
 
 def _look(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, int] | None:
     logs = find_logs(io, root, options)
-    bounds = bounds_of(io, logs, options.isolation_level)
+    bounds = readable_bounds(io, logs, options)
     found = resolve_limit(io, logs, options.starting, bounds, options.on_no_match)
     if not _is_settled(io, root, options, logs):
         return None

@@ -6,15 +6,16 @@ import pytest
 
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.read import transactions
 from broker_lite.pipeline.read.batches import read_batches
-from broker_lite.pipeline.read.corruption import Corruption, raise_corruption
+from broker_lite.pipeline.read.corruption import Corruption, CorruptLog, raise_corruption
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.plan import plan
 from broker_lite.pipeline.read.transactions import find_aborted, last_stable_offset
 from broker_lite.pipeline.views.record_view import record_batches
 from broker_lite.record.batch import HEADER, RecordBatch
 from broker_lite.record.crc import crc32c
-from tests.pipeline.support import Partition, damage, numbered, whole_split
+from tests.pipeline.support import Partition, cut, damage, numbered, whole_split
 
 IO = LocalFileIO()
 
@@ -25,7 +26,7 @@ def log_of(root: Path) -> PartitionLog:
 
 
 def stable(root: Path, end_offset: int) -> int:
-    return last_stable_offset(IO, log_of(root), end_offset)
+    return last_stable_offset(IO, log_of(root), end_offset, on_corrupt=raise_corruption)
 
 
 def committed(root: Path, *, end: str = "latest") -> list[int]:
@@ -70,9 +71,11 @@ def test_v_64_what_was_decided_before_is_not_looked_at_again(partition: Partitio
     root = partition.directory.parent
     log = log_of(root)
     for end_offset in range(13):
-        answer = last_stable_offset(IO, log, end_offset)
+        answer = last_stable_offset(IO, log, end_offset, on_corrupt=raise_corruption)
         for decided in range(min(answer, end_offset) + 1):
-            found = last_stable_offset(IO, log, end_offset, decided_below=decided)
+            found = last_stable_offset(
+                IO, log, end_offset, on_corrupt=raise_corruption, decided_below=decided
+            )
             assert found == answer, (end_offset, decided)
 
 
@@ -81,7 +84,7 @@ def test_v_64_what_was_appended_since_the_listing_may_be_open(tmp_path: Path) ->
         partition.append(numbered(2))
         listed = log_of(tmp_path)
         append(partition, 7)
-        assert last_stable_offset(IO, listed, 4) == 2
+        assert last_stable_offset(IO, listed, 4, on_corrupt=raise_corruption) == 2
 
 
 def test_v_64_a_log_is_stable_up_to_its_oldest_open_transaction(partition: Partition) -> None:
@@ -113,7 +116,7 @@ def test_s_17_an_older_snapshot_or_none_does_too(partition: Partition, kind: str
             path.unlink()
     if kind == "gone":
         log = log_of(partition.directory.parent)
-    assert last_stable_offset(IO, log, 12) == 5
+    assert last_stable_offset(IO, log, 12, on_corrupt=raise_corruption) == 5
 
 
 def test_s_17_the_snapshot_knows_what_is_not_in_the_segment(partition: Partition) -> None:
@@ -125,13 +128,26 @@ def test_s_17_the_snapshot_knows_what_is_not_in_the_segment(partition: Partition
 
 def test_an_empty_log_is_stable(tmp_path: Path) -> None:
     (tmp_path / "topic-0").mkdir()
-    assert last_stable_offset(IO, PartitionLog("topic", 0, str(tmp_path), ()), 0) == 0
+    log = PartitionLog("topic", 0, str(tmp_path), ())
+    assert last_stable_offset(IO, log, 0, on_corrupt=raise_corruption) == 0
 
 
 def test_damage_does_not_end_the_search(partition: Partition) -> None:
     path = max(partition.directory.glob("*.log"))
     damage(path, 16, 0x70)
-    assert stable(partition.directory.parent, 12) == 5
+    log, corrupt = log_of(partition.directory.parent), list[Corruption]()
+    assert last_stable_offset(IO, log, 12, on_corrupt=corrupt.append) == 5
+    assert [(one.file, one.rule) for one in corrupt] == [(str(path), "R-02")]
+
+
+def test_r_06_a_marker_that_may_be_another_s_is_told(tmp_path: Path) -> None:
+    with Partition(tmp_path) as written:
+        append(written, 7)
+        written.end_transaction(7, commit=True)
+    (path,) = written.directory.glob("*.log")
+    damage(path, path.stat().st_size - 78 + 50, 0x01)  # its producer id
+    with pytest.raises(CorruptLog, match="R-06"):
+        committed(tmp_path)
 
 
 def data_batches(root: Path) -> list[RecordBatch]:
@@ -153,14 +169,45 @@ def without_index(partition: Partition) -> None:
         path.unlink()
 
 
-def test_s_16_the_index_is_believed(partition: Partition) -> None:
+@pytest.mark.parametrize("position", range(34))
+def test_s_16_a_wrong_index_changes_nothing(partition: Partition, position: int) -> None:
+    (path,) = partition.directory.glob("*.txnindex")
+    for xor in (0x01, 0x80):
+        damage(path, position, xor)
+        offsets, rules = aborted_offsets(partition.directory.parent)
+        assert (offsets[0], rules) == (2, [])
+        assert 7 not in offsets
+        damage(path, position, xor)
+
+
+@pytest.mark.parametrize("size_bytes", range(35))
+def test_s_16_a_cut_index_changes_nothing(partition: Partition, size_bytes: int) -> None:
+    (path,) = partition.directory.glob("*.txnindex")
+    cut(path, size_bytes)
     assert aborted_offsets(partition.directory.parent) == ([2], [])
 
 
-def test_s_16_a_wrong_index_is_not(partition: Partition) -> None:
+def test_s_16_the_index_is_believed_about_what_ends_far_behind(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "LOOK_AHEAD_BYTES", 0)
+    root = partition.directory.parent
+    first = whole_split(root).ranges[0]
+    split = whole_split(root)._replace(
+        ranges=(first._replace(end_position=first.end_position - 78),), end_offset=4
+    )
+    assert find_aborted(IO, split, raise_corruption).hides(data_batches(root)[1])
     (path,) = partition.directory.glob("*.txnindex")
-    damage(path, 0)
-    assert aborted_offsets(partition.directory.parent) == ([2, 5, 10], [])
+    path.write_bytes(b"")
+    assert not find_aborted(IO, split, raise_corruption).hides(data_batches(root)[1])
+
+
+def test_s_16_the_index_is_believed_where_a_marker_is_damaged(partition: Partition) -> None:
+    root = partition.directory.parent
+    batches, first = data_batches(root), min(partition.directory.glob("*.log"))
+    damage(first, first.stat().st_size - 1)
+    aborted = find_aborted(IO, whole_split(root), raise_corruption)
+    assert [batch.base_offset for batch in batches if aborted.hides(batch)] == [2]
 
 
 def test_r_43_markers_tell_without_one(partition: Partition) -> None:
