@@ -1,6 +1,8 @@
 """The markers that end a transaction, in the logs of its partitions."""
 
+import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from broker_lite.control.clock import Clock
@@ -42,10 +44,20 @@ class UnfinishedEnding:
         left: partitions that are to be tried.
         failed: partitions whose marker could not be written.
         not_before_ms: when it goes on, 0 for at once.
+        flushes: how many there are that its next step has to wait for.
+        is_flushed: set while there are none.
         is_failing: a marker could not be written, which was logged.
     """
 
-    __slots__ = ("ending", "failed", "is_failing", "left", "not_before_ms")
+    __slots__ = (
+        "ending",
+        "failed",
+        "flushes",
+        "is_failing",
+        "is_flushed",
+        "left",
+        "not_before_ms",
+    )
 
     def __init__(self, ending: Ending) -> None:
         self.ending: Final = ending
@@ -53,6 +65,20 @@ class UnfinishedEnding:
         self.failed: list[TopicPartition] = []
         self.not_before_ms = 0
         self.is_failing = False
+        self.flushes = 0
+        self.is_flushed = asyncio.Event()
+        self.is_flushed.set()
+
+    def begin_flush(self) -> None:
+        """Wait for one flush more."""
+        self.flushes += 1
+        self.is_flushed.clear()
+
+    def end_flush(self) -> None:
+        """Wait for one flush less."""
+        self.flushes -= 1
+        if not self.flushes:
+            self.is_flushed.set()
 
     def wait(self, now_ms: int) -> None:
         """Go on later, with what failed."""
@@ -64,10 +90,25 @@ class UnfinishedEnding:
 class EndMarkers:
     """Writes markers; offsets of groups are committed or dropped with theirs."""
 
-    def __init__(self, cluster: Cluster, clock: Clock, groups: OffsetTransactions) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        clock: Clock,
+        groups: OffsetTransactions,
+        flushed: Callable[[UnfinishedEnding], None],
+    ) -> None:
+        """Remember what is needed.
+
+        Args:
+            cluster: where the logs are.
+            clock: for the markers' timestamps.
+            groups: whose offsets are committed or dropped.
+            flushed: told when a marker is on disk, or cannot get there, that had to be flushed.
+        """
         self._cluster = cluster
         self._clock = clock
         self._groups = groups
+        self._flushed = flushed
 
     def write(
         self,
@@ -123,6 +164,8 @@ class EndMarkers:
         _, producer, _, _, transaction_version = unfinished.ending
         try:
             self.write(partition, producer, marker, transaction_version)
+            if self._cluster.logs.commits.held:
+                self._wait_for_flush(unfinished, partition)
         except UnknownTopicOrPartition:
             return True
         except BrokerError as error:
@@ -136,3 +179,15 @@ class EndMarkers:
                 )
             return error.code in _NEVER_ACCEPTED
         return True
+
+    def _wait_for_flush(self, unfinished: UnfinishedEnding, partition: TopicPartition) -> None:
+        """Let the transaction go on when a marker is on disk; one that is not counts as failed."""
+
+        def end(error: BrokerError | None) -> None:
+            if error is not None:
+                unfinished.failed.append(partition)
+            unfinished.end_flush()
+            self._flushed(unfinished)
+
+        unfinished.begin_flush()
+        self._cluster.log(*partition).when_flushed(end)

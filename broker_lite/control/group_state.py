@@ -7,6 +7,7 @@ again; when it cannot be read, its groups are not there until it can.
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_lite.control.alarm import Alarm
@@ -88,15 +89,28 @@ class GroupState:
             raise NotCoordinator
 
     def settle(self, partition: int, effects: Effects) -> bool:
-        """Write an event's records, then answer; false when they could not be written."""
+        """Write an event's records, then answer; false when they could not be written.
+
+        Where they have to be flushed, the answer comes when they are.
+        """
         try:
             self._append(partition, effects)
         except BrokerError as error:
             self._on_failed_append(partition, effects, error)
             return False
-        for token, response in effects.replies:
-            _answer(token, response)
+        if effects.records:
+            self.topic.when_flushed(partition, partial(self._on_flushed, partition, effects))
+        else:
+            _answer_all(effects)
         return True
+
+    def _on_flushed(
+        self, partition: int, effects: Effects, error: KafkaStorageError | None
+    ) -> None:
+        if error is None:
+            _answer_all(effects)
+        else:
+            self._on_failed_append(partition, effects, error)
 
     def settle_all(self, several: "GroupEffects") -> set[str]:
         """Write and answer what one event leads to that is about several groups.
@@ -211,6 +225,11 @@ class GroupState:
     def _replay_newest(self, partition: int, newest: dict[bytes, bytes | None]) -> None:
         self._get_coordinator().replay_batch(partition, NO_PRODUCER_ID, newest.items())
         newest.clear()
+
+
+def _answer_all(effects: Effects) -> None:
+    for token, response in effects.replies:
+        _answer(token, response)
 
 
 def _answer(token: object, response: Any) -> None:

@@ -13,6 +13,7 @@ from broker_lite.control.topic import Topic
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
 from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.log.commits import FlushWaiter
 from broker_lite.log.log import Log
 from broker_lite.log.producer_entry import NO_OFFSET, AppendOrigin
 from broker_lite.log.recovery import read_batches
@@ -108,6 +109,21 @@ class StateTopic:
             return self._cluster.log(self.name, partition).log_end_offset
         except BrokerError:
             return NO_OFFSET
+
+    def when_flushed(self, partition: int, waiter: FlushWaiter) -> None:
+        """Have a function called when what was written to a partition is on disk, or may not be.
+
+        It is called at once where nothing has to be flushed.
+        """
+        if not self._cluster.logs.commits.held:
+            waiter(None)
+            return
+        try:
+            log = self._cluster.log(self.name, partition)
+        except BrokerError as error:
+            waiter(KafkaStorageError(error.message))
+        else:
+            log.when_flushed(waiter)
 
     def append(
         self,

@@ -12,6 +12,7 @@ is for one that a killed broker left half done, which the next start finishes.
 
 import logging
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Final
 
 from anyio.lowlevel import checkpoint
@@ -69,7 +70,7 @@ class Transactions:
         self._cluster = cluster
         self._clock = clock
         self._groups = groups
-        self._markers = EndMarkers(cluster, clock, groups)
+        self._markers = EndMarkers(cluster, clock, groups, self._go_on)
         self._coordinator = TransactionCoordinator(
             TransactionSettings(
                 timeout_max_ms=cluster.settings.transaction_max_timeout_ms,
@@ -214,7 +215,7 @@ class Transactions:
 
     def next_deadline_ms(self) -> int | None:
         """When on_time() has something to do, in steady milliseconds; None for never."""
-        deadlines = [unfinished.not_before_ms for unfinished in self._unfinished.values()]
+        deadlines = [each.not_before_ms for each in self._unfinished.values() if not each.flushes]
         due_ms = self._coordinator.next_deadline_ms()
         if due_ms is not None:
             deadlines.append(max(due_ms, self._not_before_ms))
@@ -263,10 +264,11 @@ class Transactions:
             if unfinished is None or unfinished.ending is not outcome.ending:
                 break
             self._write_markers(unfinished)
-            if unfinished.not_before_ms or not unfinished.left:
+            if unfinished.not_before_ms or not (unfinished.left or unfinished.flushes):
                 break  # it is decided; what failed goes on later
             self.alarm.due_at(unfinished.not_before_ms)  # should this request be given up
             await checkpoint()
+            await unfinished.is_flushed.wait()
         return outcome
 
     def _decide(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
@@ -289,13 +291,35 @@ class Transactions:
         """Write the records of outcomes as one batch, and note which transactions end."""
         error_code = self._log.write(partition, outcomes)
         if error_code is None:
+            endings = []
             for transactional_id, outcome in outcomes:
                 if outcome.ending is not None:
-                    self._unfinished[transactional_id] = UnfinishedEnding(outcome.ending)
+                    endings.append(UnfinishedEnding(outcome.ending))
+                    self._unfinished[transactional_id] = endings[-1]
+            if self._cluster.logs.commits.held:
+                for unfinished in endings:
+                    unfinished.begin_flush()
+                self.topic.when_flushed(partition, partial(self._on_flushed, partition, endings))
             self.alarm.due_at(self._coordinator.next_deadline_ms())
         else:
             self._pause()
         return error_code
+
+    def _on_flushed(
+        self, partition: int, endings: list[UnfinishedEnding], error: BrokerError | None
+    ) -> None:
+        """Go on with what was decided; where it may not be on disk, the log is read anew."""
+        if error is not None:
+            logger.error("transactions may not be on disk partition=%d", partition)
+            self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
+            self._log.load(partition)
+        for unfinished in endings:
+            unfinished.end_flush()
+            self._go_on(unfinished)
+
+    def _go_on(self, unfinished: UnfinishedEnding) -> None:
+        if not unfinished.flushes:
+            self.alarm.due_at(unfinished.not_before_ms)
 
     def _restored(self, partition: int, endings: list[Ending]) -> None:
         """Take over what is prepared in a partition that was read."""
@@ -328,19 +352,28 @@ class Transactions:
         until_ms = self._clock.monotonic_ms() + STEP_MS
         for unfinished in [*self._unfinished.values()]:
             is_current = self._unfinished.get(unfinished.ending.transactional_id) is unfinished
-            if is_current and unfinished.not_before_ms <= now_ms:
+            if is_current and not unfinished.flushes and unfinished.not_before_ms <= now_ms:
                 unfinished.not_before_ms = 0
                 self._write_markers(unfinished)
                 if self._clock.monotonic_ms() >= until_ms:
                     break
-        return any(not unfinished.not_before_ms for unfinished in self._unfinished.values())
+        return any(
+            not (unfinished.not_before_ms or unfinished.flushes)
+            for unfinished in self._unfinished.values()
+        )
 
     def _write_markers(self, unfinished: UnfinishedEnding) -> None:
-        """Write some of the markers that are left, and complete the transaction after the last."""
+        """Write some of the markers that are left, and complete the transaction after the last.
+
+        A marker is written when the decision is on disk, and the completion when the markers are:
+        else a crash could leave a decision without its markers, or markers without a decision.
+        """
+        if unfinished.flushes:
+            return
         transactional_id = unfinished.ending.transactional_id
         partition = self.topic.partition_of(transactional_id)
         coordinator_epoch = self._cluster.leader_epoch(TRANSACTIONS_TOPIC, partition)
-        if not self._markers.write_some(unfinished, coordinator_epoch):
+        if not self._markers.write_some(unfinished, coordinator_epoch) or unfinished.flushes:
             return
         now_ms = self._clock.steady_ms()
         if not unfinished.failed:

@@ -17,6 +17,7 @@ from broker_lite.coordinator.transaction import EPOCH_BUMP_VERSION, TopicPartiti
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.transaction_partitions import before_fencing
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
@@ -30,6 +31,7 @@ _FENCED_SINCE: Final = 2
 _BUMPED_SINCE: Final = 5
 
 
+@answers_when_flushed
 async def handle_end(context: HandlerContext, request: Request) -> Parts:
     """Commit or abort a transaction.
 
@@ -52,6 +54,7 @@ async def handle_end(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.EndTxnResponse, response, request)
 
 
+@answers_when_flushed
 async def handle_markers(context: HandlerContext, request: Request) -> Parts:
     """Write markers as they are asked for.
 

@@ -1,10 +1,14 @@
-"""Waiting until what was appended is on disk, where a topic or the broker asks for that."""
+"""Waiting until what was appended is on disk, where a topic or the broker asks for that.
+
+Where nothing does, no log holds records back, and all of this is one look at an empty dict.
+"""
 
 import asyncio
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING
 
 from broker_lite.errors import BrokerError
+from broker_lite.handler.context import CloseConnection, Handler, HandlerContext, Parts, Request
 from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, refusal
 
 if TYPE_CHECKING:
@@ -39,6 +43,43 @@ async def wait_until_flushed(
         failure = await future
         if failure is not None:
             answers[key] = refusal(failure.code)
+
+
+async def wait_for_coordinators(context: HandlerContext, failures: int) -> None:
+    """Wait until what coordinators have decided is on disk, with all else that is held back now.
+
+    Args:
+        context: of the connection.
+        failures: of the logs' commits before the decision.
+
+    Raises:
+        CloseConnection: something may not be on disk, so nothing can be said of what was decided.
+            Who asks again is told that the coordinator is not there.
+
+    Rule: S-32, T-72 (CoordinatorRuntime, which answers below the high watermark).
+    """
+    commits = context.cluster.logs.commits
+    waiting: list[asyncio.Future[BrokerError | None]] = []
+    for log in list(commits.held):
+        waiting.append(asyncio.get_running_loop().create_future())
+        log.when_flushed(partial(_tell, waiting[-1]))
+    for future in waiting:
+        await future
+    if commits.failures != failures:
+        raise CloseConnection("what was decided may not be on disk")
+
+
+def answers_when_flushed(handle: Handler) -> Handler:
+    """Have a handler's answers wait until what they tell of is on disk."""
+
+    @wraps(handle)
+    async def wait_and_answer(context: HandlerContext, request: Request) -> Parts | None:
+        failures = context.cluster.logs.commits.failures
+        answer = await handle(context, request)
+        await wait_for_coordinators(context, failures)
+        return answer
+
+    return wait_and_answer
 
 
 def _tell(future: "asyncio.Future[BrokerError | None]", error: BrokerError | None) -> None:

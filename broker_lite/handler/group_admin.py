@@ -14,6 +14,7 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.wire import messages
 
 LIST_MIN_VERSION: Final = 0
@@ -59,6 +60,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.DescribeGroupsResponse, response, request)
 
 
+@answers_when_flushed
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Delete groups with their offsets.
 

@@ -12,6 +12,7 @@ from broker_lite.coordinator.transaction_rules import Producer
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -21,6 +22,7 @@ _NONE: Final = -1
 _FENCED_SINCE: Final = 4
 
 
+@answers_when_flushed
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Give a producer its id.
 

@@ -15,6 +15,7 @@ from broker_lite.coordinator.transaction import EPOCH_BUMP_VERSION, TopicPartiti
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.wire import messages
 
 PARTITIONS_MIN_VERSION: Final = 0
@@ -28,6 +29,7 @@ _BATCHED_SINCE: Final = 4
 Errors = Mapping[TopicPartition, ErrorCode]
 
 
+@answers_when_flushed
 async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
     """Add partitions to transactions, or tell whether they are in them.
 
@@ -129,6 +131,7 @@ def before_fencing(error_code: ErrorCode) -> ErrorCode:
     return error_code
 
 
+@answers_when_flushed
 async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
     """Add a group, whose offsets are to be committed, to a transaction.
 

@@ -13,6 +13,7 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.ask_group import caller_of
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.transaction_check import Support, check_partitions, is_fenced, is_open
 from broker_lite.wire import messages
 
@@ -32,7 +33,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.TxnOffsetCommitRequest, request)
     version = request.api_version
+    failures = context.cluster.logs.commits.failures
     refused = _refused(context, body, version)
+    await wait_for_coordinators(context, failures)
     if refused is None:
         try:
             response = await context.groups.commit_transactional_offsets(

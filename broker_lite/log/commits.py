@@ -20,14 +20,16 @@ class Commits:
 
     Attributes:
         held: the logs that hold records back; empty where no log has to be flushed.
+        failures: how many flushes failed that somebody may have waited for.
         start: has a log flushed in the background and flush_ended() called; None where nobody does.
         went_offline: told of a log that must not be used any more.
     """
 
-    __slots__ = ("held", "start", "went_offline")
+    __slots__ = ("failures", "held", "start", "went_offline")
 
     def __init__(self) -> None:
         self.held: dict[DurableLog, None] = {}
+        self.failures = 0
         self.start: Callable[[DurableLog], None] | None = None
         self.went_offline: Callable[[DurableLog], None] = _nobody
 

@@ -159,6 +159,7 @@ class DurableLog(LocalLog):
         if error is None:
             self._show(self.log_end_offset)
         else:
+            self.commits.failures += 1
             self._held_to = self.recovery_point  # what was not shown waits for the next append
             if self.offline_reason is not None:
                 self.commits.went_offline(self)

@@ -23,7 +23,7 @@ def unfinished(*partitions: tuple[str, int], epoch: int = 1) -> UnfinishedEnding
 
 
 def markers(broker: TransactionBroker) -> EndMarkers:
-    return EndMarkers(broker.cluster, broker.clock, broker.groups)
+    return EndMarkers(broker.cluster, broker.clock, broker.groups, lambda _: None)
 
 
 def test_t52_markers_are_written_some_at_a_time(broker: TransactionBroker) -> None:
