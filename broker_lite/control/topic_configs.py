@@ -82,7 +82,10 @@ class TopicConfigs:
             retention_ms=config.retention_ms,
             retention_bytes=config.retention_bytes,
             file_delete_delay_ms=config.file_delete_delay_ms,
+            min_compaction_lag_ms=config.min_compaction_lag_ms,
             max_compaction_lag_ms=config.max_compaction_lag_ms,
+            min_cleanable_dirty_ratio=config.min_cleanable_dirty_ratio,
+            delete_retention_ms=config.delete_retention_ms,
             producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
         )
 

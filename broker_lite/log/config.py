@@ -24,5 +24,8 @@ class LogConfig:
     retention_ms: int = 604_800_000
     retention_bytes: int = -1
     file_delete_delay_ms: int = 60_000
+    min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = _INT64_MAX
+    min_cleanable_dirty_ratio: float = 0.5
+    delete_retention_ms: int = 86_400_000
     producer_id_expiration_ms: int = 86_400_000

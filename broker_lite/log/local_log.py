@@ -109,6 +109,11 @@ class LocalLog:
         self._snapshot_offset = parts.snapshot_offset
 
     @property
+    def cache(self) -> FileCache:
+        """Where its open files are kept; of the event loop's thread."""
+        return self._cache
+
+    @property
     def size_bytes(self) -> int:
         """Size of all .log files."""
         return sum(segment.size_bytes for segment in self.segments)

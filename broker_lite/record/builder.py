@@ -7,7 +7,7 @@ when it happens while a client's batch is re-encoded.
 
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Self
 
 from broker_lite.errors import UnknownServerError
 from broker_lite.record.batch import (
@@ -26,6 +26,7 @@ from broker_lite.record.batch import (
     NO_TIMESTAMP,
     RECORD_BATCH_OVERHEAD,
     TRANSACTIONAL_FLAG,
+    RecordBatch,
 )
 from broker_lite.record.compression import codec_of, compress
 from broker_lite.record.crc import crc32c
@@ -157,6 +158,30 @@ class BatchBuilder:
         self._base_timestamp = self.delete_horizon_ms
         self._max_timestamp = NO_TIMESTAMP
         self._records = bytearray()
+        self._taken: bytes | memoryview | None = None
+
+    @classmethod
+    def like(cls, batch: RecordBatch, *, delete_horizon_ms: int | None) -> Self:
+        """Begin a batch that takes the place of another one with some of its records.
+
+        Args:
+            batch: v2.
+            delete_horizon_ms: of the new batch, None for none.
+
+        Rule: R-90 (MemoryRecords.buildRetainedRecordsInto).
+        """
+        return cls(
+            base_offset=batch.base_offset,
+            codec=batch.codec,
+            log_append_time_ms=batch.max_timestamp if batch.is_log_append_time else None,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            base_sequence=batch.base_sequence,
+            is_transactional=batch.is_transactional,
+            is_control=batch.is_control,
+            leader_epoch=batch.leader_epoch,
+            delete_horizon_ms=delete_horizon_ms,
+        )
 
     @property
     def next_sequential_offset(self) -> int:
@@ -244,6 +269,27 @@ class BatchBuilder:
         self._max_timestamp = max(self._max_timestamp, timestamp)
         return offset
 
+    def take(
+        self,
+        records: bytes | memoryview,
+        *,
+        record_count: int,
+        base_timestamp: int,
+        max_timestamp: int,
+    ) -> None:
+        """Take records that are written already, in place of append().
+
+        Args:
+            records: plain, relative to this batch; not copied before build().
+            record_count: above 0.
+            base_timestamp: which their deltas are relative to.
+            max_timestamp: the largest of them.
+        """
+        self._taken = records
+        self.record_count = record_count
+        self._base_timestamp = base_timestamp
+        self._max_timestamp = max_timestamp
+
     def override_last_offset(self, last_offset: int) -> None:
         """Make the batch end at a later offset than its last record, as the cleaner does."""
         self.last_offset = last_offset
@@ -259,7 +305,8 @@ class BatchBuilder:
         if self.last_offset is None or self._base_timestamp is None or self.record_count == 0:
             return b""
         self._check_producer()
-        records = compress(self.codec, self._records, self.level)
+        plain = self._records if self._taken is None else self._taken
+        records = compress(self.codec, plain, self.level)
         batch = bytearray(RECORD_BATCH_OVERHEAD + len(records))
         HEADER.pack_into(
             batch,

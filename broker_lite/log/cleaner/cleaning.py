@@ -1,0 +1,93 @@
+"""The cleaning of one log: what a worker thread does of it, step by step.
+
+gather() comes first, then rewrite_next() until it gives None. Between two of these steps the event
+loop lets the new segment take the place of its sources.
+"""
+
+from collections.abc import Iterator
+
+from broker_lite.log.cleaner.grouping import Sizes, grouped
+from broker_lite.log.cleaner.job import CleaningJob, SourceSegment
+from broker_lite.log.cleaner.offset_map import MapLimits, OffsetMap
+from broker_lite.log.cleaner.rewriting import Cleaned, Rewriter
+
+
+class Cleaning:
+    """The cleaning of one log.
+
+    Attributes:
+        job: what it works on.
+        is_complete: all groups were rewritten.
+        round_end: where the next one begins.
+    """
+
+    def __init__(self, job: CleaningJob, limits: MapLimits) -> None:
+        """Begin; nothing is read yet.
+
+        Args:
+            job: what it works on.
+            limits: of the memory for keys.
+        """
+        self.job = job
+        self.is_complete = False
+        self.round_end = job.first_dirty
+        self._limits = limits
+        self._map: OffsetMap | None = None
+        self._rewriter: Rewriter | None = None
+        self._groups: Iterator[list[SourceSegment]] = iter(())
+        self._read_bytes = 0
+        self._left_bytes = 0
+
+    def gather(self) -> None:
+        """Find the newest offset of each key, as far as there is room for keys.
+
+        Raises:
+            BrokerError: a batch cannot be read.
+            CleaningStopped: it is to be given up.
+            CorruptTransactionIndex: a file is of another version.
+            OSError: a file cannot be read.
+
+        Rule: S-82, S-83 (Cleaner.doClean).
+        """
+        job, config = self.job, self.job.log.config
+        self._map = OffsetMap(self._limits, job.end_offset - job.first_dirty)
+        self._map.fill(job)
+        self.round_end = self._map.latest_offset + 1
+        index_bytes = config.segment_index_bytes
+        self._groups = grouped(
+            [source for source in job.sources if source.base_offset < self.round_end],
+            Sizes(config.segment_bytes, index_bytes, index_bytes),
+        )
+        self._rewriter = Rewriter(job, self._map)
+
+    def rewrite_next(self) -> Cleaned | None:
+        """Rewrite the next group; None when there is none left.
+
+        Raises:
+            BrokerError: a batch cannot be read or written.
+            CleaningStopped: it is to be given up.
+            OSError: a file cannot be read or written.
+
+        Rule: S-88 (Cleaner.cleanSegments).
+        """
+        group = next(self._groups, None)
+        if group is None or self._rewriter is None:
+            self.is_complete = True
+            return None
+        cleaned = self._rewriter.rewrite(group)
+        self._read_bytes += sum(source.sizes.log_bytes for source in group)
+        self._left_bytes += cleaned.segment.size_bytes
+        return cleaned
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.job.pace.stop()
+        self._map = self._rewriter = None
+        self._groups = iter(())
+
+    def summary(self) -> str:
+        """Tell what was done, for a message."""
+        return (
+            f"from={self.job.first_dirty} to={self.round_end}"
+            f" bytes={self._read_bytes} left={self._left_bytes}"
+        )

@@ -1,0 +1,128 @@
+"""The newest offset of each key in the dirty part of a log, in memory of a fixed size.
+
+The memory is mapped, so that pages which no key gets to are never there, and it goes back to the
+system with the last reference to the map.
+"""
+
+import mmap
+import secrets
+from typing import Final, NamedTuple
+
+from broker_lite.log.cleaner.job import CleaningJob, SourceSegment, read_source
+from broker_lite.log.cleaner.legacy import note_legacy_keys
+from broker_lite.log.cleaner.transactions import CleanedTransactions
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.key_map import KeyMap
+from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.records import read_content
+from broker_lite.record.scan_status import scan_error
+from broker_lite.record.survivors import note_keys
+
+ENTRY_BYTES: Final = 24
+# With twice as many slots as there can be keys, a search ends soon.
+_SLOTS_PER_KEY: Final = 2
+_SLOTS_MIN: Final = 64
+
+
+class MapLimits(NamedTuple):
+    """How much memory the keys may have.
+
+    Attributes:
+        size_bytes: of all of it.
+        load_factor: how full it may become, above 0 and up to 1.
+    """
+
+    size_bytes: int
+    load_factor: float
+
+    @property
+    def keys_max(self) -> int:
+        """How many keys there may be."""
+        return int(self.size_bytes // ENTRY_BYTES * self.load_factor)
+
+
+class OffsetMap:
+    """Keys with their newest offsets.
+
+    Attributes:
+        keys: the map.
+        latest_offset: up to which all records were looked at, -1 before the first.
+    """
+
+    def __init__(self, limits: MapLimits, records_max: int) -> None:
+        """Begin empty.
+
+        Args:
+            limits: of the memory.
+            records_max: more keys than these there cannot be, so less memory may do.
+        """
+        self.keys_max = max(limits.keys_max, 1)
+        keys = min(self.keys_max, records_max)
+        slots = min(limits.size_bytes // ENTRY_BYTES, keys * _SLOTS_PER_KEY)
+        memory = mmap.mmap(-1, max(slots, keys + 1, _SLOTS_MIN) * ENTRY_BYTES)
+        table = memoryview(memory).cast("Q")
+        self.keys = KeyMap(table, secrets.randbits(64), secrets.randbits(64))
+        self.latest_offset = -1
+
+    def fill(self, job: CleaningJob) -> None:
+        """Take in the dirty part of a log, or as much of it as there is room for.
+
+        Raises:
+            BrokerError: a batch cannot be read.
+            CleaningStopped: it is to be given up.
+            OSError: a file cannot be read.
+
+        Rule: S-82 (Cleaner.buildOffsetMap).
+        """
+        dirty = [each for each in job.sources if each.end_offset > job.first_dirty]
+        dirty = [each for each in dirty if each.base_offset < job.end_offset]
+        if not dirty:
+            return
+        aborted = job.aborted_from(dirty[0].base_offset)
+        transactions = CleanedTransactions(aborted, lambda _: None)
+        for source in dirty:
+            if self._fill_from(source, job, transactions):
+                return
+            # what is missing at the end of a segment is passed over
+            self.latest_offset = max(self.latest_offset, source.end_offset - 1)
+
+    def _fill_from(
+        self, source: SourceSegment, job: CleaningJob, transactions: CleanedTransactions
+    ) -> bool:
+        """Take in a segment; True when there is no more room."""
+        for batch in read_source(source, job.log.directory, job.pace):
+            if isinstance(batch, LegacyMessage):
+                last_offset, is_full = note_legacy_keys(
+                    batch, self.keys, self.keys_max, job.first_dirty
+                )
+            elif transactions.can_discard(batch) or batch.is_control:
+                last_offset, is_full = -1, False
+            else:
+                last_offset, is_full = self._note(batch, job.first_dirty)
+            self.latest_offset = max(self.latest_offset, last_offset)
+            if is_full:
+                return True
+            if batch.last_offset >= job.first_dirty:
+                self.latest_offset = max(self.latest_offset, batch.last_offset)
+        return False
+
+    def _note(self, batch: RecordBatch, first_offset: int) -> tuple[int, bool]:
+        if batch.record_count == 0:
+            return -1, False
+        content = read_content(batch)
+        status, last_offset, is_full = note_keys(
+            self.keys,
+            self.keys_max,
+            memoryview(content.data),
+            0,
+            len(content.data),
+            batch.record_count,
+            batch.base_offset,
+            first_offset,
+        )
+        error = scan_error(
+            status, compressed=batch.is_compressed, codec_failed=content.failed and not is_full
+        )
+        if error is not None:
+            raise error
+        return last_offset, is_full

@@ -1,0 +1,172 @@
+"""Rewriting a group of segments into a new one, which waits beside them under other names.
+
+Rule: S-88, S-89 (Cleaner.cleanSegments).
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple, Protocol
+
+from broker_lite.log.cleaner.job import CleaningJob, SourceSegment, read_source
+from broker_lite.log.cleaner.legacy import LegacyRound, compacted_legacy
+from broker_lite.log.cleaner.offset_map import OffsetMap
+from broker_lite.log.cleaner.survivors import NewestByKey, Round, compacted
+from broker_lite.log.cleaner.transactions import CleanedTransactions
+from broker_lite.log.files import FileCache
+from broker_lite.log.names import CLEANED_SUFFIX
+from broker_lite.log.segment import LogSegment
+from broker_lite.log.txn_index import AbortedTransaction
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.legacy import LegacyMessage
+
+_OPEN_FILES: Final = 4
+_NS_PER_MS: Final = 1_000_000
+
+
+class HasPath(Protocol):
+    """A segment or one of its indexes."""
+
+    path: str
+
+
+class Cleaned(NamedTuple):
+    """A segment that is written and durable, and has its files' names with CLEANED_SUFFIX."""
+
+    segment: LogSegment
+    sources: tuple[SourceSegment, ...]
+
+
+class Rewriter:
+    """Rewrites the groups of one job, one after the other.
+
+    Transactions go on from one segment to the next, so all groups have one after the other.
+    """
+
+    def __init__(self, job: CleaningJob, offset_map: OffsetMap) -> None:
+        """Read which transactions were aborted.
+
+        Args:
+            job: what is cleaned.
+            offset_map: filled.
+
+        Raises:
+            CorruptTransactionIndex: a file is of another version.
+            OSError: a file cannot be read.
+        """
+        self._job = job
+        self._map = offset_map
+        self._transactions = CleanedTransactions(job.aborted_from(0), self._keep)
+        self._target: LogSegment | None = None
+        self._legacy_horizon_ms = self._old_tombstones_from(job)
+
+    @staticmethod
+    def _old_tombstones_from(job: CleaningJob) -> int:
+        """Tombstones of magic 0 and 1 in segments that are not younger than this go.
+
+        Rule: S-84 (Cleaner.doClean).
+        """
+        clean = [each for each in job.sources if each.base_offset < job.first_dirty]
+        if not clean:
+            return 0
+        return clean[-1].segment.modified_ms() - job.log.config.delete_retention_ms
+
+    def rewrite(self, group: Sequence[SourceSegment]) -> Cleaned:
+        """Write what is left of a group, and make it durable.
+
+        Raises:
+            BrokerError: a batch cannot be read or written.
+            CleaningStopped: it is to be given up.
+            OSError: a file cannot be read or written.
+
+        Rule: S-88 (Cleaner.cleanSegments).
+        """
+        target = _new_segment(self._job, group[0])
+        self._target = target
+        try:
+            for source in group:
+                self._copy(source, target)
+            target.save()
+            target.flush()
+            modified_ns = group[-1].segment.modified_ms() * _NS_PER_MS
+            os.utime(target.path, ns=(modified_ns, modified_ns))
+        except BaseException:
+            discard(target)
+            raise
+        return Cleaned(target, tuple(group))
+
+    def _copy(self, source: SourceSegment, target: LogSegment) -> None:
+        """Rule: S-84, S-88 (Cleaner.cleanInto)."""
+        job, config = self._job, self._job.log.config
+        round_ = Round(
+            self._transactions.can_discard,
+            NewestByKey(self._map.keys, self._map.latest_offset),
+            job.last_record,
+            job.end_offset,
+            job.now_ms,
+            config.delete_retention_ms,
+        )
+        legacy = LegacyRound(
+            self._map.keys,
+            self._map.latest_offset,
+            source.segment.modified_ms() > self._legacy_horizon_ms,
+            job.end_offset,
+        )
+        for batch in read_source(source, job.log.directory, job.pace):
+            if isinstance(batch, LegacyMessage):
+                data, timestamp = _left_of_message(batch, legacy)
+            else:
+                data, timestamp = _left_of_batch(batch, round_)
+            if data is not None:
+                last = batch.last_offset
+                target.append(data, last, last, timestamp, config.index_interval_bytes)
+                job.pace.spend(len(data))
+
+    def _keep(self, aborted: AbortedTransaction) -> None:
+        """Rule: S-86 (CleanedTransactionMetadata.onControlBatchRead)."""
+        assert self._target is not None, "batches are shown while a segment is written"
+        self._target.transaction_index.append(aborted)
+
+
+def _new_segment(job: CleaningJob, first: SourceSegment) -> LogSegment:
+    """Begin an empty segment under names that the log does not have.
+
+    Rule: S-04 (UnifiedLog.createNewCleanedSegment).
+    """
+    segment = LogSegment(
+        job.log.directory, first.base_offset, FileCache(_OPEN_FILES), created_ms=job.now_ms
+    )
+    for part in parts_of(segment):
+        part.path += CLEANED_SUFFIX
+    segment.create()
+    return segment
+
+
+def _left_of_batch(batch: RecordBatch, given: Round) -> tuple[bytes | memoryview | None, int]:
+    """Give what stays of a batch, and its largest timestamp."""
+    data = compacted(batch, given)
+    if isinstance(data, bytes):  # it was written anew
+        return data, RecordBatch(memoryview(data), 0, len(data)).max_timestamp
+    return data, batch.max_timestamp
+
+
+def _left_of_message(
+    message: LegacyMessage, given: LegacyRound
+) -> tuple[bytes | memoryview | None, int]:
+    """Give what stays of a message or a set of them, and its timestamp."""
+    data = compacted_legacy(message, given)
+    if isinstance(data, bytes):
+        return data, LegacyMessage(memoryview(data), 0, len(data)).timestamp
+    return data, message.timestamp
+
+
+def parts_of(segment: LogSegment) -> tuple[HasPath, ...]:
+    """Give what has a file of its own, the .log file first."""
+    return segment, segment.offset_index, segment.time_index, segment.transaction_index
+
+
+def discard(segment: LogSegment) -> None:
+    """Remove the files of a segment that is not to be used."""
+    for part in parts_of(segment):
+        with suppress(OSError):  # the next load of the log removes what is left
+            os.unlink(part.path)

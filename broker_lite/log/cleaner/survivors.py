@@ -1,0 +1,222 @@
+"""What a compaction leaves of one v2 batch, whoever says which records are the newest.
+
+A broker asks the map of keys that it has just filled; a job over files that no broker has open asks
+for offsets, found by other means. All else is the same, and is here.
+
+Rule: S-84 to S-88, R-16, R-90, R-91 (Cleaner, MemoryRecords.filterTo).
+"""
+
+from collections.abc import Callable
+from itertools import compress
+from typing import NamedTuple, Protocol
+
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.builder import BatchBuilder, normalised_header_key
+from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.emptied import emptied
+from broker_lite.record.key_map import KeyMap
+from broker_lite.record.records import Record, iterate_records, read_content
+from broker_lite.record.scan_status import scan_error
+from broker_lite.record.survivors import Judgement, RecordCopier
+
+# A record may grow by ten bytes of its timestamp and five of its length.
+_GROWTH_BYTES_MAX = 15
+
+
+class LastRecord(NamedTuple):
+    """What a partition remembers of a producer.
+
+    Attributes:
+        last_data_offset: -1 when only a marker is known of this epoch.
+
+    Rule: S-87 (LastRecord).
+    """
+
+    last_data_offset: int
+    producer_epoch: int
+
+
+class Newest(Protocol):
+    """Knows which records are the newest of their keys."""
+
+    def may_have_any(self, batch: RecordBatch) -> bool:
+        """Whether some record of a batch may be; if not, it is not even decompressed."""
+
+    def judge(
+        self, judgement: Judgement, batch: RecordBatch, data: memoryview, drops_null: bool
+    ) -> int:
+        """Judge the records of a batch, given as plain bytes; give the status of the walk."""
+
+
+class Round(NamedTuple):
+    """What a compaction of a partition goes by.
+
+    Attributes:
+        can_discard: whether a batch belongs to an aborted transaction, or is a marker that is over;
+            asked once for each batch, in their order.
+        newest: which records stay.
+        last_record: what is known of a producer, None of one that is not.
+        end_offset: the first one that cannot be cleaned.
+        now_ms: when it is.
+        delete_retention_ms: how long tombstones and markers stay after they were first seen.
+    """
+
+    can_discard: Callable[[RecordBatch], bool]
+    newest: Newest
+    last_record: Callable[[int], LastRecord | None]
+    end_offset: int
+    now_ms: int
+    delete_retention_ms: int
+
+
+class NewestByKey:
+    """The newest records by the keys of a log's dirty part.
+
+    Args:
+        keys: newest offset of each key.
+        latest_offset: what comes after it was not looked at, and stays.
+    """
+
+    __slots__ = ("_keys", "_latest_offset")
+
+    def __init__(self, keys: KeyMap, latest_offset: int) -> None:
+        self._keys = keys
+        self._latest_offset = latest_offset
+
+    def may_have_any(self, batch: RecordBatch) -> bool:
+        """Only the records tell."""
+        return batch.record_count != 0
+
+    def judge(
+        self, judgement: Judgement, batch: RecordBatch, data: memoryview, drops_null: bool
+    ) -> int:
+        """Rule: S-84 (Cleaner.shouldRetainRecord)."""
+        status: int = judgement.by_key(
+            self._keys,
+            self._latest_offset,
+            drops_null,
+            data,
+            0,
+            len(data),
+            batch.record_count,
+            batch.base_offset,
+        )
+        return status
+
+
+def compacted(batch: RecordBatch, given: Round) -> bytes | memoryview | None:
+    """Give what is left of a batch: itself, as a view, a smaller one, or None.
+
+    Raises:
+        BrokerError: its records cannot be read, or would not be written.
+
+    Rule: S-84, S-86, S-87 (Cleaner.cleanInto, MemoryRecords.filterTo).
+    """
+    can_discard = given.can_discard(batch)
+    horizon_ms = batch.delete_horizon_ms
+    is_due = horizon_ms is not None and given.now_ms >= horizon_ms
+    left: bytes | memoryview | None = None
+    if batch.is_control:
+        if not (can_discard and is_due) and batch.record_count:
+            left = _marker(batch, given, can_discard)
+    elif not can_discard and given.newest.may_have_any(batch):
+        left = _data(batch, given, is_due)
+    return emptied(batch) if left is None and _stays_empty(batch, given) else left
+
+
+def _marker(batch: RecordBatch, given: Round, is_over: bool) -> bytes | memoryview:
+    """Keep a marker; one that is over gets its horizon first.
+
+    Rule: S-86, R-91.
+    """
+    if not is_over or batch.has_delete_horizon:
+        return batch.data
+    return _written_one_by_one(
+        batch, list(iterate_records(batch)), given.now_ms + given.delete_retention_ms
+    )
+
+
+def _data(batch: RecordBatch, given: Round, is_due: bool) -> bytes | memoryview | None:
+    """Rule: S-84, S-88, R-90, R-91 (MemoryRecords.filterTo)."""
+    content = read_content(batch)
+    kept = memoryview(bytearray(max(batch.record_count, 0)))
+    judgement = Judgement(kept)
+    status = given.newest.judge(judgement, batch, memoryview(content.data), is_due)
+    if status or content.failed:
+        error = scan_error(status, compressed=batch.is_compressed, codec_failed=content.failed)
+        if error is not None:
+            raise error
+    if not judgement.kept_count:
+        return None
+    horizon_ms = batch.delete_horizon_ms
+    needs_horizon = horizon_ms is None and judgement.has_kept_null
+    if judgement.kept_count == batch.record_count and not needs_horizon:
+        return batch.data
+    if needs_horizon:
+        horizon_ms = given.now_ms + given.delete_retention_ms
+    return _rebuilt(batch, content, kept, judgement.kept_count, horizon_ms)
+
+
+def _rebuilt(
+    batch: RecordBatch,
+    content: Decompressed,
+    kept: memoryview,
+    kept_count: int,
+    horizon_ms: int | None,
+) -> bytes:
+    """Write a batch anew with some of its records.
+
+    Rule: R-90, R-91 (MemoryRecords.buildRetainedRecordsInto).
+    """
+    data = memoryview(content.data)
+    target = memoryview(bytearray(len(data) + _GROWTH_BYTES_MAX * kept_count))
+    copier = RecordCopier(target)
+    is_copied = copier.copy(
+        kept,
+        data,
+        0,
+        len(data),
+        batch.record_count,
+        batch.base_timestamp,
+        batch.max_timestamp if batch.is_log_append_time else -1,
+        horizon_ms if horizon_ms is not None else -1,
+    )
+    if not is_copied:
+        records = compress(iterate_records(batch, content=content), kept)
+        return _written_one_by_one(batch, list(records), horizon_ms)
+    builder = BatchBuilder.like(batch, delete_horizon_ms=horizon_ms)
+    builder.take(
+        target[: copier.size_bytes],
+        record_count=kept_count,
+        base_timestamp=copier.base_timestamp,
+        max_timestamp=copier.max_timestamp,
+    )
+    builder.override_last_offset(batch.last_offset)
+    return builder.build()
+
+
+def _written_one_by_one(batch: RecordBatch, records: list[Record], horizon_ms: int | None) -> bytes:
+    """Write records whose bytes a writer would not give as they are."""
+    builder = BatchBuilder.like(batch, delete_horizon_ms=horizon_ms)
+    for record in records:
+        headers = [(normalised_header_key(key), value) for key, value in record.headers]
+        builder.append(record.timestamp, record.key, record.value, headers, offset=record.offset)
+    builder.override_last_offset(batch.last_offset)
+    return builder.build()
+
+
+def _stays_empty(batch: RecordBatch, given: Round) -> bool:
+    """Whether a batch without records is still of use.
+
+    It is, if a producer goes on behind its sequence or epoch, or if the round ends with it.
+
+    Rule: S-87 (Cleaner.cleanInto).
+    """
+    if batch.next_offset == given.end_offset:
+        return True
+    last = given.last_record(batch.producer_id) if batch.has_producer_id else None
+    if last is None:
+        return False
+    if last.last_data_offset >= 0:
+        return batch.last_offset == last.last_data_offset
+    return batch.is_control and batch.producer_epoch == last.producer_epoch

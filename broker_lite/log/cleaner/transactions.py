@@ -1,0 +1,73 @@
+"""Which batches of a log belong to transactions that were aborted, and which markers are over.
+
+Rule: S-86 (CleanedTransactionMetadata).
+"""
+
+from collections.abc import Callable, Iterable
+
+from broker_lite.log.txn_index import AbortedTransaction
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.control import ControlType, decode_control_key
+from broker_lite.record.records import iterate_records
+
+
+class CleanedTransactions:
+    """Follows the transactions through the batches of a log, which it is shown in order.
+
+    Args:
+        aborted: those that have data or their marker in what is shown, from the indexes.
+        keep: gets the aborted ones that still have data, for the index of the new segment.
+    """
+
+    __slots__ = ("_aborted", "_committed", "_keep", "_ongoing")
+
+    def __init__(
+        self, aborted: Iterable[AbortedTransaction], keep: Callable[[AbortedTransaction], None]
+    ) -> None:
+        # The next one last, where it is taken from.
+        self._aborted = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
+        self._keep = keep
+        # By producer: what is open here, and whether data of it was seen.
+        self._ongoing: dict[int, tuple[AbortedTransaction, bool]] = {}
+        self._committed: set[int] = set()
+
+    def can_discard(self, batch: RecordBatch) -> bool:
+        """Tell whether a batch is of no use any more, marker or data.
+
+        Raises:
+            InvalidRecord: a marker cannot be read.
+
+        Rule: S-86 (Cleaner.shouldDiscardBatch).
+        """
+        while self._aborted and self._aborted[-1].first_offset <= batch.last_offset:
+            one = self._aborted.pop()
+            self._ongoing.setdefault(one.producer_id, (one, False))
+        if batch.is_control:
+            return self._is_over(batch)
+        if not batch.is_transactional:
+            return False
+        found = self._ongoing.get(batch.producer_id)
+        if found is None:
+            self._committed.add(batch.producer_id)
+            return False
+        self._ongoing[batch.producer_id] = found[0], True
+        return True
+
+    def _is_over(self, marker: RecordBatch) -> bool:
+        """Whether a marker's transaction has no data; an empty batch was a marker without any."""
+        record = next(iterate_records(marker), None)
+        if record is None:
+            return True
+        control_type = decode_control_key(record.key)
+        producer_id = marker.producer_id
+        if control_type is ControlType.COMMIT:
+            has_data = producer_id in self._committed
+            self._committed.discard(producer_id)
+            return not has_data
+        if control_type is not ControlType.ABORT:
+            return False
+        found = self._ongoing.pop(producer_id, None)
+        if found is None or not found[1]:
+            return True
+        self._keep(found[0])
+        return False
