@@ -1,22 +1,28 @@
 """Is a log sound? What one task can say of it, that has only some of its bytes.
 
 Every batch is looked at: framing, checksum, the order of offsets, gaps between them, the sequences
-of producers. What concerns two tasks at once, their neighbourhood, is in audit_log.py.
+of producers; and with them every entry of the indexes. Compiled code passes over all about which
+there is nothing to say. What concerns two tasks at once, their neighbourhood, is in whole.py.
 
 Gaps are what compaction leaves, and what a lost segment leaves. So they are findings above the
 offset up to which a log was compacted, and none below it.
 """
 
 import sys
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from broker_lite.log.producer_entry import follows_in_sequence
 from broker_lite.pipeline.files.file_io import FileIO
-from broker_lite.pipeline.read.batches import LogBatch, read_batches
+from broker_lite.pipeline.files.layout import Segment
+from broker_lite.pipeline.read.batches import BATCH_BYTES_MAX, LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import Corruption
+from broker_lite.pipeline.read.index_checks import JudgedEntry, SegmentJudges, judged_entries
 from broker_lite.pipeline.read.measured import Unsound, measure_batch, measure_legacy
-from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
+from broker_lite.record.batch_walk import BatchWalk, ProducerTrail
 from broker_lite.record.legacy import LegacyMessage
 
 FINDINGS_MAX: Final = 1000
@@ -26,6 +32,8 @@ UNDAMAGED: Final = sys.maxsize
 PRODUCER_EXPIRATION_MS: Final = 86_400_000
 
 _ALL: Final = sys.maxsize
+_NOWHERE: Final = -1
+_WRONG_CHECKSUM: Final = "R-06"
 
 
 class Finding(NamedTuple):
@@ -124,13 +132,36 @@ def audit(io: FileIO, task: AuditTask) -> Audit:
         FileNotFoundError: a segment vanished.
         OSError: a file cannot be read.
 
-    Rule: R-04, R-06, R-18, S-05, V-56, V-57.
+    Rule: R-04, R-06, R-18, S-05, S-10, S-11, S-16, V-56, V-57.
     """
     auditor = _Auditor(task)
-    split = task.split._replace(first_offset=0, end_offset=_ALL)
-    for found in read_batches(io, split, check_crc=True, on_corrupt=auditor.take_corruption):
-        auditor.take(found)
+    for part, limit in _with_limits(task.split.ranges):
+        segment, split = part.segment, task.split._replace(ranges=(part,))
+        is_whole = part.size_bytes == segment.size_bytes
+        auditor.begin(part, limit, SegmentJudges(io, segment) if is_whole else None)
+        for found in read_batches(
+            io,
+            split._replace(first_offset=0, end_offset=_ALL),
+            check_crc=True,
+            on_corrupt=auditor.take_corruption,
+            keep_unsound=True,
+            limit=limit,
+            walk=None if task.is_deep else auditor.walk,
+        ):
+            auditor.take(found)
+        auditor.end()
+        if part.start_position == 0 and not is_whole:
+            auditor.take_entries(segment, judged_entries(io, split, segment, skip_missing=False))
     return auditor.result()
+
+
+def _with_limits(ranges: tuple[SegmentRange, ...]) -> Iterator[tuple[SegmentRange, int | None]]:
+    """Give each range with the offset where the segment behind begins, if it is one of them."""
+    yield from (
+        (part, behind.segment.base_offset if behind.segment != part.segment else None)
+        for part, behind in pairwise(ranges)
+    )
+    yield ranges[-1], None
 
 
 def sequence_fault(
@@ -170,52 +201,113 @@ def gap_fault(file: str, position: int, expected: int, offset: int) -> Finding:
 
 
 class _Auditor:
-    """Takes the batches of a task one after the other."""
+    """Takes the batches of a task one after the other, but for those that its walk passes over.
+
+    Attributes:
+        walk: counts batches and records, and knows what comes next, also for those that it leaves.
+    """
 
     def __init__(self, task: AuditTask) -> None:
         self._task = task
         self._findings: list[Finding] = []
         self._left_out = 0
-        self._batches = self._records = 0
-        self._first_offset = self._next_offset = NO_OFFSET
+        self._first_offset = NO_OFFSET
         self._damaged_from, self._damaged_to = UNDAMAGED, 0
-        self._judged_from = task.cleaned_end
-        first = task.split.ranges[0]
-        self._end = first.segment.log_path, first.start_position
-        self._producers: dict[int, ProducerSpan] = {}
+        self._firsts: dict[int, SequencedBatch] = {}
+        self.walk = BatchWalk(BATCH_BYTES_MAX, task.cleaned_end, {})
+        self.walk.next_offset = NO_OFFSET
+        self.walk.judged_from = task.cleaned_end
+        self._segment = task.split.ranges[0].segment
+        self._end = self._segment.log_path, task.split.ranges[0].start_position
+        self._judges: SegmentJudges | None = None
+        self._unsound_position = _NOWHERE
+        self._limit = _ALL
+
+    def begin(self, part: SegmentRange, limit: int | None, judges: SegmentJudges | None) -> None:
+        """Begin with a range.
+
+        Args:
+            part: behind those before it.
+            limit: no offset of it is as high, if that is known.
+            judges: those of its segment, when it is the whole of it.
+        """
+        self._segment, self._judges = part.segment, judges
+        self._limit = _ALL if limit is None else limit
+        self._unsound_position = _NOWHERE
+        self.walk.file = part.segment.log_path
+        self.walk.forget_indexes()
+
+    def end(self) -> None:
+        """End a range."""
+        self._take_over()
+        if self._judges is not None:
+            self.take_entries(self._segment, self._judges.rest())
 
     def take_corruption(self, corruption: Corruption) -> None:
         """Remember what the reader left out; what is behind it cannot be judged by it."""
+        self._take_over()
         self._find(Finding(*corruption))
-        next_offset = max(self._next_offset, 0)
+        next_offset = max(self.walk.next_offset, 0)
         self._damaged_from = min(self._damaged_from, next_offset)
         self._damaged_to = next_offset + 1
-        self._judged_from = max(self._damaged_to, self._task.cleaned_end)
+        self.walk.judged_from = max(self._damaged_to, self._task.cleaned_end)
+        if corruption.rule == _WRONG_CHECKSUM:
+            self._unsound_position = corruption.position
 
     def take(self, found: LogBatch) -> None:
-        """Judge a batch whose framing and checksum are right."""
-        batch = found.batch
+        """Judge a batch whose framing is right."""
+        self._take_over()
+        if self._judges is not None:
+            self.take_entries(found.segment, self._judges.take(found))
+        if found.position == self._unsound_position:
+            return
+        batch, walk = found.batch, self.walk
         file = found.segment.log_path
         if isinstance(batch, RecordBatch):
             self._judge_offsets(file, found.position, batch)
             if not batch.is_control:
-                self._records += batch.record_count
-                if batch.base_sequence >= 0:
+                walk.records += batch.record_count
+                if batch.base_sequence >= 0 and batch.has_producer_id:
                     self._judge_sequence(file, found.position, batch)
         elif self._first_offset == NO_OFFSET:
             self._first_offset = batch.last_offset
         if self._task.is_deep:
             self._judge_records(file, found.position, batch)
-        self._batches += 1
-        self._next_offset = batch.next_offset
-        self._end = file, found.position + batch.size_bytes
+        walk.batches += 1
+        walk.next_offset = batch.next_offset
+        walk.end = found.position + batch.size_bytes
+        self._end = file, walk.end
+        walk.is_open = self._judges is None or self._judges.hand_over(walk)
+        walk.stop_offset = min(walk.stop_offset, self._limit)
+
+    def take_entries(self, segment: Segment, entries: Iterable[JudgedEntry]) -> None:
+        """Remember the entries of indexes that are wrong.
+
+        Rule: S-10, S-11, S-16.
+        """
+        for entry in entries:
+            if entry.error is not None:
+                rule, _, text = entry.error.partition(": ")
+                text = f"entry {entry.key} -> {entry.leads_to} {text}"
+                self._find(Finding(segment.stem + entry.suffix, -1, rule, text))
+
+    def _take_over(self) -> None:
+        """Go on where the walk is."""
+        if self.walk.is_open:
+            self.walk.is_open = False
+            self._end = self._segment.log_path, self.walk.end
+            if self._judges is not None:
+                self._judges.take_over(self.walk)
 
     def _judge_offsets(self, file: str, position: int, batch: RecordBatch) -> None:
-        base_offset, expected = batch.base_offset, self._next_offset
+        base_offset, expected = batch.base_offset, self.walk.next_offset
         if self._first_offset == NO_OFFSET:
             self._first_offset = base_offset
-        elif base_offset > expected >= self._judged_from:
+        elif base_offset > expected >= self.walk.judged_from:
             self._find(gap_fault(file, position, expected, base_offset))
+        elif base_offset < expected:  # within a file its reader has told
+            text = f"offset {base_offset} after offset {expected - 1}"
+            self._find(Finding(file, position, "S-05", text))
         span = batch.last_offset_delta + 1
         if batch.record_count > span or (
             batch.record_count < span and base_offset >= self._task.cleaned_end
@@ -233,14 +325,16 @@ class _Auditor:
             batch.last_sequence,
             batch.max_timestamp,
         )
-        producer_id = batch.producer_id
-        span = self._producers.get(producer_id)
-        if span is not None:
-            fault = sequence_fault(producer_id, span.last, sequenced, self._judged_from)
+        producer_id, trails = batch.producer_id, self.walk.trails
+        trail = trails.get(producer_id)
+        if trail is None:
+            self._firsts[producer_id] = sequenced
+        else:
+            before = _last_of(trail)
+            fault = sequence_fault(producer_id, before, sequenced, self.walk.judged_from)
             if fault is not None:
                 self._find(fault)
-        first = sequenced if span is None else span.first
-        self._producers[producer_id] = ProducerSpan(producer_id, first, sequenced)
+        trails[producer_id] = ProducerTrail(*sequenced)
 
     def _judge_records(self, file: str, position: int, batch: RecordBatch | LegacyMessage) -> None:
         try:
@@ -271,13 +365,28 @@ class _Auditor:
             first.segment.log_path,
             first.start_position,
             split.size_bytes,
-            self._batches,
-            self._records,
+            self.walk.batches,
+            self.walk.records,
             self._first_offset,
-            self._next_offset,
+            self.walk.next_offset,
             self._damaged_from,
             self._damaged_to,
             *self._end,
             tuple(self._findings),
-            tuple(self._producers.values()),
+            tuple(
+                ProducerSpan(producer_id, first, _last_of(self.walk.trails[producer_id]))
+                for producer_id, first in self._firsts.items()
+            ),
         )
+
+
+def _last_of(trail: ProducerTrail) -> SequencedBatch:
+    return SequencedBatch(
+        trail.file,
+        trail.position,
+        trail.last_offset,
+        trail.epoch,
+        trail.first_sequence,
+        trail.last_sequence,
+        trail.timestamp_ms,
+    )

@@ -15,7 +15,7 @@ from broker_lite.log.checkpoints import (
     RECOVERY_POINT_FILE,
     parse_offsets,
 )
-from broker_lite.log.names import SNAPSHOT_SUFFIX
+from broker_lite.log.names import LOG_SUFFIX, SNAPSHOT_SUFFIX
 from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.pipeline.audit.task import (
     NO_OFFSET,
@@ -31,6 +31,7 @@ from broker_lite.pipeline.files.file_io import FileIO, join
 from broker_lite.pipeline.files.indexes import offset_entries_near
 from broker_lite.pipeline.files.layout import PartitionLog, find_foreign
 from broker_lite.pipeline.files.positions import batch_starts
+from broker_lite.pipeline.read.index_checks import LEADS_BEHIND
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.split import SegmentRange, Split
 
@@ -93,8 +94,9 @@ def _ranges(io: FileIO, log: PartitionLog, max_split_bytes: int) -> Iterator[Seg
         targets = range(max_split_bytes, end - max_split_bytes // 2, max_split_bytes)
         entries = offset_entries_near(io, segment, targets)
         starts = [start for start, _ in batch_starts(io, segment, entries, end)] if entries else []
-        edges = sorted({0, *starts, end}) if end else []
-        for start, stop in pairwise(edges):
+        if not end:  # there may be entries in its indexes
+            yield SegmentRange(segment, 0, 0)
+        for start, stop in pairwise(sorted({0, *starts, end})):
             yield SegmentRange(segment, start, stop)
 
 
@@ -161,14 +163,19 @@ def _between(expected: int, audit: Audit, judged_from: int) -> Iterator[Finding]
 def is_torn_tail(finding: Finding, audits: Iterable[Audit]) -> bool:
     """Tell whether a finding is about the last bytes of a log: an append that is not finished.
 
+    Of one that began after the files were listed an index may have an entry already.
+
     Args:
         finding: of one of the audits.
         audits: of the partition, in order.
 
     Rule: R-04.
     """
-    ends = [(audit.end_file, audit.end_position) for audit in audits]
-    return finding.rule in _TORN and (finding.file, finding.position) >= max(ends)
+    ends = ((audit.end_file, audit.end_position) for audit in audits if audit.size_bytes)
+    end_file, end_position = max(ends, default=("", 0))
+    if finding.text.endswith(LEADS_BEHIND):
+        return finding.file >= end_file.removesuffix(LOG_SUFFIX)
+    return finding.rule in _TORN and (finding.file, finding.position) >= (end_file, end_position)
 
 
 def small_files(io: FileIO, root: str, logs: Logs, audits: Iterable[Audit]) -> Iterator[Finding]:

@@ -1,47 +1,45 @@
 """All entries of an index file in their order, as they are written: nothing is believed of them.
 
-For those who look at the indexes themselves, and for those who have to find a place behind damage.
-A search for one entry is in indexes.py.
+For those who look at the indexes themselves. A search for one entry is in indexes.py.
 """
 
-import struct
+import sys
+from array import array
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
 from broker_lite.log.txn_index import AbortedTransaction
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import Segment
+from broker_lite.record.batch_walk import IndexCursor
 
-_OFFSET: Final = struct.Struct(">ii")
-_TIME: Final = struct.Struct(">qi")
+_OFFSET_NUMBERS: Final = 2
+_TIME_NUMBERS: Final = 3
 _PAGE_ENTRIES: Final = 8192
 
 
-class IndexEntry(NamedTuple):
-    """A key and what it leads to; relative offsets are made absolute."""
+def offset_entries(io: FileIO, segment: Segment) -> IndexCursor:
+    """Give the entries of .index: relative offsets, and positions, which have to rise.
 
-    key: int
-    value: int
-
-
-def offset_entries(io: FileIO, segment: Segment) -> Iterator[IndexEntry]:
-    """Yield offset and position of the entries of .index.
+    Raises:
+        OSError: the file cannot be read.
 
     Rule: S-10, S-12 (OffsetIndex).
     """
-    for relative, position in _entries(io, segment, INDEX_SUFFIX, _OFFSET):
-        yield IndexEntry(segment.base_offset + relative, position)
+    return IndexCursor(_numbers(io, segment, INDEX_SUFFIX, _OFFSET_NUMBERS), _OFFSET_NUMBERS, 1)
 
 
-def time_entries(io: FileIO, segment: Segment) -> Iterator[IndexEntry]:
-    """Yield timestamp and offset of the entries of .timeindex.
+def time_entries(io: FileIO, segment: Segment) -> IndexCursor:
+    """Give the entries of .timeindex: timestamps, and relative offsets, which may stay the same.
+
+    Raises:
+        OSError: the file cannot be read.
 
     Rule: S-11, S-12 (TimeIndex).
     """
-    for timestamp, relative in _entries(io, segment, TIME_INDEX_SUFFIX, _TIME):
-        yield IndexEntry(timestamp, segment.base_offset + relative)
+    return IndexCursor(_numbers(io, segment, TIME_INDEX_SUFFIX, _TIME_NUMBERS), _TIME_NUMBERS, 0)
 
 
 def transaction_entries(io: FileIO, segment: Segment) -> Iterator[AbortedTransaction]:
@@ -49,20 +47,25 @@ def transaction_entries(io: FileIO, segment: Segment) -> Iterator[AbortedTransac
 
     Rule: S-16 (TransactionIndex).
     """
-    for _, *fields in _entries(io, segment, TRANSACTION_INDEX_SUFFIX, TRANSACTION_ENTRY):
-        yield AbortedTransaction(*fields)
+    size_bytes = TRANSACTION_ENTRY.size
+    data = b"".join(_pages(io, segment, TRANSACTION_INDEX_SUFFIX, size_bytes))
+    for fields in TRANSACTION_ENTRY.iter_unpack(data[: len(data) // size_bytes * size_bytes]):
+        if not any(fields):
+            return
+        yield AbortedTransaction(*fields[1:])
 
 
-def next_indexed_position(io: FileIO, segment: Segment, position: int, end: int) -> int:
-    """Find the first position behind the given one that the offset index has, else the end."""
-    behind = (entry.value for entry in offset_entries(io, segment) if entry.value > position)
-    return min(next(behind, end), end)
+def _numbers(io: FileIO, segment: Segment, suffix: str, width: int) -> memoryview:
+    """Read the whole entries of a file, a segment's 500th part at most, as 32-bit numbers."""
+    data = b"".join(_pages(io, segment, suffix, width * 4))
+    numbers = array("i", data[: len(data) // (width * 4) * (width * 4)])
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return memoryview(numbers)
 
 
-def _entries(
-    io: FileIO, segment: Segment, suffix: str, entry: struct.Struct
-) -> Iterator[tuple[int, ...]]:
-    """Yield the fields of the entries up to the first one of zeros, behind which all are none."""
+def _pages(io: FileIO, segment: Segment, suffix: str, entry_bytes: int) -> Iterator[bytes]:
+    """Read whole entries, and what is behind them, up to a page that ends with zeros."""
     if suffix not in segment.suffixes:
         return
     try:
@@ -70,13 +73,9 @@ def _entries(
     except FileNotFoundError:
         return  # deleted since it was listed
     with file:
-        position, zeros = 0, (0,) * len(entry.unpack(bytes(entry.size)))
-        while page := file.read_at(position, _PAGE_ENTRIES * entry.size):
-            whole = len(page) // entry.size * entry.size
-            for fields in entry.iter_unpack(memoryview(page)[:whole]):
-                if fields == zeros:
-                    return
-                yield fields
-            if not whole:
+        position = 0
+        while page := file.read_at(position, _PAGE_ENTRIES * entry_bytes):
+            yield page
+            position += len(page)
+            if len(page) % entry_bytes or not any(page[-entry_bytes:]):
                 return
-            position += whole

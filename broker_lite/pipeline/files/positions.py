@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 from broker_lite.errors import BrokerError
 from broker_lite.pipeline.files.file_io import FileIO, ReadableFile
 from broker_lite.pipeline.files.headers import BatchHeader, header_at, read_batch, walk_headers
-from broker_lite.pipeline.files.index_entries import next_indexed_position
 from broker_lite.pipeline.files.indexes import (
     OffsetEntry,
     TimeEntry,
+    next_indexed_position,
     offset_entry_below,
     offset_entry_in_front,
     time_entry_below,

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, ReadableFile
-from broker_lite.pipeline.files.index_entries import next_indexed_position
+from broker_lite.pipeline.files.indexes import next_indexed_position
 from broker_lite.pipeline.files.layout import Segment
 from broker_lite.pipeline.read.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
+from broker_lite.record.batch_walk import BatchWalk
 from broker_lite.record.framing import (
     CURRENT_MAGIC,
     HEADER_SIZE_UP_TO_MAGIC,
@@ -62,6 +63,8 @@ def read_batches(
     on_corrupt: OnCorruption,
     skip_missing: bool = False,
     keep_unsound: bool = False,
+    limit: int | None = None,
+    walk: BatchWalk | None = None,
 ) -> Iterator[LogBatch]:
     """Yield the batches of a split that have offsets in its range, by rising offset.
 
@@ -72,6 +75,8 @@ def read_batches(
         on_corrupt: gets what is left out; an error of its own ends the read.
         skip_missing: a segment that vanished since it was listed is passed over.
         keep_unsound: a batch with a wrong checksum is yielded, too, after on_corrupt got it.
+        limit: base offset of the segment behind the last one, if that is known.
+        walk: batches that it passes over are not yielded; for a split without limits of offsets.
 
     Raises:
         FileNotFoundError: a segment vanished.
@@ -79,7 +84,8 @@ def read_batches(
 
     Rule: R-04, R-06 (FileLogInputStream, DefaultRecordBatch.ensureValid).
     """
-    for part, behind in zip(split.ranges, (*split.ranges[1:], None), strict=True):
+    behind = (*(part.segment.base_offset for part in split.ranges[1:]), limit)
+    for part, limit_of in zip(split.ranges, behind, strict=True):
         path = part.segment.log_path
         try:
             file = io.open(path)
@@ -90,9 +96,10 @@ def read_batches(
             continue
         with file:
             reader = _RangeReader(io, file, part, split, check_crc, on_corrupt)
-            if behind is not None and behind.segment.base_offset > part.segment.base_offset:
-                reader.limit = behind.segment.base_offset
+            if limit_of != part.segment.base_offset:  # else the rest of it follows
+                reader.limit = limit_of
             reader.keep_unsound = keep_unsound
+            reader.walk = walk
             yield from reader.batches()
 
 
@@ -137,6 +144,7 @@ class _RangeReader:
         self.check_crc = check_crc
         self.on_corrupt = on_corrupt
         self.keep_unsound = False
+        self.walk: BatchWalk | None = None
         self.next_offset = part.segment.base_offset
         self.limit: int | None = None
         self.held: LogBatch | None = None
@@ -180,6 +188,7 @@ class _RangeReader:
         start, at, size_bytes = self.position, 0, len(buffer)
         self.fault = None
         while True:
+            at = self._pass_sound(buffer, at, start)
             self.needed_bytes = HEADER_SIZE_UP_TO_MAGIC
             if size_bytes - at < HEADER_SIZE_UP_TO_MAGIC:
                 return
@@ -210,6 +219,17 @@ class _RangeReader:
             self.last_position = self.position
             at += self.needed_bytes
             self.position = start + at
+
+    def _pass_sound(self, buffer: memoryview, at: int, start: int) -> int:
+        """Let the walk go on, if there is one; gives where in the buffer it stopped."""
+        walk = self.walk
+        if walk is None or self.held is not None or self.beyond:
+            return at
+        passed = walk.pass_sound(buffer, at, start)
+        if passed > at:
+            self.position, self.last_position = start + passed, walk.position
+            self.next_offset, self.suspect = walk.next_offset, None
+        return passed
 
     def _released(self) -> Iterator[LogBatch]:
         """Yield the batch that is held, if there is one."""

@@ -3,6 +3,9 @@
 Each kind of index has a judge. It takes the batches by rising offset, and gives each of its entries
 back as soon as the batch is there that decides about it. An entry that is not below the one behind
 it is judged at once, so that one wrong entry does not make all behind it wrong.
+
+Who only wants to know what is wrong lets a BatchWalk pass over batches and the true entries with
+them: hand_over() tells it how far the judges are, take_over() tells them how far it came.
 """
 
 from collections import deque
@@ -13,19 +16,24 @@ from broker_lite.errors import BrokerError
 from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.index_entries import (
-    IndexEntry,
     offset_entries,
     time_entries,
     transaction_entries,
 )
 from broker_lite.pipeline.files.layout import Segment
-from broker_lite.pipeline.read.batches import LogBatch
+from broker_lite.pipeline.read.batches import LogBatch, read_batches
+from broker_lite.pipeline.read.corruption import Corruption
+from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
+from broker_lite.record.batch_walk import BatchWalk, IndexCursor
 from broker_lite.record.control import read_end_transaction_marker
 from broker_lite.record.legacy import LegacyMessage
 
+LEADS_BEHIND: Final = "leads behind the last batch"
+
 _BEHIND_ALL: Final = 1 << 64
-_BEHIND: Final = "leads behind the last batch"
+_NO_OFFSET: Final = -1
+_EVERY_OFFSET: Final = (1 << 63) - 1
 _ORDER: Final = "is not below the entry behind it"
 
 
@@ -47,6 +55,13 @@ class JudgedEntry(NamedTuple):
     error: str | None
 
 
+class IndexEntry(NamedTuple):
+    """A key and what it leads to; relative offsets are made absolute."""
+
+    key: int
+    value: int
+
+
 class Judge(Protocol):
     """Judges the entries of one index."""
 
@@ -57,39 +72,98 @@ class Judge(Protocol):
         """Give the entries about which none decided."""
 
 
-def judges_of(io: FileIO, segment: Segment) -> tuple[Judge, ...]:
-    """Give a judge for each index of a segment."""
-    return (
-        OffsetJudge(offset_entries(io, segment)),
-        TimeJudge(time_entries(io, segment)),
-        TransactionJudge(io, segment),
-    )
+class SegmentJudges:
+    """A judge for each index of a segment."""
 
+    def __init__(self, io: FileIO, segment: Segment) -> None:
+        self._base_offset = segment.base_offset
+        self._offsets = OffsetJudge(offset_entries(io, segment), segment.base_offset)
+        self._times = TimeJudge(time_entries(io, segment), segment.base_offset)
+        self._transactions = TransactionJudge(io, segment)
+        self._all: tuple[Judge, ...] = (self._offsets, self._times, self._transactions)
 
-class _Entries:
-    """Entries with a look at the next one; keys rise, values never fall, or rise as well."""
+    def take(self, found: LogBatch) -> Iterator[JudgedEntry]:
+        """Give the entries about which a batch decides; the batches come by rising offset."""
+        for judge in self._all:
+            yield from judge.take(found)
 
-    def __init__(self, entries: Iterator[IndexEntry], *, values_rise: bool) -> None:
-        self._entries = entries
-        self._step = 1 if values_rise else 0
-        self._next = next(entries, None)
-        self._behind = next(entries, None)
+    def rest(self) -> Iterator[JudgedEntry]:
+        """Give the entries about which none decided."""
+        for judge in self._all:
+            yield from judge.rest()
 
-    def due(self, value: int) -> Iterator[tuple[IndexEntry, bool]]:
-        """Take the entries that lead below a value, or are not below the one behind them.
+    def hand_over(self, walk: BatchWalk) -> bool:
+        """Let a walk go on from here; False when the next batch has to be taken."""
+        pending = self._offsets.pending
+        if len(pending) > 1:
+            return False
+        walk.file_offset = self._base_offset
+        walk.offsets = self._offsets.entries
+        walk.times = self._times.entries
+        if pending:
+            walk.pending = pending[0].key - self._base_offset
+            walk.pending_position = pending[0].value
+        else:
+            walk.pending = _NO_OFFSET
+        walk.max_timestamp = self._times.max_timestamp
+        entries = self._transactions.entries
+        walk.stop_offset = entries[0].last_offset if entries else _EVERY_OFFSET
+        return True
 
-        Yields:
-            The entry, and whether it is below the one behind it.
-        """
-        while (entry := self._next) is not None:
-            behind = self._behind
-            is_below = behind is None or (
-                entry.key < behind.key and entry.value + self._step <= behind.value
+    def take_over(self, walk: BatchWalk) -> None:
+        """Go on from where the walk is, which took over here."""
+        self._times.max_timestamp = walk.max_timestamp
+        self._offsets.pending.clear()
+        if walk.pending != _NO_OFFSET:
+            self._offsets.pending.append(
+                IndexEntry(self._base_offset + walk.pending, walk.pending_position)
             )
-            if is_below and entry.value >= value:
-                return
-            self._next, self._behind = behind, next(self._entries, None)
-            yield entry, is_below
+
+
+def judged_entries(
+    io: FileIO, split: Split, segment: Segment, *, skip_missing: bool
+) -> Iterator[JudgedEntry]:
+    """Judge all entries of a segment in a pass over it of their own.
+
+    What is damaged is passed over, for others to tell; an entry that leads there is not consistent.
+
+    Args:
+        io: of the segment.
+        split: one that has the segment.
+        segment: looked at from its start to the end that it had when it was listed.
+        skip_missing: of a segment that vanished every entry leads behind its last batch.
+
+    Raises:
+        FileNotFoundError: the segment vanished.
+        OSError: a file cannot be read.
+    """
+    judges = SegmentJudges(io, segment)
+    whole = SegmentRange(segment, 0, segment.size_bytes)
+    for found in read_batches(
+        io,
+        split._replace(ranges=(whole,), first_offset=0, end_offset=_EVERY_OFFSET),
+        check_crc=False,
+        on_corrupt=_pass_over,
+        skip_missing=skip_missing,
+    ):
+        yield from judges.take(found)
+    yield from judges.rest()
+
+
+def _pass_over(corruption: Corruption) -> None:
+    """The record and the batch view tell of it."""
+
+
+def _due(entries: IndexCursor, value: int) -> Iterator[tuple[int, int, bool]]:
+    """Take the entries that lead below a value, or are not below the one behind them.
+
+    Yields:
+        Key and value of an entry, and whether it is below the one behind it.
+    """
+    while entries.is_there and not (entries.is_below and entries.value >= value):
+        entry = entries.key, entries.value, entries.is_below
+        entries.advance()
+        yield entry
 
 
 class OffsetJudge:
@@ -98,36 +172,42 @@ class OffsetJudge:
     An append can have several batches, so the batch at the position and the one with the offset
     need not be the same.
 
+    Attributes:
+        pending: entries whose last batch is still to come.
+
     Rule: S-10, S-13 (OffsetIndex).
     """
 
-    def __init__(self, entries: Iterator[IndexEntry]) -> None:
-        self._entries = _Entries(entries, values_rise=True)
-        self._started: deque[IndexEntry] = deque()
+    def __init__(self, entries: IndexCursor, base_offset: int) -> None:
+        self.entries = entries
+        self.pending: deque[IndexEntry] = deque()
+        self._base_offset = base_offset
 
     def take(self, found: LogBatch) -> Iterator[JudgedEntry]:
         """See Judge."""
         batch, end = found.batch, found.position + found.batch.size_bytes
-        for entry, is_below in self._entries.due(end):
+        for relative, position, is_below in _due(self.entries, end):
+            entry = IndexEntry(self._base_offset + relative, position)
             if not is_below:
                 yield self._judged(entry, _ORDER)
-            elif entry.value != found.position:
-                yield self._judged(entry, f"no batch starts at {entry.value}")
+            elif position != found.position:
+                yield self._judged(entry, f"no batch starts at {position}")
             elif isinstance(batch, RecordBatch) and entry.key < batch.base_offset:
                 yield self._judged(entry, f"the batch there begins at {batch.base_offset}")
             else:
-                self._started.append(entry)
-        while self._started and self._started[0].key <= batch.last_offset:
-            entry = self._started.popleft()
+                self.pending.append(entry)
+        while self.pending and self.pending[0].key <= batch.last_offset:
+            entry = self.pending.popleft()
             is_last = entry.key == batch.last_offset
             yield self._judged(entry, None if is_last else "is not the last offset of a batch")
 
     def rest(self) -> Iterator[JudgedEntry]:
         """See Judge."""
-        for entry in self._started:
+        for entry in self.pending:
             yield self._judged(entry, "is not the last offset of a batch")
-        for entry, is_below in self._entries.due(_BEHIND_ALL):
-            yield self._judged(entry, _BEHIND if is_below else _ORDER)
+        for relative, position, is_below in _due(self.entries, _BEHIND_ALL):
+            entry = IndexEntry(self._base_offset + relative, position)
+            yield self._judged(entry, LEADS_BEHIND if is_below else _ORDER)
 
     def _judged(self, entry: IndexEntry, text: str | None) -> JudgedEntry:
         error = None if text is None else f"S-10: offset {entry.key} {text}"
@@ -137,34 +217,41 @@ class OffsetJudge:
 class TimeJudge:
     """An entry of .timeindex says how young the records are up to an offset.
 
+    Attributes:
+        max_timestamp: of the batches so far.
+
     Rule: S-11, S-14 (TimeIndex).
     """
 
-    def __init__(self, entries: Iterator[IndexEntry]) -> None:
-        self._entries = _Entries(entries, values_rise=False)
-        self._max_timestamp = -1
+    def __init__(self, entries: IndexCursor, base_offset: int) -> None:
+        self.entries = entries
+        self.max_timestamp = -1
+        self._base_offset = base_offset
 
     def take(self, found: LogBatch) -> Iterator[JudgedEntry]:
         """See Judge."""
         batch = found.batch
         own = batch.timestamp if isinstance(batch, LegacyMessage) else batch.max_timestamp
-        self._max_timestamp = max(self._max_timestamp, own)
-        for entry, is_below in self._entries.due(batch.last_offset + 1):
+        self.max_timestamp = max(self.max_timestamp, own)
+        relative_end = batch.last_offset + 1 - self._base_offset
+        for timestamp, relative, is_below in _due(self.entries, relative_end):
+            offset = self._base_offset + relative
             text = None if is_below else _ORDER
-            if text is None and entry.key != self._max_timestamp:
-                text = f"is not the youngest up to offset {entry.value}: {self._max_timestamp}"
-            elif text is None and entry.key != own:
-                text = f"is not that of the batch with offset {entry.value}: {own}"
-            yield self._judged(entry, text)
+            if text is None and timestamp != self.max_timestamp:
+                text = f"is not the youngest up to offset {offset}: {self.max_timestamp}"
+            elif text is None and timestamp != own:
+                text = f"is not that of the batch with offset {offset}: {own}"
+            yield self._judged(timestamp, offset, text)
 
     def rest(self) -> Iterator[JudgedEntry]:
         """See Judge."""
-        for entry, is_below in self._entries.due(_BEHIND_ALL):
-            yield self._judged(entry, _BEHIND if is_below else _ORDER)
+        for timestamp, relative, is_below in _due(self.entries, _BEHIND_ALL):
+            text = LEADS_BEHIND if is_below else _ORDER
+            yield self._judged(timestamp, self._base_offset + relative, text)
 
-    def _judged(self, entry: IndexEntry, text: str | None) -> JudgedEntry:
-        error = None if text is None else f"S-11: timestamp {entry.key} {text}"
-        return JudgedEntry("time", TIME_INDEX_SUFFIX, entry.key, entry.value, error)
+    def _judged(self, timestamp: int, offset: int, text: str | None) -> JudgedEntry:
+        error = None if text is None else f"S-11: timestamp {timestamp} {text}"
+        return JudgedEntry("time", TIME_INDEX_SUFFIX, timestamp, offset, error)
 
 
 class TransactionJudge:
@@ -175,11 +262,11 @@ class TransactionJudge:
 
     def __init__(self, io: FileIO, segment: Segment) -> None:
         # There are few: a transaction takes longer than a batch.
-        self._entries = deque(transaction_entries(io, segment))
+        self.entries = deque(transaction_entries(io, segment))
 
     def take(self, found: LogBatch) -> Iterator[JudgedEntry]:
         """See Judge."""
-        batch, entries = found.batch, self._entries
+        batch, entries = found.batch, self.entries
         while entries and entries[0].last_offset <= batch.last_offset:
             entry = entries.popleft()
             text = None
@@ -191,8 +278,8 @@ class TransactionJudge:
 
     def rest(self) -> Iterator[JudgedEntry]:
         """See Judge."""
-        for entry in self._entries:
-            yield self._judged(entry.first_offset, entry.last_offset, _BEHIND)
+        for entry in self.entries:
+            yield self._judged(entry.first_offset, entry.last_offset, LEADS_BEHIND)
 
     def _judged(self, first_offset: int, last_offset: int, text: str | None) -> JudgedEntry:
         error = None if text is None else f"S-16: transaction from {first_offset} {text}"

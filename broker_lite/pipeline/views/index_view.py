@@ -17,11 +17,9 @@ import pyarrow as pa
 
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import Segment
-from broker_lite.pipeline.read.batches import read_batches
-from broker_lite.pipeline.read.corruption import Corruption
-from broker_lite.pipeline.read.index_checks import JudgedEntry, judges_of
+from broker_lite.pipeline.read.index_checks import JudgedEntry, judged_entries
 from broker_lite.pipeline.read.options import ReadOptions
-from broker_lite.pipeline.read.split import SegmentRange, Split
+from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.views.record_schema import select
 
 ROWS_MAX: Final = 1 << 14
@@ -37,8 +35,6 @@ FIELDS: Final[tuple[pa.Field, ...]] = (
     pa.field("consistent", pa.bool_()),
     pa.field("error", pa.string()),
 )
-
-_EVERY_OFFSET: Final = 1 << 63
 
 
 def index_schema(columns: Sequence[str] | None = None) -> pa.Schema:
@@ -69,35 +65,14 @@ def index_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.Re
     for part in split.ranges:
         segment = part.segment
         entries: list[JudgedEntry] = []
-        for entry in _judged(io, split, segment, skip_missing=not options.fail_on_data_loss):
+        skip_missing = not options.fail_on_data_loss
+        for entry in judged_entries(io, split, segment, skip_missing=skip_missing):
             entries.append(entry)
             if len(entries) == ROWS_MAX:
                 yield _arrow_batch(schema, segment, entries)
                 entries = []
         if entries:
             yield _arrow_batch(schema, segment, entries)
-
-
-def _judged(
-    io: FileIO, split: Split, segment: Segment, *, skip_missing: bool
-) -> Iterator[JudgedEntry]:
-    judges = judges_of(io, segment)
-    whole = SegmentRange(segment, 0, segment.size_bytes)
-    for found in read_batches(
-        io,
-        split._replace(ranges=(whole,), first_offset=0, end_offset=_EVERY_OFFSET),
-        check_crc=False,
-        on_corrupt=_pass_over,
-        skip_missing=skip_missing,
-    ):
-        for judge in judges:
-            yield from judge.take(found)
-    for judge in judges:
-        yield from judge.rest()
-
-
-def _pass_over(corruption: Corruption) -> None:
-    """The record and the batch view tell of it."""
 
 
 def _arrow_batch(schema: pa.Schema, segment: Segment, entries: list[JudgedEntry]) -> pa.RecordBatch:

@@ -71,7 +71,9 @@ def test_small_segments_share_a_task(tmp_path: Path) -> None:
     (task,) = audit_tasks(
         IO, str(tmp_path), find_partitions(IO, str(tmp_path)), {}, max_split_bytes=1 << 20
     )
-    assert len(task.split.ranges) == 3  # the empty one at the end has no bytes
+    sizes = [part.size_bytes for part in task.split.ranges]
+    assert len(sizes) == 4
+    assert sizes[-1] == 0
 
 
 def test_no_task_begins_where_a_wrong_index_says(tmp_path: Path) -> None:
@@ -82,7 +84,8 @@ def test_no_task_begins_where_a_wrong_index_says(tmp_path: Path) -> None:
     for entry in range(index.stat().st_size // 8):
         damage(index, entry * 8 + 7, 1)
     (only,) = audits_of(tmp_path, max_split_bytes=2000)
-    assert (only.batches, only.findings) == (20, ())
+    assert only.batches == 20
+    assert {finding.rule for finding in only.findings} == {"S-10"}
 
 
 def test_a_missing_segment_r18(tmp_path: Path) -> None:
@@ -99,7 +102,7 @@ def test_segments_that_overlap_s05(tmp_path: Path) -> None:
     _, second, third, _ = three_segments(tmp_path)
     third.write_bytes(second.read_bytes())
     rules = {finding.rule for one in audits_of(tmp_path) for finding in one.findings}
-    assert rules == {"S-05"}
+    assert rules == {"S-05", "S-11"}  # its time index leads to batches that are left out
 
 
 def test_a_segment_whose_name_is_too_low_s05(tmp_path: Path) -> None:
@@ -116,14 +119,48 @@ def test_a_damaged_neighbour_is_no_gap(tmp_path: Path, which: int) -> None:
 
 
 def test_a_torn_tail_is_one_only_at_the_end(tmp_path: Path) -> None:
-    """R-04: cut off anywhere else it is damage."""
+    """R-04: cut off anywhere else it is damage; the same of what indexes have of it, S-11."""
     first, _, third, _ = three_segments(tmp_path)
     for path in (first, third):
         cut(path, path.stat().st_size - 3)
     audits = audited_in_order(audits_of(tmp_path))["topic", 0]
     told = [finding for one in audits for finding in one.findings]
-    assert [(one.file, one.rule) for one in told] == [(str(first), "R-04"), (str(third), "R-04")]
-    assert [is_torn_tail(one, audits) for one in told] == [False, True]
+    assert [(one.file, one.rule, is_torn_tail(one, audits)) for one in told] == [
+        (str(first), "R-04", False),
+        (str(first.with_suffix(".timeindex")), "S-11", False),
+        (str(third), "R-04", True),
+        (str(third.with_suffix(".timeindex")), "S-11", True),
+    ]
+
+
+def test_a_wrong_entry_is_no_torn_tail(tmp_path: Path) -> None:
+    *_, third, _ = three_segments(tmp_path)
+    damage(third.with_suffix(".timeindex"), 7)
+    audits = audited_in_order(audits_of(tmp_path))["topic", 0]
+    (told,) = [finding for one in audits for finding in one.findings]
+    assert (told.rule, is_torn_tail(told, audits)) == ("S-11", False)
+
+
+def test_s_10_an_index_of_an_empty_segment(tmp_path: Path) -> None:
+    last = three_segments(tmp_path)[-1].with_suffix(".index")
+    last.write_bytes(bytes.fromhex("0000000100000007"))
+    (told,) = [finding for one in audits_of(tmp_path) for finding in one.findings]
+    assert told == (str(last), -1, "S-10", "entry 13 -> 7 offset 13 leads behind the last batch")
+
+
+@pytest.mark.parametrize("max_split_bytes", [1, 1 << 20])
+def test_s_10_s_11_entries_are_told_once(tmp_path: Path, max_split_bytes: int) -> None:
+    """In segments that are cut into several tasks, too."""
+    with Partition(tmp_path, index_interval_bytes=500) as partition:
+        for _ in range(20):
+            partition.append(numbered(5), producer_id=1)
+    index, time_index = (next(partition.directory.glob(f"*.{kind}index")) for kind in ("", "time"))
+    damage(index, 8 * 2 + 7, 1)
+    damage(time_index, 12 * 3 + 7, 1)
+    audits = audits_of(tmp_path, max_split_bytes=max_split_bytes)
+    assert (len(audits) > 1) is (max_split_bytes == 1)
+    told = sorted((one.file, one.rule) for audit in audits for one in audit.findings)
+    assert told == [(str(index), "S-10"), (str(time_index), "S-11")]
 
 
 def test_nothing_beside_a_sound_log(tmp_path: Path) -> None:
