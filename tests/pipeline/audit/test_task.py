@@ -1,9 +1,14 @@
 """What a task says of its bytes: framing, checksums, offsets, producers' sequences."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from broker_lite.pipeline.audit import task
 from broker_lite.pipeline.audit.task import (
     FINDINGS_MAX,
     NO_OFFSET,
@@ -16,6 +21,7 @@ from broker_lite.pipeline.audit.task import (
     sequence_fault,
 )
 from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from tests.pipeline.support import (
@@ -192,3 +198,67 @@ def test_an_empty_value_is_no_gap(tmp_path: Path) -> None:
     with Partition(tmp_path) as partition:
         partition.append([NewRecord(), NewRecord(b"", b"")])
     assert audit_all(tmp_path, is_deep=True).findings == ()
+
+
+@pytest.fixture(scope="module")
+def sound_log(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a log of three segments with transactions and two producers."""
+    root = tmp_path_factory.mktemp("sound")
+    with Partition(root, index_interval_bytes=300) as partition:
+        for _ in range(3):
+            for index in range(6):
+                partition.append(numbered(1 + index % 3), producer_id=1)
+                partition.append(numbered(2))
+            partition.append(numbered(2), producer_id=2, is_transactional=True)
+            partition.end_transaction(2, commit=False)
+            partition.append(numbered(2), producer_id=2, is_transactional=True)
+            partition.end_transaction(2, commit=True)
+            partition.roll()
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in partition.directory.iterdir()
+        if path.suffix in (".log", ".index", ".timeindex", ".txnindex")
+    }
+
+
+@given(
+    changes=st.lists(
+        st.tuples(st.integers(0, 99), st.integers(0, 1 << 20), st.integers(1, 255)), max_size=4
+    ),
+    cuts=st.lists(st.tuples(st.integers(0, 99), st.integers(0, 200)), max_size=2),
+    cleaned_end=st.sampled_from([0, 20, 1000]),
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_the_walk_leaves_no_finding_out(
+    sound_log: dict[str, bytes],
+    tmp_path_factory: pytest.TempPathFactory,
+    changes: list[tuple[int, int, int]],
+    cuts: list[tuple[int, int]],
+    cleaned_end: int,
+) -> None:
+    """Whatever is damaged: with compiled code that passes over batches and without it."""
+    files = {name: bytearray(data) for name, data in sound_log.items()}
+    filled = sorted(name for name, data in files.items() if data)
+    for which, position, xor in changes:
+        data = files[filled[which % len(filled)]]
+        data[position % len(data)] ^= xor
+    for which, size_bytes in cuts:
+        name = filled[which % len(filled)]
+        files[name] = files[name][: max(len(files[name]) - size_bytes, 1)]
+    root = tmp_path_factory.mktemp("changed")
+    for name, data in files.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_bytes(data)
+    task_ = AuditTask(whole_split(root), cleaned_end, False)
+    found = audit(LocalFileIO(), task_)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(task, "read_batches", without_walk)
+        assert audit(LocalFileIO(), task_) == found
+    if not changes and not cuts and cleaned_end == 0:
+        assert found.findings == ()
+
+
+def without_walk(*args: Any, walk: object, **given: Any) -> Iterator[LogBatch]:
+    return read_batches(*args, **given)
