@@ -36,6 +36,7 @@ from broker_lite.log.partitions import (
     stored_topic_id,
 )
 from broker_lite.log.removal import SegmentRemoval
+from broker_lite.log.retention import Retention
 from broker_lite.log.stopping import flush_each, make_durable, put_down
 
 logger = logging.getLogger("broker_lite.log")
@@ -50,6 +51,7 @@ class LogManager:
         offline: the partitions whose disk failed.
         checkpoints: the offsets of all partitions in files.
         removal: the way by which segments leave a log.
+        retention: the check that makes the oldest ones leave.
         sent_files_max: how many files one response may keep open.
     """
 
@@ -91,6 +93,9 @@ class LogManager:
         self.offline = OfflinePartitions(self._partitions)
         self.commits.went_offline = self.offline.take
         self.removal = SegmentRemoval(self._cache, now_ms)
+        self.retention = Retention(
+            self._partitions, self.removal, self.get, self._directory, now_ms
+        )
 
     # -- start
 
@@ -323,28 +328,6 @@ class LogManager:
         return f"{self.data_dir}/{partition_directory(topic, partition)}"
 
     # -- from time to time
-
-    def expire_producers(self, now_ms: int) -> None:
-        """Forget the producers that wrote nothing for long.
-
-        Rule: V-65 (ProducerStateManager.removeExpiredProducers).
-        """
-        for log in self.loaded_logs():
-            log.producer_state.expire(now_ms, log.config.producer_id_expiration_ms)
-
-    def flush_due(self, now_ms: int) -> None:
-        """Flush the logs whose flush.ms is over; may run in a worker thread.
-
-        Raises:
-            KafkaStorageError: of some log, data may not be on disk; the others were flushed.
-
-        Rule: S-32 (LogManager.flushDirtyLogs).
-        """
-        logs = self.loaded_logs()
-        due = [log for log in logs if now_ms - log.last_flush_ms >= log.config.flush_ms]
-        flush_each((log, log.log_end_offset) for log in due)
-        for log in due:
-            log.last_flush_ms = now_ms
 
     def checkpoint(self) -> None:
         """Flush rolled segments and write the checkpoints; may run in a worker thread.

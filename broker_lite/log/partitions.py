@@ -22,6 +22,7 @@ from broker_lite.log.checkpoints import (
 )
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files import create_file, write_file
+from broker_lite.log.idle import IdleSegments
 from broker_lite.log.log import Log
 from broker_lite.log.names import (
     DELETE_DIRECTORY_SUFFIX,
@@ -42,11 +43,13 @@ class Partition:
 
     Attributes:
         is_new: nothing was ever written to it, so that its directory need not be read.
+        idle: what retention has to know as long as it is not loaded; None before that was read.
     """
 
     __slots__ = (
         "config",
         "high_watermark",
+        "idle",
         "is_claimed",
         "is_clean",
         "is_new",
@@ -68,6 +71,7 @@ class Partition:
         self.log_start_offset: int | None = None
         self.high_watermark = 0
         self.log: Log | None = None
+        self.idle: IdleSegments | None = None
 
     def note_offsets(self) -> None:
         """Take the offsets of a loaded log, for the checkpoints."""

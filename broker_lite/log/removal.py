@@ -29,6 +29,8 @@ logger = logging.getLogger("broker_lite.log")
 
 # A rename takes some 15 us and a segment has five files: so many hold the loop for about 1 ms.
 REMOVED_AT_A_TIME: Final = 16
+# A stop waits for a thread that has begun.
+_REMAINS_AT_A_TIME: Final = 16
 
 
 class _HasPath(Protocol):
@@ -206,23 +208,30 @@ class SegmentRemoval:
                 self._remains, _Remains(due_ms, next(self._numbers), log.directory, paths)
             )
 
+    def has_due(self) -> bool:
+        """Whether there are files whose delay is over."""
+        with self._lock:
+            return bool(self._remains) and self._remains[0].due_ms <= self._now_ms()
+
     # -- in a worker thread
 
     def unlink_due(self) -> None:
-        """Unlink the files whose delay is over; may run in a worker thread.
+        """Unlink some of the files whose delay is over; may run in a worker thread.
 
         Rule: S-54 (LogSegment.deleteIfExists).
         """
-        now_ms = self._now_ms()
-        while (remains := self._next_due(now_ms)) is not None:
+        for _ in range(_REMAINS_AT_A_TIME):
+            remains = self._next_due()
+            if remains is None:
+                return
             try:
                 # First the names of what replaced them: these files may be all that tells it.
                 sync_directory(Path(remains.directory))
                 for path in remains.paths:
                     with suppress(FileNotFoundError):
                         os.unlink(path)
-            except FileNotFoundError:  # the directory went with its topic
-                continue
+            except FileNotFoundError:
+                continue  # the directory went with its topic
             except OSError as error:
                 logger.warning(
                     "files stay until the next start directory=%s reason=%s",
@@ -230,9 +239,9 @@ class SegmentRemoval:
                     error,
                 )
 
-    def _next_due(self, now_ms: int) -> _Remains | None:
+    def _next_due(self) -> _Remains | None:
         with self._lock:
-            if self._remains and self._remains[0].due_ms <= now_ms:
+            if self._remains and self._remains[0].due_ms <= self._now_ms():
                 return heapq.heappop(self._remains)
         return None
 

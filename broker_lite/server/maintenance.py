@@ -1,7 +1,8 @@
-"""What a broker does from time to time: checkpoints, flushes, chores, forgetting producers.
+"""What a broker does from time to time: checkpoints, flushes, retention, chores, old producers.
 
-What waits for the disk runs in a worker thread; what touches state that handlers use runs in the
-loop and is short. A failure is logged and tried again the next time.
+Intervals are of the broker's clock: whoever steps it forward makes due what then is. What waits for
+the disk runs in a worker thread; what touches state that handlers use runs in the loop and is
+short. A failure is logged and tried again the next time.
 """
 
 import logging
@@ -11,10 +12,13 @@ from typing import Final, TypeAlias
 
 import anyio
 import anyio.to_thread
+from anyio.lowlevel import checkpoint
 
 from broker_lite.control.clock import Clock
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.manager import LogManager
+from broker_lite.log.upkeep import expire_producers, flush_due
+from broker_lite.server.pauses import Pauses
 from broker_lite.settings import Settings
 
 logger = logging.getLogger("broker_lite.server")
@@ -29,14 +33,20 @@ _CHORES_INTERVAL_MS: Final = 200
 async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
     """Run everything periodic until cancelled; work that has begun in a thread is finished.
 
-    Rule: S-31, S-32, S-33, S-54, V-65.
+    Rule: S-31, S-32, S-33, S-50, S-54, S-70, V-65.
     """
+    pauses = Pauses(clock)
     async with anyio.create_task_group() as group:
         for name, interval_ms, work in (
             (
                 "checkpoint",
                 settings.log_flush_offset_checkpoint_interval_ms,
                 partial(_in_thread, logs, logs.checkpoint),
+            ),
+            (
+                "checkpoint of log start offsets",
+                settings.log_flush_start_offset_checkpoint_interval_ms,
+                partial(anyio.to_thread.run_sync, logs.checkpoints.write_log_starts),
             ),
             (
                 "flush",
@@ -51,27 +61,54 @@ async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
             ),
         ):
             if interval_ms < _NEVER_MS:
-                group.start_soon(repeat, name, interval_ms, work)
+                group.start_soon(repeat, name, interval_ms, work, pauses)
+        group.start_soon(
+            partial(
+                repeat,
+                "retention",
+                settings.log_retention_check_interval_ms,
+                partial(check_retention, logs),
+                pauses,
+                first_ms=settings.log_initial_task_delay_ms,
+            )
+        )
 
 
-async def repeat(name: str, interval_ms: int, work: Work) -> None:
+async def repeat(
+    name: str, interval_ms: int, work: Work, pauses: Pauses, *, first_ms: int | None = None
+) -> None:
     """Do some work after every interval, until cancelled.
 
     Args:
         name: for the log.
         interval_ms: from the end of one run to the start of the next; 0 counts as 1.
         work: its KafkaStorageError is logged.
+        pauses: of the broker's clock.
+        first_ms: before the first run, None for the same interval.
     """
+    pause_ms = interval_ms if first_ms is None else first_ms
     while True:
-        await anyio.sleep(max(interval_ms, 1) / 1000)
+        await pauses.wait(max(pause_ms, 1))
+        pause_ms = interval_ms
         try:
             await work()
         except KafkaStorageError as error:
             logger.error("%s failed reason=%s", name, error.__cause__ or error)
 
 
+async def check_retention(logs: LogManager) -> None:
+    """Remove the segments that are due, of all logs, with the loop's turn between the steps.
+
+    Rule: S-50 (LogManager.cleanupLogs).
+    """
+    for keys in logs.retention.unread():
+        await anyio.to_thread.run_sync(logs.retention.read, keys)
+    for _ in logs.retention.steps():
+        await checkpoint()
+
+
 async def _flush(logs: LogManager, clock: Clock) -> None:
-    await _in_thread(logs, partial(logs.flush_due, clock.now_ms()))
+    await _in_thread(logs, partial(flush_due, logs, clock.now_ms()))
 
 
 async def _in_thread(logs: LogManager, work: Callable[[], None]) -> None:
@@ -86,7 +123,9 @@ async def _in_thread(logs: LogManager, work: Callable[[], None]) -> None:
 async def _do_chores(logs: LogManager) -> None:
     while logs.chores:
         await anyio.to_thread.run_sync(logs.chores.work)
+    while logs.removal.has_due():
+        await anyio.to_thread.run_sync(logs.removal.unlink_due)
 
 
 async def _expire_producers(logs: LogManager, clock: Clock) -> None:
-    logs.expire_producers(clock.now_ms())
+    expire_producers(logs, clock.now_ms())

@@ -117,6 +117,14 @@ LOG_SETTINGS: Final = (
         Between(1),
     ),
     Setting(
+        "log.initial.task.delay.ms",
+        ConfigType.LONG,
+        "30000",
+        "After how long segments that are due are looked for the first time.",
+        Between(0),
+        internal=True,
+    ),
+    Setting(
         "log.local.retention.bytes",
         ConfigType.LONG,
         "-2",

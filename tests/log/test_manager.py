@@ -14,6 +14,7 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
 from broker_lite.log.manager import LogManager
+from broker_lite.log.upkeep import flush_due
 from tests.log.logs import (
     FOREVER_MS,
     NOW_MS,
@@ -302,22 +303,6 @@ def test_size_bytes_needs_no_load(tmp_path: Path) -> None:
     again.close(sync=False)
 
 
-def test_s32_flush_ms_and_v65_expiry(tmp_path: Path) -> None:
-    manager = opened(tmp_path)
-    config = LogConfig(flush_ms=1000, producer_id_expiration_ms=5000, segment_ms=FOREVER_MS)
-    manager.create("t", 0, ID, config)
-    log = manager.get("t", 0)
-    append(log, T0, producer=(5, 0, 0))
-    for elapsed_ms, point in ((999, 0), (1000, 1)):
-        manager.flush_due(NOW_MS + elapsed_ms)
-        assert log.recovery_point == point
-    manager.expire_producers(T0 + 4999)
-    assert len(log.producer_state) == 1
-    manager.expire_producers(T0 + 5000)
-    assert len(log.producer_state) == 0
-    manager.close()
-
-
 def test_s31_a_checkpoint_flushes_rolled_segments(tmp_path: Path) -> None:
     manager = opened(tmp_path)
     manager.create("t", 0, ID, LogConfig(segment_bytes=150, segment_ms=FOREVER_MS))
@@ -343,10 +328,10 @@ def test_v72_one_log_that_cannot_be_flushed_does_not_stop_the_others(tmp_path: P
     text = (tmp_path / "recovery-point-offset-checkpoint").read_text()
     assert text == "0\n3\nt 0 2\nt 1 0\nt 2 2\n"
     with pytest.raises(errors.KafkaStorageError):
-        manager.flush_due(NOW_MS + 1000)
+        flush_due(manager, NOW_MS + 1000)
     assert [log.recovery_point for log in manager.loaded_logs()] == [3, 0, 3]
     (tmp_path / "away").rename(broken)
-    manager.flush_due(NOW_MS + 1000)
+    flush_due(manager, NOW_MS + 1000)
     assert manager.get("t", 1).recovery_point == 3
     manager.close()
 
