@@ -18,7 +18,6 @@ from broker_lite.log.upkeep import flush_due
 from tests.log.logs import (
     FOREVER_MS,
     NOW_MS,
-    T0,
     append,
     batch_bytes,
     content,
