@@ -16,32 +16,43 @@ from typing import Self
 from tests.support.toolchain import user_cache
 
 KAFKA_VERSION = "4.3.1"
+KAFKA_OF_OLD_CLIENTS = "3.9.1"
+"""The last line of releases that serves the versions of Produce and Fetch from before 0.11."""
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 READY_TIMEOUT_S = 90
 _HERE = Path(__file__).parent / "kafka"
 
 
-def jars() -> Path:
+def jars(version: str = KAFKA_VERSION) -> Path:
     """The folder with Kafka's jars; fetched at the first call."""
-    folder = user_cache(f"reference-kafka-{KAFKA_VERSION}")
+    folder = user_cache(f"reference-kafka-{version}")
     if not (folder / "complete").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"]
+        goal = [
+            "dependency:copy-dependencies",
+            f"-Dkafka.version={version}",
+            f"-DoutputDirectory={folder / 'lib'}",
+            "-DexcludeArtifactIds=slf4j-reload4j",  # 3.9's own; one way of logging is enough
+        ]
         subprocess.run(["mvn", "-q", "-B", "-f", str(_HERE / "pom.xml"), *goal], check=True)
         (folder / "complete").touch()
     return folder / "lib"
 
 
-def java_command(main_class: str, arguments: Sequence[str], heap: str = "256m") -> list[str]:
+def java_command(
+    main_class: str, arguments: Sequence[str], heap: str = "256m", version: str = KAFKA_VERSION
+) -> list[str]:
     """The command line that runs one class of Kafka's jars."""
-    logging = f"-Dlog4j2.configurationFile={_HERE / 'log4j2.yaml'}"
-    classpath = f"{_HERE}:{jars()}/*"
+    logging = f"-Dlog4j2.configurationFile={_HERE / 'log4j2.xml'}"
+    classpath = f"{_HERE}:{jars(version)}/*"
     return ["java", f"-Xmx{heap}", logging, "-cp", classpath, main_class, *arguments]
 
 
-def run_tool(main_class: str, *arguments: str, timeout_s: float = 120) -> str:
+def run_tool(
+    main_class: str, *arguments: str, timeout_s: float = 120, version: str = KAFKA_VERSION
+) -> str:
     """Run a tool of Kafka's and return what it printed; a non-zero exit raises with its output."""
-    command = java_command(main_class, arguments)
+    command = java_command(main_class, arguments, version=version)
     command[1:1] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # it ends before more would pay
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s)
     if done.returncode != 0:
@@ -69,8 +80,10 @@ class ReferenceKafka:
         settings: Mapping[str, str] | None = None,
         heap: str = "700m",
         has_dynamic_voters: bool = False,
+        version: str = KAFKA_VERSION,
     ) -> None:
         self.folder = folder
+        self.version = version
         self.port = free_port()
         self._controller_port = free_port()
         self._has_dynamic_voters = has_dynamic_voters
@@ -100,9 +113,10 @@ class ReferenceKafka:
             run_tool(
                 "kafka.tools.StorageTool",
                 *("format", "-t", CLUSTER_ID, "-c", str(properties), *voters),
+                version=self.version,
             )
         output = self.folder / "server.out"
-        command = java_command("kafka.Kafka", [str(properties)], self._heap)
+        command = java_command("kafka.Kafka", [str(properties)], self._heap, self.version)
         command[1:1] = [f"-Xms{self._heap}", "-XX:+UseG1GC"]
         with output.open("wb") as sink:
             self._process = subprocess.Popen(
