@@ -27,16 +27,22 @@ def tell_nobody(_size_bytes: int) -> None:
 
 
 def read_valid(
-    segment: LogSegment, position: int = 0, tell: Callable[[int], None] = tell_nobody
+    segment: LogSegment,
+    position: int = 0,
+    *,
+    limit: int | None = None,
+    tell: Callable[[int], None] = tell_nobody,
 ) -> Iterator[RecordBatch | LegacyMessage]:
     """Read the whole, valid batches from a position on; stop before the first that is not.
 
     Valid is a batch with the right checksum whose offsets are above those before it, and fit the
-    segment. The checksum does not cover the base offset: a damaged one shows in the order only.
+    segment. The checksum does not cover the base offset: a damaged one shows in the order only, so
+    behind a gap the next batch is looked at, too. If that one is below, the gap is none.
 
     Args:
         segment: whose .log file is read.
         position: where a batch starts.
+        limit: all offsets are below, the next segment's base.
         tell: called with the number of bytes after each read; what it raises ends the reading.
 
     Raises:
@@ -44,9 +50,11 @@ def read_valid(
 
     Rule: R-04, R-06, S-43 (FileLogInputStream, LogSegment.recover).
     """
-    end = segment.size_bytes
-    window = _Window(segment.file(), position, end, tell)
-    floor, ceiling = segment.base_offset, segment.base_offset + RELATIVE_OFFSET_MAX
+    file, end = segment.file(), segment.size_bytes
+    window = _Window(file, position, end, tell)
+    floor, ceiling = segment.base_offset, segment.base_offset + RELATIVE_OFFSET_MAX + 1
+    if limit is not None:
+        ceiling = min(ceiling, limit)
     while position < end - FRAME_MIN:
         start = window.find(position, FRAME_MIN)
         size_bytes = _size_at(window.buffer, start, position) if start >= 0 else 0
@@ -59,11 +67,13 @@ def read_valid(
         last_offset = batch.last_offset
         # A message of an old format names the last one of its set only.
         first = batch.base_offset if isinstance(batch, RecordBatch) else last_offset
-        if first < floor or last_offset > ceiling:
+        if first < floor or last_offset >= ceiling:
+            return
+        position += size_bytes
+        if first > floor and floor <= _offset_at(file, position, end) <= last_offset:
             return
         yield batch
         floor = last_offset + 1
-        position += size_bytes
 
 
 class _Window:
@@ -92,6 +102,13 @@ class _Window:
         self._filled = self._file.read_into(self.buffer[: self._end - position], position)
         self._tell(self._filled)
         return 0 if size_bytes <= self._filled else -1
+
+
+def _offset_at(file: OpenFile, position: int, end: int) -> int:
+    """Read the offset of a batch, -1 at the end; not by the buffer, which is in use."""
+    if position >= end - FRAME_MIN:
+        return -1
+    return int.from_bytes(file.read(8, position), "big", signed=True)
 
 
 def _size_at(buffer: memoryview, start: int, position: int) -> int:

@@ -65,6 +65,7 @@ class SegmentIndex:
         "_synced_count",
         "_values",
         "count",
+        "has_fragment",
         "path",
     )
 
@@ -74,6 +75,8 @@ class SegmentIndex:
     def __init__(self, path: str, cache: FileCache, *, size_bytes: int = 0) -> None:
         self.path = path
         self._cache = cache
+        # A part of an entry at the end of the file, which no one left on purpose.
+        self.has_fragment = size_bytes % self.ENTRY.size != 0
         self.count = size_bytes // self.ENTRY.size
         self._saved_count = self.count
         self._synced_count = -1
@@ -81,6 +84,11 @@ class SegmentIndex:
         self._keys: array[int] | None = None
         self._values: array[int] = array("i")
         self._pages: tuple[array[int], array[int]] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the entries are in memory, and more can follow."""
+        return self._keys is not None
 
     @property
     def size_bytes(self) -> int:

@@ -275,10 +275,16 @@ class _Loader:
         if before is None or self.replayed is not before:
             self.producers.load(self.segments[:index], segment.base_offset)
         self.producers.write_snapshot(segment.base_offset)
+        following = self.segments[index + 1] if index < len(self.segments) - 1 else None
         end_offset, cut_bytes = recover_segment(
-            segment, self.config, self.epochs, self.producers.state, self.watch.read
+            segment,
+            self.config,
+            self.epochs,
+            self.producers.state,
+            limit=following.base_offset if following is not None else None,
+            tell=self.watch.read,
         )
-        if index < len(self.segments) - 1:
+        if following is not None:
             segment.close()
         self.producers.write_snapshot(end_offset)
         self.replayed = segment

@@ -68,7 +68,7 @@ class ProducerLoader:
                 continue
             if index >= len(below) - _SNAPSHOT_SEGMENTS and segment.base_offset > from_offset:
                 self.write_snapshot(segment.base_offset)
-            for batch in read_valid(segment):
+            for batch in read_valid(segment, limit=end_offset):
                 if isinstance(batch, RecordBatch) and batch.last_offset >= from_offset:
                     replay(batch, self.state, None)
 

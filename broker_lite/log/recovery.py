@@ -24,15 +24,18 @@ def recover_segment(
     config: LogConfig,
     epochs: LeaderEpochCache,
     producer_state: ProducerStateManager,
+    *,
+    limit: int | None = None,
     tell: Callable[[int], None] = tell_nobody,
 ) -> tuple[int, int]:
     """Rebuild a segment's indexes and cut its file behind the last whole, valid batch.
 
     Args:
-        segment: its indexes are in memory afterwards, the closing time entry not yet made.
+        segment: its indexes are in memory afterwards.
         config: for index.interval.bytes.
         epochs: gets the epochs of the batches.
         producer_state: as of the segment's base offset; replayed to its end.
+        limit: see read_valid.
         tell: see read_valid.
 
     Returns:
@@ -47,7 +50,7 @@ def recover_segment(
     segment.reset_indexes()
     end_offset = segment.base_offset
     position = indexed_position = 0
-    for batch in read_valid(segment, 0, tell):
+    for batch in read_valid(segment, limit=limit, tell=tell):
         last_offset = batch.last_offset
         timestamp = batch.max_timestamp if isinstance(batch, RecordBatch) else batch.timestamp
         segment.note_timestamp(position, timestamp, last_offset)
@@ -61,6 +64,7 @@ def recover_segment(
             replay(batch, producer_state, segment)
         position += batch.size_bytes
         end_offset = last_offset + 1
+    segment.close_time_index()
     cut_bytes = segment.size_bytes - position
     if cut_bytes:
         logger.warning(

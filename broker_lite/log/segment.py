@@ -13,6 +13,7 @@ from typing import Final
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files import FileCache, OpenFile, sync_file
 from broker_lite.log.index import OffsetIndex, TimeIndex
+from broker_lite.log.index_checks import first_timestamp, look_at, true_bound, true_search_start
 from broker_lite.log.names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
@@ -22,7 +23,7 @@ from broker_lite.log.names import (
     segment_stem,
 )
 from broker_lite.log.txn_index import TransactionIndex
-from broker_lite.log.walk import CHUNK_BYTES, batch_at, find_batch, walk
+from broker_lite.log.walk import CHUNK_BYTES, batch_at, find_batch
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -46,6 +47,7 @@ class LogSegment:
         "base_offset",
         "created_ms",
         "is_removed",
+        "is_trusted",
         "jitter_ms",
         "max_timestamp",
         "offset_index",
@@ -84,6 +86,8 @@ class LogSegment:
         self.transaction_index = TransactionIndex(
             stem + TRANSACTION_INDEX_SUFFIX, exists=has_transaction_index
         )
+        # Whether this process wrote the indexes, or has looked at them.
+        self.is_trusted = True
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
         # Max timestamp of the first batch; time-based rolling counts from it (S-30).
@@ -126,6 +130,11 @@ class LogSegment:
         self.transaction_index.clear()
         self.offset_index.create()
         self.time_index.create()
+        self.begin_timestamps()
+
+    def begin_timestamps(self) -> None:
+        """Forget the timestamps; the indexes are empty and can be trusted."""
+        self.is_trusted = True
         self.max_timestamp = self.rolling_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = self.base_offset
 
@@ -147,11 +156,15 @@ class LogSegment:
         self.time_index.open_for_append()
         self.max_timestamp_entry()
         if self.size_bytes:
-            self.rolling_timestamp = next(walk(self.file(), 0, self.size_bytes)).max_timestamp
+            self.rolling_timestamp = first_timestamp(self)
 
     def forget_max_timestamp(self) -> None:
-        """Leave the largest timestamp to the time index, as after a clean stop."""
+        """Leave the largest timestamp to the time index, as after a clean stop.
+
+        What the indexes say is held against the batches from now on.
+        """
         self.max_timestamp = _UNKNOWN
+        self.is_trusted = False
 
     def max_timestamp_entry(self) -> tuple[int, int]:
         """Give the largest record timestamp (-1: none) and the last offset of its batch.
@@ -159,6 +172,8 @@ class LogSegment:
         Raises:
             OSError: the time index cannot be read.
         """
+        if self.max_timestamp == _UNKNOWN:
+            look_at(self)
         if self.max_timestamp == _UNKNOWN:
             newest = self.time_index.last_entry()
             if newest is None:
@@ -321,6 +336,19 @@ class LogSegment:
             if not self.is_removed:
                 raise
 
+    def search_start(self, offset: int) -> tuple[int, int]:
+        """Give the position where the search for an offset begins, as positions_around.
+
+        Raises:
+            OSError: a file cannot be read.
+
+        Rule: S-21.
+        """
+        around = self.offset_index.positions_around(offset - self.base_offset)
+        if self.is_trusted or not around[0]:
+            return around
+        return true_search_start(self, offset, around)
+
     def find(self, offset: int) -> tuple[int, int] | None:
         """Find the first batch whose last offset reaches the given one: position and size.
 
@@ -330,8 +358,8 @@ class LogSegment:
 
         Rule: S-20 (LogSegment.translateOffset).
         """
+        start, following = self.search_start(offset)
         file, size_bytes = self.file(), self.size_bytes
-        start, following = self.offset_index.positions_around(offset - self.base_offset)
         if following - start > CHUNK_BYTES:
             # Batches are large, and there is mostly one between two entries.
             found = batch_at(file, following, size_bytes, offset)
@@ -342,9 +370,14 @@ class LogSegment:
     def offset_behind(self, position: int) -> int | None:
         """Find an offset that is not below those of the batches before a position, by the index.
 
+        Raises:
+            OSError: a file cannot be read.
+
         Rule: F-14 (LogSegment.fetchUpperBoundOffset).
         """
         entry = self.offset_index.find_at_or_behind(position)
+        if entry is not None and not self.is_trusted:
+            entry = true_bound(self, position, entry)
         return self.base_offset + entry.key if entry is not None else None
 
     def largest_timestamp(self) -> int:

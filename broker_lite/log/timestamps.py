@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files import OpenFile
+from broker_lite.log.index_checks import true_time_entry
 from broker_lite.log.walk import BatchPosition, walk
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import Record, iterate_records
@@ -43,7 +44,7 @@ def offset_for_timestamp(log: "LocalLog", timestamp: int) -> TimestampOffset | N
 
 def _search(segment: "LogSegment", timestamp: int, start_offset: int) -> TimestampOffset | None:
     """Rule: S-23 (LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp)."""
-    entry = segment.time_index.find_at_most(timestamp)
+    entry = true_time_entry(segment, timestamp)
     offset = segment.base_offset + (entry.value if entry is not None else 0)
     for place, batch in _batches_from(segment, max(offset, start_offset)):
         if place.max_timestamp < timestamp or place.last_offset < start_offset:
@@ -115,9 +116,9 @@ class _LazyBatch:
 
 
 def _batches_from(segment: "LogSegment", offset: int) -> Iterator[tuple[BatchPosition, _LazyBatch]]:
-    entry = segment.offset_index.find_at_most(offset - segment.base_offset)
+    start, _ = segment.search_start(offset)
     file = segment.file()
-    for place in walk(file, entry.value if entry is not None else 0, segment.size_bytes):
+    for place in walk(file, start, segment.size_bytes):
         yield place, _LazyBatch(file, place)
 
 
