@@ -28,6 +28,7 @@ from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS, OLD_MESSAGES_MIN_VERSIONS, offered
 from broker_lite.log.data_directory import erase
+from broker_lite.server.compaction import compact
 from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.server.limits import CurrentLimits
@@ -140,6 +141,7 @@ async def _live(
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
             group.start_soon(node.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
+            group.start_soon(compact, cluster.logs, lambda: cluster.settings, clock)
             group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)
             if ready is not None:
                 ready(address)

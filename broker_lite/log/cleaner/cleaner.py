@@ -91,11 +91,16 @@ class Cleaner:
             self.checkpoint.note(key, found.first_dirty)
         return found if found.is_due else None
 
+    def is_still_due(self, found: Cleanable) -> bool:
+        """Whether nothing has happened to a log since candidates() gave it."""
+        log = found.log
+        return not (log.is_being_cleaned or log.is_deleted)
+
     def begin(self, found: Cleanable, limits: MapLimits, pace: Pace) -> Cleaning:
         """Begin to clean a log; nothing else removes segments of it until done().
 
         Args:
-            found: of candidates(); it is still so, or nothing is cleaned.
+            found: of candidates(), and still due.
             limits: of the memory for keys.
             pace: of the worker thread.
 

@@ -41,7 +41,9 @@ def swap_in(log: Log, cleaned: Cleaned, removal: SegmentRemoval) -> None:
         time_index_bytes=made.time_index.size_bytes,
         has_transaction_index=made.transaction_index.exists,
     )
-    segment.forget_max_timestamp()
+    segment.max_timestamp = made.max_timestamp
+    segment.offset_of_max_timestamp = made.offset_of_max_timestamp
+    segment.rolling_timestamp = made.rolling_timestamp
     renamed: list[tuple[str, str]] = []
     try:
         # The log goes first: with it the indexes are made anew, were they not there.
