@@ -203,17 +203,15 @@ class DurableLog(LocalLog):
     def _flush(self, target: int, flush_last: Callable[[LogSegment], None]) -> None:
         if self.offline_reason is not None:
             raise KafkaStorageError(f"{self.directory} is offline") from self.offline_reason
-        segments = self.segments  # the loop may put another list there meanwhile
         point = self.recovery_point
-        first = bisect_right(segments, point, key=attrgetter("base_offset")) - 1
+        segments = self.segments  # the loop may put another list there meanwhile
         try:
             self._sync_epochs()
-            for segment in segments[max(first, 0) :]:
+            for segment in self._from(segments, point):
                 if segment.base_offset >= target:
                     break
-                self._flush_segment(
-                    segment, flush_last if segment is segments[-1] else LogSegment.flush
-                )
+                is_last = segment is segments[-1]
+                self._flush_segment(segment, flush_last if is_last else LogSegment.flush)
                 if point <= segment.base_offset:  # it is new
                     sync_file(segment_stem(self.directory, segment.base_offset) + SNAPSHOT_SUFFIX)
                     sync_directory(Path(self.directory))
@@ -223,6 +221,11 @@ class DurableLog(LocalLog):
                 self._fail(error)
             raise KafkaStorageError from error
         self.recovery_point = max(self.recovery_point, target)
+
+    @staticmethod
+    def _from(segments: list[LogSegment], offset: int) -> list[LogSegment]:
+        first = bisect_right(segments, offset, key=attrgetter("base_offset")) - 1
+        return segments[max(first, 0) :]
 
     def _flush_segment(self, segment: LogSegment, flush: Callable[[LogSegment], None]) -> None:
         try:
@@ -258,6 +261,24 @@ class DurableLog(LocalLog):
             sync_file(segment_stem(self.directory, self._snapshot_offset) + SNAPSHOT_SUFFIX)
             sync_directory(Path(self.directory))
         except OSError as error:
+            raise KafkaStorageError from error
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether all of it is on disk, the indexes too."""
+        return self.recovery_point >= self.log_end_offset and not self._has_unsynced_indexes
+
+    def confirm_durable(self) -> None:
+        """Find out whether the disk took the batches that os.sync() has written.
+
+        Raises:
+            KafkaStorageError: they may not be on disk.
+        """
+        try:
+            for segment in self._from(self.segments, self.recovery_point):
+                _sync_records(segment)
+        except OSError as error:
+            self._fail(error)
             raise KafkaStorageError from error
 
     def mark_durable(self) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -55,22 +55,22 @@ def make_durable(logs: Iterable[Log]) -> None:
     """Flush the logs that changed: each by itself or, where they are many, everything at once.
 
     Measured with 10,000 logs of one batch: 0.1 s for sync(), 3.5 s for an fsync of each file. The
-    price is that sync() also waits for what other processes wrote, and reports no error.
+    price is that sync() also waits for what other processes wrote. It reports no error: that is
+    done by an fsync of each .log file after it, which then finds nothing to write.
 
     Raises:
         KafkaStorageError: not everything may be on disk.
 
     Rule: S-47 (LogManager.shutdown).
     """
-    changed = [
-        log for log in logs if log.recovery_point < log.log_end_offset or len(log.producer_state)
-    ]
+    changed = [log for log in logs if not log.is_durable or len(log.producer_state)]
+    make_each_durable: Callable[[Log], None] = _make_durable
     if len(changed) > FLUSHED_EACH_MAX:
         os.sync()
-        return
+        make_each_durable = Log.confirm_durable
     # Concurrent fsyncs share the file system's journal commits.
     with ThreadPoolExecutor(FLUSH_THREADS) as threads:
-        list(threads.map(_make_durable, changed))
+        list(threads.map(make_each_durable, changed))
 
 
 def _make_durable(log: Log) -> None:

@@ -1,0 +1,272 @@
+"""What is on disk, what readers may see meanwhile, and what an error of fsync does."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from broker_lite import errors
+from broker_lite.log.commits import Commits
+from broker_lite.log.config import LogConfig
+from broker_lite.log.durable_log import DurableLog
+from broker_lite.log.log import Log
+from broker_lite.record.control import EndTransactionMarker
+from tests.log.logs import FOREVER_MS, NOW_MS, append, content, open_log
+
+Outcome = errors.KafkaStorageError | None
+
+
+class Flusher:
+    """Who flushes in the background, when the test says so."""
+
+    def __init__(self) -> None:
+        self.commits = Commits()
+        self.commits.start = self.started
+        self.asked: list[DurableLog] = []
+
+    def started(self, log: DurableLog) -> None:
+        self.asked.append(log)
+
+
+def held_log(directory: Path, flush_messages: int = 1) -> tuple[Log, Flusher]:
+    config = LogConfig(flush_messages=flush_messages, segment_ms=FOREVER_MS)
+    log, flusher = open_log(directory, config), Flusher()
+    log.commits = flusher.commits
+    return log, flusher
+
+
+def refuse(number: int) -> Callable[[int], None]:
+    def fail(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_s32_a_record_is_seen_when_it_is_on_disk(tmp_path: Path) -> None:
+    log, flusher = held_log(tmp_path)
+    woken: list[int] = []
+    log.add_waiter(lambda: woken.append(log.high_watermark))
+    told: list[Outcome] = []
+    append(log)
+    log.when_flushed(told.append)
+    assert (log.log_end_offset, log.high_watermark, log.last_stable_offset) == (1, 0, 0)
+    assert content(log.read(0, max_bytes=1000)) == b""
+    assert (flusher.asked, woken, told) == ([log], [], [])
+    log.flush_records(1)
+    assert not log.flush_ended(1, None)
+    assert (log.high_watermark, log.recovery_point, woken, told) == (1, 1, [1], [None])
+    assert content(log.read(0, max_bytes=1000))
+    assert not flusher.commits.held
+
+
+def test_s32_who_comes_meanwhile_shares_the_next_flush(tmp_path: Path) -> None:
+    log, _ = held_log(tmp_path)
+    told: list[Outcome] = []
+    append(log)
+    for _ in range(3):
+        append(log)
+        log.when_flushed(told.append)
+    log.flush_records(1)
+    assert log.flush_ended(1, None)  # more is held back
+    assert (log.high_watermark, told) == (1, [])
+    log.flush_records(4)
+    assert not log.flush_ended(4, None)
+    assert (log.high_watermark, told) == (4, [None, None, None])
+
+
+def test_s32_unflushed_messages_are_counted_from_the_last_flush(tmp_path: Path) -> None:
+    log, flusher = held_log(tmp_path, flush_messages=3)
+    seen = []
+    for _ in range(2):
+        append(log)
+        seen.append(log.high_watermark)
+    append(log)
+    assert (seen, log.high_watermark, len(flusher.asked)) == ([1, 2], 2, 1)
+    append(log)  # of itself not due, but not to be seen before the one in front of it
+    assert (log.high_watermark, len(flusher.asked)) == (2, 1)
+    log.flush_records(3)
+    assert not log.flush_ended(3, None)
+    assert log.high_watermark == 4
+    append(log)
+    assert log.high_watermark == 5
+    append(log)
+    assert (log.high_watermark, len(flusher.asked)) == (5, 2)
+
+
+def test_s32_new_settings_count_from_the_next_append_on(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    log.update_config(LogConfig(flush_messages=2, segment_ms=FOREVER_MS))
+    assert log.recovery_point == 0
+    append(log)
+    assert log.recovery_point == 2
+    log.update_config(LogConfig(segment_ms=FOREVER_MS))
+    append(log)
+    assert (log.recovery_point, log.high_watermark) == (2, 3)
+
+
+def test_s32_a_marker_ends_its_transaction_when_it_is_on_disk(tmp_path: Path) -> None:
+    """V-64: the last stable offset follows the high watermark."""
+    log, _ = held_log(tmp_path, flush_messages=2)
+    append(log, producer=(7, 0, 0), transactional=True)
+    log.append_control(7, 0, EndTransactionMarker(True, 0), now_ms=NOW_MS)
+    assert (log.log_end_offset, log.high_watermark, log.last_stable_offset) == (2, 1, 0)
+    log.flush_records(2)
+    log.flush_ended(2, None)
+    assert (log.high_watermark, log.last_stable_offset) == (2, 2)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_s32_an_error_of_fsync_is_final(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    log, flusher = held_log(tmp_path)
+    offline: list[DurableLog] = []
+    flusher.commits.went_offline = offline.append
+    told: list[Outcome] = []
+    append(log)
+    log.when_flushed(told.append)
+    monkeypatch.setattr(os, "fdatasync", refuse(number))
+    with pytest.raises(errors.KafkaStorageError) as caught:
+        log.flush_records(1)
+    log.flush_ended(1, caught.value)
+    monkeypatch.undo()
+    assert (offline, told, flusher.commits.failures) == ([log], [caught.value], 1)
+    uses: list[Callable[[], object]] = [
+        lambda: append(log),
+        lambda: log.flush_records(1),
+        lambda: log.delete_records_before(0),
+        lambda: log.roll(NOW_MS),
+        log.close,
+    ]
+    for use in uses:
+        with pytest.raises(errors.KafkaStorageError):
+            use()
+    log.when_flushed(told.append)
+    assert told[-1] is not None
+    assert (log.high_watermark, log.recovery_point) == (0, 0)
+
+
+def test_s32_without_anybody_who_flushes_the_append_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, flusher = held_log(tmp_path)
+    flusher.commits.start = None
+    append(log)
+    assert (log.recovery_point, log.high_watermark) == (1, 1)
+    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
+    with pytest.raises(errors.KafkaStorageError):
+        append(log)
+    assert (log.high_watermark, log.offline_reason is None) == (1, False)
+
+
+def test_s32_what_is_no_error_of_fsync_may_be_tried_again(tmp_path: Path) -> None:
+    log, flusher = held_log(tmp_path)
+    append(log)
+    away = tmp_path / "away"
+    Path(log.active.path).rename(away)
+    with pytest.raises(errors.KafkaStorageError) as caught:
+        log.flush_records(1)
+    log.flush_ended(1, caught.value)
+    assert (log.offline_reason, log.high_watermark) == (None, 0)
+    away.rename(log.active.path)
+    append(log)
+    assert flusher.asked == [log, log]
+    log.flush_records(2)
+    log.flush_ended(2, None)
+    assert log.high_watermark == 2
+
+
+def test_s32_a_flush_for_an_acknowledgement_is_of_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The indexes of the active segment follow with the next full flush, of a clean stop say."""
+    log, _ = held_log(tmp_path)
+    append(log)
+    log.flush_records(1)
+    synced: list[str] = []
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(
+            os, name, lambda fd: synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        )
+    append(log)
+    log.flush_records(2)
+    assert synced == [os.path.basename(log.active.path)]
+    assert not log.is_durable
+    log.flush()
+    assert log.is_durable
+    assert {name[20:] for name in synced[1:]} == {".log", ".index", ".timeindex"}
+
+
+def test_s47_what_sync_could_not_write_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    log.roll(NOW_MS)
+    log.confirm_durable()
+    monkeypatch.setattr(os, "fdatasync", refuse(errno.EIO))
+    with pytest.raises(errors.KafkaStorageError):
+        log.confirm_durable()
+    assert log.offline_reason is not None
+
+
+def test_s32_a_log_that_is_deleted_meanwhile_is_not_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, flusher = held_log(tmp_path)
+    told: list[Outcome] = []
+    append(log)
+    log.when_flushed(told.append)
+    log.delete()
+    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
+    with pytest.raises(errors.KafkaStorageError) as caught:
+        log.flush()
+    log.flush_ended(1, caught.value)
+    assert (told, log.offline_reason) == ([caught.value], None)
+    assert not flusher.commits.held
+
+
+def test_s32_who_has_nothing_to_wait_for_goes_on(tmp_path: Path) -> None:
+    log, flusher = held_log(tmp_path)
+    told: list[Outcome] = []
+    log.when_flushed(told.append)
+    woken: list[None] = []
+
+    def waiter() -> None:
+        woken.append(None)
+
+    log.add_waiter(waiter)
+    log.remove_waiter(waiter)
+    log.remove_waiter(waiter)
+    flusher.commits.start = None
+    append(log)
+    assert (told, woken) == ([None], [])
+
+
+def test_s54_a_segment_that_is_removed_meanwhile_needs_no_flush(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    first = log.roll(NOW_MS)
+    append(log)
+    removed = log.segments[0]
+    os.unlink(removed.path)
+    all_segments = log.segments
+    with pytest.raises(errors.KafkaStorageError):
+        log.flush()
+    log.segments = Vanishing(all_segments, removed)
+    log.flush()
+    assert (first is log.active, log.recovery_point) == (True, 2)
+
+
+class Vanishing(list):  # type: ignore[type-arg]
+    """A list of segments of which one has gone by the time somebody looks for it."""
+
+    def __init__(self, segments: list[object], gone: object) -> None:
+        super().__init__(segments)
+        self.gone = gone
+
+    def __contains__(self, segment: object) -> bool:
+        return segment is not self.gone
