@@ -155,13 +155,17 @@ def _pass_over(corruption: Corruption) -> None:
 
 
 def _due(entries: IndexCursor, value: int) -> Iterator[tuple[int, int, bool]]:
-    """Take the entries that lead below a value, or are not below the one behind them.
+    """Take the entries that lead below a value, and those in front that are in the wrong order.
+
+    One in the wrong order that comes behind a right one is left for the next time, as a walk does.
 
     Yields:
         Key and value of an entry, and whether it is below the one behind it.
     """
-    while entries.is_there and not (entries.is_below and entries.value >= value):
+    in_front = True
+    while entries.is_there and (entries.value < value or (in_front and not entries.is_below)):
         entry = entries.key, entries.value, entries.is_below
+        in_front = in_front and not entries.is_below
         entries.advance()
         yield entry
 
