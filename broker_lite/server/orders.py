@@ -1,7 +1,8 @@
 """Orders to a broker that runs: from a signal, or as lines from whoever started it.
 
 The lines come on a connected stream socket: `reset` begins anew with nothing in the broker, `stop`
-ends it. Whenever it is ready the broker writes `ready HOST:PORT` there. The socket is a lifeline,
+ends it, `step MS` lets its clock jump. Whenever it is ready the broker writes `ready HOST:PORT`
+there, and `stepped` when what had become due by a step is done. The socket is a lifeline,
 too: when its other end closes, because its owner has ended in whatever way, the broker stops.
 """
 
@@ -11,7 +12,7 @@ import logging
 import socket
 from collections import deque
 from contextlib import suppress
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import anyio
 
@@ -29,6 +30,12 @@ class Order(enum.Enum):
     STOP = b"stop"
 
 
+class Step(NamedTuple):
+    """The order to let the clock jump forward, by 0 ms or more."""
+
+    step_ms: int
+
+
 class Orders:
     """The orders of one broker, one after the other; a context manager inside its event loop."""
 
@@ -39,7 +46,7 @@ class Orders:
             fd: descriptor of the connected stream socket; None when only signals give orders.
         """
         self._sock = None if fd is None else socket.socket(fileno=fd)
-        self._given: deque[Order] = deque()
+        self._given: deque[Order | Step] = deque()
         self._line = b""
         self._arrived = anyio.Event()
 
@@ -61,7 +68,7 @@ class Orders:
         self._given.appendleft(Order.STOP)
         self._arrived.set()
 
-    async def next(self) -> Order:
+    async def next(self) -> Order | Step:
         """Wait for the next order."""
         while not self._given:
             self._arrived = anyio.Event()
@@ -69,14 +76,21 @@ class Orders:
         return self._given.popleft()
 
     def are_waiting(self) -> bool:
-        """Whether there is an order that nobody has taken."""
-        return bool(self._given)
+        """Whether there is an order to stop or reset that nobody has taken."""
+        return any(isinstance(order, Order) for order in self._given)
 
     def tell_ready(self, address: str) -> None:
         """Tell whoever gives the orders that the broker can be used, at HOST:PORT."""
+        self._tell(f"ready {address}")
+
+    def tell_stepped(self) -> None:
+        """Tell that the clock was stepped, and that what had become due is done."""
+        self._tell("stepped")
+
+    def _tell(self, line: str) -> None:
         if self._sock is not None:
             with suppress(OSError):  # who has gone is noticed where orders are read
-                self._sock.send(f"ready {address}\n".encode())
+                self._sock.send(f"{line}\n".encode())
 
     def _on_readable(self) -> None:
         assert self._sock is not None
@@ -96,7 +110,7 @@ class Orders:
 
     def _take(self, line: bytes) -> None:
         try:
-            self._given.append(Order(line))
+            self._given.append(_parse(line))
         except ValueError:
             logger.warning("unknown order text=%r", line)
         else:
@@ -105,3 +119,10 @@ class Orders:
     def _deafen(self) -> None:
         assert self._sock is not None
         asyncio.get_running_loop().remove_reader(self._sock)
+
+
+def _parse(line: bytes) -> Order | Step:
+    what, _, number = line.partition(b" ")
+    if what == b"step" and number.isdigit():
+        return Step(int(number))
+    return Order(line)

@@ -33,9 +33,9 @@ from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.server.limits import CurrentLimits
 from broker_lite.server.listener import ListenerAddress, Listeners
-from broker_lite.server.maintenance import maintain
+from broker_lite.server.maintenance import check_retention, maintain
 from broker_lite.server.node import Node
-from broker_lite.server.orders import Order, Orders
+from broker_lite.server.orders import Order, Orders, Step
 from broker_lite.server.timers import run_timers
 from broker_lite.settings import Listener, Settings, join_address, parse_listeners
 
@@ -136,7 +136,7 @@ async def _live(
             gc.freeze()
         gc.enable()
         if not await seed.apply(cluster, clock, site.orders.are_waiting):
-            order = await site.orders.next()
+            order = await _next_order(site, cluster, clock)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
             group.start_soon(node.run)
@@ -147,7 +147,7 @@ async def _live(
                 ready(address)
             site.orders.tell_ready(address)
             group.start_soon(anyio.to_thread.run_sync, coordinators.groups.preload)
-            order = await site.orders.next()
+            order = await _next_order(site, cluster, clock)
             if order is Order.STOP:
                 node.stop()
                 await node.ended.wait()
@@ -158,6 +158,15 @@ async def _live(
             cluster.logs.abandon()
         else:
             cluster.close(sync=site.durable)
+    return order
+
+
+async def _next_order(site: _Site, cluster: Cluster, clock: Clock) -> Order:
+    """Wait for the order that ends this life; the clock is stepped meanwhile."""
+    while isinstance(order := await site.orders.next(), Step):
+        clock.step(order.step_ms)
+        await check_retention(cluster.logs)
+        site.orders.tell_stepped()
     return order
 
 

@@ -1,6 +1,7 @@
 """A broker for tests with coroutines, under asyncio and trio: what blocks does so in a thread."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,10 @@ class AsyncBroker:
     async def reset(self) -> None:
         """See Broker.reset()."""
         await run_sync(self.broker.reset)
+
+    async def advance(self, delta: timedelta = timedelta()) -> None:
+        """See Broker.advance()."""
+        await run_sync(self.broker.advance, delta)
 
     async def create_topic(
         self, name: str, partitions: int = 1, configs: Mapping[str, object] | None = None

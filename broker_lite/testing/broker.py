@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -182,6 +183,28 @@ class Broker:
         process = self._running()
         try:
             process.reset(self._timeout_s)
+        except BrokerFailed:
+            self._process = None
+            raise
+
+    def advance(self, delta: timedelta = timedelta()) -> None:
+        """Let the broker's clock jump forward, and wait for the retention that this makes due.
+
+        Whatever waits for a time sees it: old records go, members that are silent lose their place
+        in a group, transactions time out. The clocks of clients stay, and so do the timestamps that
+        they write. Without a step it is retention on demand.
+
+        Args:
+            delta: by how much, at least nothing; steps add up until reset() or the end.
+
+        Raises:
+            BrokerFailed: it does not run, or has ended.
+        """
+        process = self._running()
+        if delta < timedelta():
+            raise ValueError("a clock cannot be stepped back")
+        try:
+            process.step(delta // timedelta(milliseconds=1), self._timeout_s)
         except BrokerFailed:
             self._process = None
             raise

@@ -52,6 +52,17 @@ class BrokerProcess:
         self._lives_due += 1
         self.address = self._ready(timeout_s)
 
+    def step(self, step_ms: int, timeout_s: float) -> None:
+        """Have its clock jump, and wait until what has become due is done.
+
+        Raises:
+            BrokerFailed: it has ended.
+        """
+        self._order(b"step %d\n" % step_ms)
+        deadline_s = time.monotonic() + timeout_s
+        while self._line(deadline_s, timeout_s) != "stepped":
+            self._lives_due -= 1  # who waited for a reset was interrupted
+
     def stop(self) -> None:
         """Have it stop, and wait until it has.
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from broker_lite.client import Client
-from broker_lite.server.orders import Order, Orders
+from broker_lite.server.orders import Order, Orders, Step
 from broker_lite.server.run import serve
 from broker_lite.settings import Given, Settings
 from broker_lite.testing.records import create_topic, produce, read_all
@@ -62,6 +62,10 @@ class Owner:
         what, address = self._lines.readline().split()
         assert what == "ready"
         return address
+
+    def stepped(self) -> bool:
+        """Wait for the line that says so."""
+        return self._lines.readline() == "stepped\n"
 
     def reset(self) -> str:
         self.sock.sendall(b"reset\n")
@@ -166,6 +170,31 @@ def test_resets_leak_nothing(tmp_path: Path) -> None:
     run(plot, tmp_path)
 
 
+def test_s50_a_step_of_the_clock_makes_retention_due(tmp_path: Path) -> None:
+    """Also while something is seeded, and between two lives."""
+
+    def values(address: str) -> list[bytes | None]:
+        return [record.value for record in read_all(address, "t", read_committed=False)]
+
+    def plot(owner: Owner) -> None:
+        owner.sock.sendall(b"step 1\n")
+        address = owner.ready()
+        assert owner.stepped()
+        for step_ms, left in ((0, [b"1"]), (3_000_000, [b"1"]), (700_000, [])):
+            if not step_ms:
+                produce(address, "t", [b"1"], key=None, headers=(), partition=0, timestamp_ms=None)
+            owner.sock.sendall(b"step %d\n" % step_ms)
+            assert owner.stepped()
+            assert values(address) == left
+        owner.reset()
+        produce(address, "t", [b"2"], key=None, headers=(), partition=0, timestamp_ms=None)
+        owner.sock.sendall(b"step 0\n")
+        assert owner.stepped()
+        assert values(address) == [b"2"]
+
+    run(plot, tmp_path, log_retention_hours="1", broker_lite_topics="t")
+
+
 def test_a_stop_is_a_clean_one(tmp_path: Path) -> None:
     def plot(owner: Owner) -> None:
         owner.ready()
@@ -201,8 +230,13 @@ async def test_orders_come_in_their_order_and_a_stop_goes_first() -> None:
     with contextlib.closing(ours), Orders(theirs.detach()) as orders, anyio.fail_after(TIMEOUT_S):
         ours.sendall(b"res")
         await anyio.lowlevel.checkpoint()
-        ours.sendall(b"et\nwhat\nreset\nreset\n")
+        ours.sendall(b"et\nwhat\nstep\nstep -1\nstep x\nreset\nstep 20\n")
         assert [await orders.next(), await orders.next()] == [Order.RESET, Order.RESET]
+        assert not orders.are_waiting()
+        assert await orders.next() == Step(20)
+        ours.sendall(b"reset\n")
+        while not orders.are_waiting():
+            await anyio.lowlevel.checkpoint()
         orders.stop()
         assert [await orders.next(), await orders.next()] == [Order.STOP, Order.RESET]
         assert not orders.are_waiting()

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import anyio
@@ -155,6 +156,36 @@ def test_data_outlives_a_kill() -> None:
     assert not data_dir.exists()
 
 
+def test_s50_time_that_is_let_pass_makes_records_go(shared: Broker) -> None:
+    shared.reset()
+    shared.create_topic("aging", configs={"retention.ms": 3_600_000})
+    shared.produce("aging", "old")
+    shared.advance()
+    shared.advance(timedelta(minutes=59))
+    assert values(shared, "aging") == [b"old"]
+    shared.advance(timedelta(minutes=2))
+    assert values(shared, "aging") == []
+    now_ms = time.time_ns() // 1_000_000
+    shared.produce("aging", "new", timestamp_ms=now_ms + 3_660_000)
+    shared.advance()
+    assert [record.offset for record in shared.records("aging")] == [1]
+    shared.reset()
+    with pytest.raises(ValueError, match="stepped back"):
+        shared.advance(timedelta(seconds=-1))
+
+
+def test_a_step_of_a_broker_that_has_ended() -> None:
+    broker = Broker()
+    with pytest.raises(BrokerFailed, match="does not run"):
+        broker.advance()
+    broker.start()
+    os.kill(broker.pid, signal.SIGKILL)
+    with pytest.raises(BrokerFailed, match="it has ended"):
+        broker.advance(timedelta(hours=1))
+    assert not broker.is_running
+    broker.stop()
+
+
 def test_a_reset_keeps_port_process_and_cluster() -> None:
     with Broker(topics=["first:2", "second:1:cleanup.policy=compact"]) as broker:
         broker.produce("other", "gone")
@@ -170,8 +201,11 @@ def test_a_reset_after_one_that_was_interrupted() -> None:
     with Broker() as broker:
         with interrupted(broker.pid):
             broker.reset()
+        broker.advance()
+        with interrupted(broker.pid):
+            broker.reset()
         broker.reset()
-        assert broker.log.count("beginning anew with nothing") == 2
+        assert broker.log.count("beginning anew with nothing") == 3
 
 
 def test_an_interrupted_start_leaves_no_broker() -> None:
@@ -348,6 +382,7 @@ async def test_everything_without_blocking() -> None:
             group.start_soon(aio.produce, "t", "1")
         await aio.restart()
         assert [record.value for record in await aio.records("t")] == [b"1"]
+        await aio.advance()
         await aio.reset()
         await aio.kill()
         await aio.start()
