@@ -1,15 +1,17 @@
 """The named places of the broker at which a call that changes a file can be made to fail.
 
 A name is OPERATION.KIND.WHAT: `roll.create.log`, `append.write.log`, `metadata.sync.log`,
-`checkpoint.rename.recovery-point-offset-checkpoint`. The kind is that of calls.Call; what is the file's suffix or name, `partition`
+`checkpoint.rename.recovery-point-offset-checkpoint`. The kind is that of calls.Call; what is the
+file's suffix or name, `partition`
 for a partition's directory, `data` for the data directory. The operation is found in the stack of
-the thread that makes the call, so the code of the broker has no marks in it. POINTS lists the names
-that a run of the broker passes; tests/crash/test_points.py makes such a run and compares.
+the thread that makes the call, so the code of the broker has no marks in it. points.txt lists the
+names that a run of the broker passes; tests/crash/test_points.py makes such a run and compares.
 """
 
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -28,9 +30,12 @@ OPERATIONS: Final = {
     "broker_lite.log.segment:LogSegment.make_index_files": "partition",
     "broker_lite.log.txn_index:TransactionIndex.append": "append",
     "broker_lite.log.local_log:LocalLog.roll": "roll",
-    "broker_lite.log.local_log:LocalLog.flush": "flush",
-    "broker_lite.log.local_log:LocalLog.sync_snapshot": "flush",
+    "broker_lite.log.durable_log": "flush",
     "broker_lite.log.stopping:make_durable": "flush",
+    "broker_lite.log.removal": "removal",
+    "broker_lite.log.producer_loading": "recovery",
+    "broker_lite.log.offset_checkpoints": "checkpoint",
+    "broker_lite.seed.marker": "seed",
     "broker_lite.log.local_log:LocalLog.take_snapshot": "snapshot",
     "broker_lite.log.local_log:LocalLog._save_epochs": "epochs",
     "broker_lite.log.local_log:LocalLog.close": "stop",
@@ -43,11 +48,18 @@ OPERATIONS: Final = {
     "broker_lite.log.manager:LogManager.open": "start",
     "broker_lite.log.manager:LogManager.open_metadata_log": "start",
 }
-ALWAYS: Final = frozenset({"metadata", "recovery", "swap"})
+ALWAYS: Final = frozenset({"metadata", "recovery"})
+CLEANER: Final = "broker_lite.log.cleaner"
+SWAP: Final = "swap"
 OTHER: Final = "other"
 
 _SEGMENT_FILE: Final = re.compile(r"[0-9]{20}\.(.+)")
 _PARTITION: Final = re.compile(r".+-[0-9]+(?:\.[0-9a-f]{32}-(?:delete|stray|future))?")
+
+
+def listed() -> list[str]:
+    """The names of all places."""
+    return Path(__file__).with_name("points.txt").read_text().split()
 
 
 def name_of(call: Call) -> str:
@@ -59,6 +71,8 @@ def _operation() -> str:
     innermost = OTHER
     for frame in _frames():
         module = frame.f_globals.get("__name__", "")
+        if module.startswith(CLEANER):
+            return SWAP
         found = OPERATIONS.get(f"{module}:{frame.f_code.co_qualname}") or OPERATIONS.get(module)
         if found in ALWAYS:
             return found
@@ -78,7 +92,7 @@ def _what(call: Call) -> str:
     name = (call.target or call.path).rpartition("/")[2]
     found = _SEGMENT_FILE.fullmatch(name)
     if found is not None:
-        return found[1]
+        return found[1].removesuffix(".tmp")
     if call.is_directory or call.kind in {"mkdir", "rmdir", "sync-all"}:
         return "partition" if _PARTITION.fullmatch(name) else "data"
     return name.removesuffix(".tmp").lstrip(".")
