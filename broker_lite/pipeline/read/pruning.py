@@ -11,10 +11,7 @@ from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog
 from broker_lite.pipeline.files.positions import offset_for_timestamp
 from broker_lite.pipeline.read.offset_limits import TopicPartition
-from broker_lite.pipeline.read.options import ReadOptions
-from broker_lite.pipeline.read.plan import plan_ranges
-from broker_lite.pipeline.read.ranges import OffsetRange, find_logs, in_parallel, resolve
-from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.read.ranges import OffsetRange, in_parallel
 
 _OFFSET_END: Final = (1 << 63) - 1
 
@@ -53,18 +50,6 @@ class Pruning(NamedTuple):
         return (self.topics is None or topic in self.topics) and (
             self.partitions is None or partition in self.partitions
         )
-
-
-def plan_pruned(io: FileIO, root: str, options: ReadOptions, pruning: Pruning) -> list[Split]:
-    """Do what plan() does, without what the pruning leaves out.
-
-    Raises:
-        PlanError: as plan() does, whatever the pruning.
-        OSError: the log directory cannot be read.
-    """
-    logs = find_logs(io, root, options)
-    ranges = resolve(io, logs, options)
-    return plan_ranges(io, root, logs, prune(io, logs, ranges, pruning), options)
 
 
 def prune(

@@ -26,13 +26,12 @@ from pyspark.sql.types import StructType
 
 from broker_lite.pipeline.files.file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
-from broker_lite.pipeline.read.plan import plan
-from broker_lite.pipeline.read.pruning import plan_pruned
 from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.spark.pushdown import pruning_of
 from broker_lite.pipeline.spark.stream import SegmentsStreamReader
 from broker_lite.pipeline.spark.writer import SegmentsWriter
-from broker_lite.pipeline.views.table import read_view, view_schema
+from broker_lite.pipeline.stream.planned import plan_settled, read_planned
+from broker_lite.pipeline.views.table import view_schema
 
 
 class SchemaError(ValueError):
@@ -102,7 +101,7 @@ class SegmentsReader(DataSourceReader):
             OSError: the log directory cannot be read.
         """
         io, root = open_file_io(self.options.path)
-        return [InputPartition(split) for split in plan(io, root, self.options)]
+        return [InputPartition(split) for split in plan_settled(io, root, self.options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[explicit-override]
         """Yield the rows of a split."""
@@ -130,7 +129,7 @@ class PushdownReader(SegmentsReader):
         """
         io, root = open_file_io(self.options.path)
         pruning = pruning_of(self.filters, self.options.view)
-        splits = plan_pruned(io, root, self.options, pruning)
+        splits = plan_settled(io, root, self.options, pruning)
         return [InputPartition(split) for split in splits]
 
 
@@ -144,7 +143,7 @@ def read_split(partition: InputPartition, options: ReadOptions) -> Iterator[pa.R
     split: Split | None = partition.value
     if split is not None:
         io, _ = open_file_io(split.uri)
-        yield from read_view(io, split, options)
+        yield from read_planned(io, split, options)
 
 
 def with_schema(options: ReadOptions, schema: StructType) -> ReadOptions:

@@ -5,8 +5,9 @@ import pytest
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.plan import plan
-from broker_lite.pipeline.read.pruning import Pruning, plan_pruned
+from broker_lite.pipeline.read.pruning import Pruning
 from broker_lite.pipeline.read.ranges import PlanError
+from broker_lite.pipeline.stream.planned import plan_settled
 from tests.pipeline.support import T0, Partition, numbered
 
 IO = LocalFileIO()
@@ -29,13 +30,13 @@ def ranges(root: Path, pruning: Pruning, **given: str) -> dict[str, tuple[int, i
     options = ReadOptions.parse({"path": str(root), **given})
     return {
         f"{split.topic}-{split.partition}": (split.first_offset, split.end_offset)
-        for split in plan_pruned(IO, str(root), options, pruning)
+        for split in plan_settled(IO, str(root), options, pruning)
     }
 
 
 def test_nothing_is_left_out_by_default(root: Path) -> None:
     options = ReadOptions.parse({"path": str(root), "maxSplitBytes": "10k"})
-    assert plan_pruned(IO, str(root), options, Pruning()) == plan(IO, str(root), options)
+    assert plan_settled(IO, str(root), options, Pruning()) == plan(IO, str(root), options)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_a_timestamp_without_an_answer_leaves_nothing_out(root: Path) -> None:
 def test_few_bytes_are_read_for_few_offsets(root: Path) -> None:
     options = ReadOptions.parse({"path": str(root), "assign": '{"users": [0]}'})
     (whole,) = plan(IO, str(root), options)
-    (found,) = plan_pruned(IO, str(root), options, Pruning(first_offset=500, end_offset=510))
+    (found,) = plan_settled(IO, str(root), options, Pruning(first_offset=500, end_offset=510))
     assert found.size_bytes < whole.size_bytes / 5
 
 

@@ -1,0 +1,134 @@
+"""What a batch query reads of logs that somebody changes at the same time.
+
+Its splits have positions in files, which hold for as long as the files do. So a task opens what its
+split names, all of it before it reads, and looks whether each file has the size that the plan saw:
+a segment in use only grows, a closed one stays as it is until another one takes its place. Where a
+file is not what was planned, the task goes by the offsets of its split instead, as one of a stream
+does (stretch.py): the rows are the same, or offsets are gone and failOnDataLoss says what then.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
+from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.pipeline.files.pinned_files import PinnedFiles
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+from broker_lite.pipeline.read.options import ReadOptions, View
+from broker_lite.pipeline.read.plan import plan_ranges
+from broker_lite.pipeline.read.pruning import Pruning, prune
+from broker_lite.pipeline.read.ranges import find_logs, resolve
+from broker_lite.pipeline.read.split import SegmentRange, Split
+from broker_lite.pipeline.stream.settling import is_swapping, settled
+from broker_lite.pipeline.stream.stretch import SEGMENTS_HELD, Stretch, read_stretch
+from broker_lite.pipeline.views.table import read_view
+
+_EVERYWHERE: Final = Pruning()
+
+
+def plan_settled(
+    io: FileIO, root: str, options: ReadOptions, pruning: Pruning = _EVERYWHERE
+) -> list[Split]:
+    """Cut what the options select into splits, once no segments are being exchanged.
+
+    Args:
+        io: what open_file_io gave for options.path.
+        root: the path that came with it.
+        options: of a batch query.
+        pruning: what the filters of the query leave.
+
+    Raises:
+        PlanError: something that was asked for is not there, or an exchange of segments was begun
+            and is not finished.
+        OSError: the log directory cannot be read.
+    """
+    return settled(lambda: _look(io, root, options, pruning), options.path)
+
+
+def read_planned(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a split by rising offset, whatever happens to the files meanwhile.
+
+    Storage that is not local is read as it is planned: there a name is looked up with every read.
+    So is the index view, which is about files.
+
+    Args:
+        io: of split.uri.
+        split: of plan_settled().
+        options: of the same query.
+
+    Raises:
+        DataLossError: offsets are not there any more, and failOnDataLoss is true.
+        CorruptLog: something is damaged, with onCorrupt=fail.
+        OSError: a file cannot be read.
+    """
+    if not isinstance(io, LocalFileIO) or options.view is View.INDEX:
+        yield from read_view(io, split, options)
+        return
+    left = split
+    while left.ranges:
+        held, behind = left.ranges[:SEGMENTS_HELD], left.ranges[SEGMENTS_HELD:]
+        end_offset = behind[0].segment.base_offset if behind else split.end_offset
+        with PinnedFiles(io) as files:
+            if not _are_as_planned(files, held):
+                yield from _by_offsets(io, left, options)
+                return
+            yield from read_view(files, left._replace(ranges=held, end_offset=end_offset), options)
+        left = left._replace(ranges=behind, first_offset=end_offset)
+
+
+def _look(io: FileIO, root: str, options: ReadOptions, pruning: Pruning) -> list[Split] | None:
+    logs = find_logs(io, root, options)
+    ranges = prune(io, logs, resolve(io, logs, options), pruning)
+    splits = plan_ranges(io, root, logs, ranges, options)
+    is_settled = not isinstance(io, LocalFileIO) or _is_settled(io, root, options, logs)
+    return splits if is_settled else None
+
+
+def _is_settled(
+    io: FileIO,
+    root: str,
+    options: ReadOptions,
+    logs: Mapping[TopicPartition, PartitionLog],
+) -> bool:
+    """Whether the logs still have the segments that were listed, but for those at their ends."""
+    # In this order: an exchange that ends after the question is seen by the listing behind it.
+    if any(is_swapping(io, log.directory) for log in logs.values()):
+        return False
+    now = find_logs(io, root, options)
+    return all(
+        key in now and _bases(now[key])[: len(log.segments)] == _bases(log)
+        for key, log in logs.items()
+    )
+
+
+def _bases(log: PartitionLog) -> list[int]:
+    return [segment.base_offset for segment in log.segments]
+
+
+def _are_as_planned(files: FileIO, ranges: Sequence[SegmentRange]) -> bool:
+    """Open the files of ranges; tell whether all of them are what they were."""
+    try:
+        sizes = [_size_bytes(files, part.segment.log_path) for part in ranges]
+    except FileNotFoundError:
+        return False
+    return sizes == [part.segment.size_bytes for part in ranges]
+
+
+def _size_bytes(files: FileIO, path: str) -> int:
+    with files.open(path) as file:
+        return file.size_bytes
+
+
+def _by_offsets(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    directory = split.ranges[0].segment.directory
+    stretch = Stretch(
+        split.uri,
+        directory,
+        split.topic,
+        split.partition,
+        split.first_offset,
+        split.end_offset,
+    )
+    return read_stretch(io, stretch, options)
