@@ -239,3 +239,18 @@ def sync_file(path: str) -> None:
     except FileNotFoundError:
         return
     file.sync()
+
+
+def modified_ms(path: str, *, may_lack: bool = False) -> int:
+    """Give when a file was changed last; of one that may lack, when its directory was.
+
+    Raises:
+        OSError: it cannot be told.
+    """
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        if not may_lack:
+            raise
+        status = os.stat(os.path.dirname(path))
+    return status.st_mtime_ns // 1_000_000

@@ -113,6 +113,12 @@ class LocalLog:
         """Where its open files are kept; of the event loop's thread."""
         return self._cache
 
+    def use_cache(self, cache: FileCache) -> None:
+        """Keep open files there from now on; the log was loaded by another thread."""
+        self._cache = cache
+        for segment in self.segments:
+            segment.use_cache(cache)
+
     @property
     def size_bytes(self) -> int:
         """Size of all .log files."""

@@ -8,7 +8,11 @@ import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition
+from broker_lite.errors import (
+    KafkaStorageError,
+    SettingsError,
+    UnknownTopicOrPartition,
+)
 from broker_lite.log.chores import Chores
 from broker_lite.log.commits import Commits
 from broker_lite.log.config import LogConfig
@@ -30,11 +34,12 @@ from broker_lite.log.partitions import (
     claim_directory,
     find_partitions,
     has_records,
-    has_segments,
     set_aside,
     stored_bytes,
     stored_topic_id,
 )
+from broker_lite.log.recovering import PartitionRecovery
+from broker_lite.log.recovery_progress import RecoveryProgress
 from broker_lite.log.removal import SegmentRemoval
 from broker_lite.log.retention import Retention
 from broker_lite.log.stopping import flush_each, make_durable, put_down
@@ -166,27 +171,33 @@ class LogManager:
             if not entry.is_claimed:
                 yield topic, partition, stored_topic_id(self._directory(topic, partition))
 
-    def recover(self) -> None:
+    def recover(
+        self,
+        *,
+        threads: int = 1,
+        is_stopping: Callable[[], bool] = lambda: False,
+        progress: RecoveryProgress | None = None,
+    ) -> None:
         """Finish the start, after create() for every partition of the cluster.
 
         Directories of no known partition are set aside as stray. After an unclean stop every log is
-        loaded, and recovered from its recovery point on.
+        loaded, and recovered from its recovery point on; one that cannot be is offline.
+
+        The arguments are those of recover_logs().
+
+        Raises:
+            LoadStopped: is_stopping() said so; the next start begins where this one did.
 
         Rule: S-44 (LogManager.startup).
         """
         for topic, partition, _ in self.unclaimed():
             del self._partitions[topic, partition]
             set_aside(self.data_dir, topic, partition, STRAY_DIRECTORY_SUFFIX)
-        for (topic, partition), entry in self._partitions.items():
-            if entry.is_clean or entry.log is not None:
-                continue
-            if not has_segments(self._directory(topic, partition)):
-                entry.is_clean = entry.is_new = True
-                continue
-            try:
-                self._load(topic, partition, entry)
-            except KafkaStorageError:
-                logger.exception("partition not loaded topic=%s-%d", topic, partition)
+        progress = progress or RecoveryProgress(self._now_ms)
+        now_ms = self._now_ms()
+        PartitionRecovery(
+            self._partitions, self.offline, self._directory, self._request, self._take
+        ).run(progress, threads=threads, is_stopping=is_stopping, now_ms=now_ms)
 
     # -- partitions
 
@@ -235,11 +246,20 @@ class LogManager:
 
     def _load(self, topic: str, partition: int, entry: Partition) -> Log:
         self.offline.check((topic, partition))
+        request = self._request(topic, partition, entry)
+        if entry.is_new:
+            log = new_log(request, self._cache, self._prepare, now_ms=self._now_ms())
+        else:
+            log = load_log(request, self._cache, now_ms=self._now_ms())
+        return self._take(log)
+
+    def _request(self, topic: str, partition: int, entry: Partition) -> LoadRequest:
+        """Say what is known of a partition; a directory that is another topic's is set aside."""
         is_known = not entry.is_new and entry.topic_id
         if is_known and not claim_directory(self.data_dir, topic, partition, entry.topic_id):
             entry.recovery_point, entry.log_start_offset = 0, None
             self.checkpoints.forget((topic, partition))
-        request = LoadRequest(
+        return LoadRequest(
             topic,
             partition,
             self._directory(topic, partition),
@@ -248,10 +268,10 @@ class LogManager:
             entry.log_start_offset,
             entry.is_clean,
         )
-        if entry.is_new:
-            log = new_log(request, self._cache, self._prepare, now_ms=self._now_ms())
-        else:
-            log = load_log(request, self._cache, now_ms=self._now_ms())
+
+    def _take(self, log: Log) -> Log:
+        entry = self._partitions[log.topic, log.partition]
+        log.use_cache(self._cache)  # recovery has others
         log.commits = self.commits
         log.become_leader(entry.leader_epoch)
         entry.log = log

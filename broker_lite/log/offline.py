@@ -42,6 +42,14 @@ class OfflinePartitions:
         if key in self._keys:
             raise KafkaStorageError(f"{key[0]}-{key[1]} is offline")
 
+    def give_up(self, key: tuple[str, int]) -> None:
+        """Let nobody load a log that could not be recovered at the start.
+
+        Rule: S-44.
+        """
+        self._keys.add(key)
+        self.when_taken(*key)
+
     def take(self, log: DurableLog) -> None:
         """Let nobody find a log any more.
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.files import FileCache, OpenFile, sync_file
+from broker_lite.log.files import FileCache, OpenFile, modified_ms, sync_file
 from broker_lite.log.index import OffsetIndex, TimeIndex
 from broker_lite.log.index_checks import first_timestamp, look_at, true_bound, true_search_start
 from broker_lite.log.names import (
@@ -183,6 +183,11 @@ class LogSegment:
                 self.offset_of_max_timestamp = self.base_offset + newest.value
         return self.max_timestamp, self.offset_of_max_timestamp
 
+    def use_cache(self, cache: FileCache) -> None:
+        """Keep open files there from now on."""
+        for holder in (self, self.offset_index, self.time_index):
+            holder._cache = cache
+
     def file(self) -> OpenFile:
         """Open the .log file, by way of the cache.
 
@@ -270,8 +275,8 @@ class LogSegment:
     def make_index_files(self) -> None:
         """Make the files of the indexes that have none; may run in a worker thread.
 
-        A segment without them is recovered when it is loaded, so a clean stop has to have them:
-        10,000 files are not for the second that a stop may take.
+        A segment without them is recovered when it is loaded, and 10,000 files are not for the
+        second that a stop may take.
 
         Raises:
             OSError: a file cannot be made.
@@ -337,13 +342,7 @@ class LogSegment:
                 raise
 
     def search_start(self, offset: int) -> tuple[int, int]:
-        """Give the position where the search for an offset begins, as positions_around.
-
-        Raises:
-            OSError: a file cannot be read.
-
-        Rule: S-21.
-        """
+        """Give the position where the search for an offset begins, as positions_around (S-21)."""
         around = self.offset_index.positions_around(offset - self.base_offset)
         if self.is_trusted or not around[0]:
             return around
@@ -397,10 +396,4 @@ class LogSegment:
         Raises:
             OSError: the file is gone.
         """
-        try:
-            status = os.stat(self.path)
-        except FileNotFoundError:
-            if self.size_bytes:
-                raise
-            status = os.stat(os.path.dirname(self.path))
-        return status.st_mtime_ns // 1_000_000
+        return modified_ms(self.path, may_lack=not self.size_bytes)
