@@ -37,6 +37,7 @@ from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import parse_uuid
 from broker_lite.log.files import FileCache
 from broker_lite.log.manager import LogManager
+from broker_lite.log.recovery_progress import RecoveryProgress
 from broker_lite.settings import Settings, validate_topic_configs
 
 _log = logging.getLogger("broker_lite.control")
@@ -84,12 +85,21 @@ class Cluster(ClusterView):
         clock: Clock,
         *,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> Self:
         """Open the cluster of a data directory, or begin one.
+
+        Args:
+            settings: as they are without dynamic configs.
+            data_dir: made if it does not exist.
+            clock: the one of the process.
+            random_bytes: where ids come from.
+            is_stopping: asked while logs are recovered.
 
         Raises:
             SettingsError: the directory is in use, another node's, or unusable.
             KafkaStorageError: the metadata log cannot be read or written.
+            LoadStopped: is_stopping() said so.
         """
         logs = LogManager(
             data_dir,
@@ -101,18 +111,19 @@ class Cluster(ClusterView):
         cluster = cls(settings=settings, logs=logs, clock=clock, random_bytes=random_bytes)
         logs.open()
         try:
-            cluster.start()
+            cluster.start(is_stopping)
         except BaseException:
             logs.close()
             raise
         return cluster
 
-    def start(self) -> None:
-        """Replay the metadata log and find the logs of all partitions.
+    def start(self, is_stopping: Callable[[], bool] = lambda: False) -> None:
+        """Replay the metadata log, and find or recover the logs of all partitions.
 
         Raises:
             KafkaStorageError: the metadata log cannot be read or written.
             SettingsError: the settings ask for features that there are not.
+            LoadStopped: is_stopping() said so.
         """
         now_ms = self._clock.now_ms()
         self._metadata_log = MetadataLog.open(self.logs)
@@ -129,7 +140,11 @@ class Cluster(ClusterView):
         self._apply_broker_configs()
         for topic in self._image.topics.values():
             self._logs.make(topic, range(topic.partition_count))
-        self.logs.recover()
+        self.logs.recover(
+            threads=self.settings.num_recovery_threads_per_data_dir,
+            is_stopping=is_stopping,
+            progress=RecoveryProgress(self._clock.monotonic_ms),
+        )
 
     def register(self, endpoints: Sequence[Endpoint]) -> None:
         """Write this broker's listeners into the metadata, once they are known.

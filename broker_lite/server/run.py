@@ -28,6 +28,7 @@ from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS, OLD_MESSAGES_MIN_VERSIONS, offered
 from broker_lite.log.data_directory import erase
+from broker_lite.log.load_watch import LoadStopped
 from broker_lite.server.compaction import compact
 from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.group_commit import GroupCommit
@@ -98,8 +99,12 @@ async def _serve(
     with Orders(orders_fd) as orders, closing(Listeners()) as listeners:
         site = _Site(settings, addresses, listeners, orders, durable)
         clock = Clock()
-        cluster = Cluster.open(settings, data_dir, clock)
-        with _stop_signals(orders):
+        with _stop_signals(orders) as is_told:
+            try:
+                cluster = Cluster.open(settings, data_dir, clock, is_stopping=is_told)
+            except LoadStopped:
+                logger.info("stopped before all logs were recovered")
+                return 0
             order = await _live(site, cluster, clock, ready)
             while order is Order.RESET:
                 logger.info("beginning anew with nothing")
@@ -235,15 +240,17 @@ def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
 
 
 @contextmanager
-def _stop_signals(orders: Orders) -> Iterator[None]:
+def _stop_signals(orders: Orders) -> Iterator[Callable[[], bool]]:
     """Have SIGTERM and SIGINT give the order to stop; from the end on both do nothing.
+
+    Who does not let the loop run can ask by the function whether there was one.
 
     A stop that has begun is not begun again. The loop's own signal handlers would not do: taking
     one away leaves the default action in place, with which a second signal ends the process before
     all is put down. Nor would SIG_IGN: Python tells of a signal that came just before it.
     """
     loop = asyncio.get_running_loop()
-    is_told = False
+    is_told = is_heard = False
 
     def tell(number: int) -> None:
         nonlocal is_told
@@ -253,12 +260,14 @@ def _stop_signals(orders: Orders) -> Iterator[None]:
             orders.stop()
 
     def on_signal(number: int, _: FrameType | None) -> None:
+        nonlocal is_heard
+        is_heard = True
         loop.call_soon_threadsafe(tell, number)
 
     for number in _STOP_SIGNALS:
         signal.signal(number, on_signal)
     try:
-        yield
+        yield lambda: is_heard
     finally:
         for number in _STOP_SIGNALS:
             signal.signal(number, _do_nothing)
