@@ -1,0 +1,295 @@
+"""A broker that crashes again and again under real clients keeps all that it has promised.
+
+    python -m tests.crash.kills --seed 1 --kills 100
+    python -m tests.crash.kills --seed 1 --kills 100 --power-loss
+
+Idempotent and transactional producers and the members of a group work all the while. The broker is
+ended by SIGKILL at a random moment, or ends itself at one of the places that tests.crash.points
+names, there also in the middle of a write. With --power-loss each answer waits for the disk
+(flush.messages=1), and after each crash the directory is what tests.crash.disk leaves of it: a
+recording of all calls that change files, replayed as far as each was synced, and a random part of
+the rest. After each restart, and in the end: no acknowledged record is lost, none is there twice,
+the order is kept, offsets are contiguous, aborted records are invisible, no committed position
+goes back. A directory is used for a few crashes, then the next one is begun.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from tests.crash.disk import Disk
+from tests.crash.journal import PATH_VARIABLE, ROOT_VARIABLE, entries_of
+from tests.crash.points import POINTS
+from tests.crash.promises import broken_of_producers, broken_of_readers, broken_of_transactions
+from tests.crash.users import (
+    PLAIN,
+    TRANSACTIONS,
+    GroupReader,
+    IdempotentProducer,
+    TransactionalProducer,
+    User,
+)
+from tests.fuzz.kill import create
+from tests.support.broker_process import BrokerProcess
+from tests.support.raw_client import RawClient
+from tests.support.reference_kafka import free_port
+
+PARTITIONS: Final = 2
+READERS: Final = 2
+KILLS_A_DIRECTORY: Final = 10
+LOAD_S: Final = (0.05, 0.6)
+NTH_MAX: Final = 40
+ACTIONS: Final = ("kill", "kill-after", "torn")
+AT_A_POINT: Final = 0.6
+STARTS_MAX: Final = 20
+SETTINGS: Final = (
+    "log.segment.bytes=1048576",
+    "log.index.interval.bytes=3000",
+    "log.flush.offset.checkpoint.interval.ms=50",
+    "offsets.topic.num.partitions=3",
+    "transaction.state.log.num.partitions=3",
+    "group.initial.rebalance.delay.ms=0",
+    "log.retention.check.interval.ms=100",
+)
+DURABLE: Final = ("log.flush.interval.messages=1",)
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a run saw."""
+
+    kills: int = 0
+    records: int = 0
+    transactions: int = 0
+    read: int = 0
+    ready_ms_max: int = 0
+    at: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """The figures of the run."""
+        return (
+            f"{self.kills} crashes ({sum(self.at.values())} at {len(self.at)} named places), "
+            f"{self.records} acknowledged records, {self.transactions} transactions, "
+            f"{self.read} records read, slowest restart {self.ready_ms_max} ms, "
+            f"{len(self.faults)} faults"
+        )
+
+
+class Machine:
+    """A broker on a disk, whose crashes may be power losses."""
+
+    def __init__(self, folder: Path, source: random.Random, *, loses_power: bool) -> None:
+        self._source = source
+        self._loses_power = loses_power
+        self._data_dir, self._journal = folder / "data", folder / "journal"
+        self._lost = folder / "lost"
+        self._data_dir.mkdir(parents=True)
+        self._disk = Disk(self._data_dir)
+        self.port = free_port()
+        self._broker: BrokerProcess | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._broker is not None and self._broker.running():
+            self._broker.kill()
+
+    def start(self, found: Findings) -> BrokerProcess:
+        """Start a broker; it may crash in its first moments, even several times."""
+        for _ in range(STARTS_MAX):
+            point = self._point()
+            self._broker = self._new_broker(point)
+            try:
+                self._broker.start()
+            except RuntimeError:
+                if not point:
+                    raise
+                found.at[point.partition(":")[0]] += 1
+                found.kills += 1
+                self._after_crash()
+            else:
+                found.ready_ms_max = max(found.ready_ms_max, self._broker.ready_ms)
+                return self._broker
+        raise AssertionError("the broker never starts")
+
+    def start_for_good(self, found: Findings) -> BrokerProcess:
+        """Start a broker that does not crash by itself."""
+        self._broker = self._new_broker("").start()
+        found.ready_ms_max = max(found.ready_ms_max, self._broker.ready_ms)
+        return self._broker
+
+    def crash(self, found: Findings, seconds: float) -> None:
+        """Let it work for so long, or until it ends itself, and kill it."""
+        assert self._broker is not None
+        deadline = time.monotonic() + seconds
+        while self._broker.running() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if not self._broker.running():
+            found.at[self._named.partition(":")[0]] += 1
+        self._broker.kill()
+        found.kills += 1
+        self._after_crash()
+
+    def _point(self) -> str:
+        self._named = ""
+        if self._source.random() < AT_A_POINT:
+            name = self._source.choice(POINTS)
+            nth = min(int(self._source.expovariate(0.15)) + 1, NTH_MAX)
+            self._named = f"{name}:{nth}:{self._source.choice(ACTIONS)}"
+        return self._named
+
+    def _new_broker(self, point: str) -> BrokerProcess:
+        words = [sys.executable, "-m", "tests.crash.serve"]
+        words += ["--crash", point] if point else []
+        if self._loses_power:
+            os.environ[PATH_VARIABLE] = str(self._journal)
+            os.environ[ROOT_VARIABLE] = str(self._data_dir)
+            words += ["--observe", "tests.crash.journal:recorder"]
+        return BrokerProcess(
+            self._data_dir,
+            settings=(*SETTINGS, *(DURABLE if self._loses_power else ())),
+            port=self.port,
+            program=(*words, "--"),
+        )
+
+    def _after_crash(self) -> None:
+        if not self._loses_power:
+            return
+        self._disk.replay(entries_of(self._journal))
+        self._journal.unlink()
+        self._disk.power_off(self._source, self._lost)
+        shutil.rmtree(self._data_dir)
+        self._lost.rename(self._data_dir)
+        self._disk = Disk(self._data_dir)
+
+
+class Crowd:
+    """Who uses a broker."""
+
+    def __init__(self, bootstrap: str, source: random.Random) -> None:
+        self._producers = [IdempotentProducer(bootstrap, each) for each in range(PARTITIONS)]
+        self._writers = [
+            TransactionalProducer(bootstrap, each, random.Random(source.random()))
+            for each in range(PARTITIONS)
+        ]
+        self._readers = [GroupReader(bootstrap) for _ in range(READERS)]
+        self._users: list[User] = [*self._producers, *self._writers, *self._readers]
+        # The records before these offsets were all there after an earlier crash.
+        self._looked_at: dict[int, int] = {}
+
+    def start(self) -> None:
+        """Have all begin."""
+        for user in self._users:
+            user.start()
+
+    def finish(self) -> None:
+        """Have all finish what is under way."""
+        for user in self._users:
+            user.stop()
+        for user in self._users:
+            user.join()
+
+    def faults(self, port: int, *, is_over: bool = False) -> list[str]:
+        """Compare what they were promised with what a broker has; in the end, with all of it."""
+        faults = [user.fault for user in self._users if user.fault is not None]
+        known = {each.partition: len(each.acknowledged) for each in self._producers}
+        first = {} if is_over else self._looked_at
+        with RawClient("127.0.0.1", port, timeout_s=30) as client:
+            faults += broken_of_producers(client, self._producers, first)
+            faults += broken_of_transactions(client, self._writers, is_over=is_over)
+            faults += broken_of_readers(client, self._readers)
+        self._looked_at = known
+        return faults
+
+    def count(self, found: Findings) -> None:
+        """Add what they did."""
+        found.records += sum(len(each.acknowledged) for each in self._producers)
+        found.transactions += sum(len(each.committed) for each in self._writers)
+        found.read += sum(each.seen for each in self._readers)
+
+
+def run(
+    seed: int,
+    kills: int,
+    folder: Path,
+    *,
+    loses_power: bool = False,
+    tell: Callable[[Findings], None] = lambda _: None,
+) -> Findings:
+    """Let a broker crash this often."""
+    source, found = random.Random(seed), Findings()
+    number = 0
+    while found.kills < kills and not found.faults:
+        with Machine(folder / str(number), source, loses_power=loses_power) as machine:
+            _use(machine, min(kills, found.kills + KILLS_A_DIRECTORY), source, found, tell)
+        shutil.rmtree(folder / str(number), ignore_errors=bool(found.faults))
+        number += 1
+    return found
+
+
+def _use(
+    machine: Machine,
+    kills: int,
+    source: random.Random,
+    found: Findings,
+    tell: Callable[[Findings], None],
+) -> None:
+    broker = machine.start_for_good(found)
+    with RawClient("127.0.0.1", machine.port) as client:
+        assert create(client, PLAIN, PARTITIONS) == create(client, TRANSACTIONS, PARTITIONS) == 0
+    crowd = Crowd(broker.bootstrap, source)
+    crowd.start()
+    try:
+        while found.kills < kills and not found.faults:
+            machine.crash(found, source.uniform(*LOAD_S))
+            machine.start(found)
+            machine.crash(found, source.uniform(*LOAD_S))
+            broker = machine.start_for_good(found)
+            found.faults += crowd.faults(machine.port)
+            tell(found)
+    finally:
+        crowd.finish()
+        crowd.count(found)
+    if not found.faults:
+        found.faults += crowd.faults(machine.port, is_over=True)
+        if broker.stop() != 0:
+            found.faults.append(f"the broker does not stop cleanly: {broker.log[-2000:]}")
+    if "Traceback" in broker.log:
+        found.faults.append(broker.log[broker.log.index("Traceback") :][:3000])
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--power-loss", action="store_true")
+    options = parser.parse_args()
+
+    def tell(found: Findings) -> None:
+        print(f"\r{found.kills}/{options.kills} crashes", end="", file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        found = run(
+            *(options.seed, options.kills, Path(folder)), loses_power=options.power_loss, tell=tell
+        )
+    print(file=sys.stderr)
+    for fault in found.faults[:20]:
+        print(fault)
+    print(found.summary())
+    return 1 if found.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
