@@ -22,6 +22,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     "kafka-get-offsets": ("offsets", *_WAITING),
     "kafka-cluster": ("cluster",),
     "kafka-storage": ("storage",),
+    "kafka-dump-log": ("log", "dump"),
     "kafka-server-start": ("serve",),
 }
 

@@ -2,21 +2,17 @@
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_lite.commands.spark_options import (
     add_source_options,
     source_options,
     write_text,
 )
-from broker_lite.pipeline.report.text import size_text
+from broker_lite.commands.verification_text import tell
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from broker_lite.pipeline.audit.verification import Verification
-
-_SHOWN_MAX: Final = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,19 +46,5 @@ def run(spark: "SparkSession", options: argparse.Namespace) -> int:
     if options.json:
         write_text(options.json, json.dumps(verification.as_json(), indent=2) + "\n")
     if options.json != "-":
-        _tell(verification)
+        tell(verification)
     return 0 if verification.is_sound else 1
-
-
-def _tell(verification: "Verification") -> None:
-    findings = verification.findings
-    for finding in findings[:_SHOWN_MAX]:
-        print(finding.line)
-    if len(findings) > _SHOWN_MAX:
-        print(f"... and {len(findings) - _SHOWN_MAX} more: --json and --html have all of them")
-    count = f"{len(findings)} findings" if findings else "sound"
-    print(
-        f"{count}: {verification.partitions} partitions, {verification.segments} segments,"
-        f" {verification.batches} batches, {verification.records} records,"
-        f" {size_text(verification.size_bytes)}"
-    )

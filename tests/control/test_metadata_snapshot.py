@@ -3,7 +3,6 @@
 S-97: what is taken over from Kafka.
 """
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -14,18 +13,17 @@ from broker_lite.control.metadata_log import PARTITION_DIRECTORY
 from broker_lite.control.metadata_snapshot import newest_snapshot
 from broker_lite.errors import KafkaStorageError
 from broker_lite.settings import Settings
+from tests.support.packed_files import unpack
 
-KAFKAS = Path(__file__).parent / "data" / "metadata_snapshot"
-"""Of a Kafka 4.3.1: the snapshot at offset 54 and the log that goes on from there."""
+KAFKAS = Path(__file__).parent / "data" / "metadata_snapshot.json"
+"""The snapshot at offset 54 of a Kafka 4.3.1."""
 NAME = f"{54:020d}-{1:010d}.checkpoint"
 
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
-    """A directory with the snapshot alone; its modes are Kafka's, which lets nobody write."""
-    directory = tmp_path / PARTITION_DIRECTORY
-    directory.mkdir()
-    shutil.copy(KAFKAS / NAME, directory)
+    """A directory with the snapshot alone."""
+    unpack(KAFKAS, tmp_path / PARTITION_DIRECTORY)
     return tmp_path
 
 
@@ -80,7 +78,6 @@ def test_s97_no_byte_of_a_snapshot_can_be_another_unseen(data_dir: Path) -> None
     directory = data_dir / PARTITION_DIRECTORY
     path = directory / NAME
     data = path.read_bytes()
-    path.chmod(0o600)
     good = newest_snapshot(directory)
     for position in range(0, len(data), 3):
         path.write_bytes(data[:position] + bytes([data[position] ^ 0x55]) + data[position + 1 :])

@@ -1,0 +1,60 @@
+"""Messages as values of JSON, in the form of Kafka's generated converters.
+
+Names begin with a small letter, ids are base64url as Kafka prints them, bytes are base64, and a
+tagged field is there only when it differs from its default.
+
+Source: JsonConverterGenerator.
+"""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from broker_lite.log.checkpoints import format_uuid
+from broker_lite.wire.messages import MessageType
+from broker_lite.wire.schema import Field, MessageSchema
+
+Json = Mapping[str, Any]
+
+
+def message_json(message_type: MessageType, value: Any, version: int) -> Json:
+    """Give a decoded message as it was in the version that it was decoded from."""
+    layout = message_type.layout(version)
+    assert layout is not None, "it was decoded from this version"
+    return _struct(layout.schema, message_type.name, value, version)
+
+
+def _struct(schema: MessageSchema, name: str, value: Any, version: int) -> Json:
+    found = {}
+    for field in schema.structs[name]:
+        if version not in field.versions:
+            continue
+        content = getattr(value, field.attribute)
+        if version in field.tagged and content == _default(field):
+            continue
+        found[field.name[0].lower() + field.name[1:]] = _value(schema, field, content, version)
+    return found
+
+
+def _default(field: Field) -> Any:
+    return [] if field.default == () and field.is_array else field.default
+
+
+def _value(schema: MessageSchema, field: Field, content: Any, version: int) -> Any:
+    if content is None:
+        return None
+    if field.is_array:
+        return [_element(schema, field, element, version) for element in content]
+    return _element(schema, field, content, version)
+
+
+def _element(schema: MessageSchema, field: Field, content: Any, version: int) -> Any:
+    if field.is_struct:
+        return _struct(schema, field.element_type, content, version)
+    match field.element_type:
+        case "uuid":
+            return format_uuid(bytes(content))
+        case "bytes" | "records":
+            return base64.b64encode(bytes(content)).decode("ascii")
+        case _:
+            return content

@@ -1,0 +1,89 @@
+"""A bar on the terminal for what takes long: how far it is, how fast, how long it will take.
+
+It is one line of standard error that changes; where that is no terminal, there is none.
+"""
+
+import sys
+from types import TracebackType
+from typing import Final, Self, TextIO
+
+from broker_lite.control.clock import Clock
+from broker_lite.pipeline.report.text import size_text
+
+_INTERVAL_MS: Final = 100
+_QUIET_MS: Final = 300
+_CELLS: Final = 24
+_CLEAR_LINE: Final = "\r\x1b[K"
+
+
+class ProgressBar:
+    """Counts bytes; a context manager, at whose end the line is gone."""
+
+    def __init__(
+        self,
+        title: str,
+        total_bytes: int,
+        *,
+        stream: TextIO | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Begin with nothing done; what is over within a moment is never shown.
+
+        Args:
+            title: what is done, one word.
+            total_bytes: how much there is to do, as far as it is known.
+            stream: standard error when none is given.
+            clock: measures; that of the machine when none is given.
+        """
+        self._title = title
+        self._total_bytes = total_bytes
+        self._stream = stream or sys.stderr
+        self._clock = clock or Clock()
+        self._on_terminal = self._stream.isatty()
+        self._begun_ms = self._clock.monotonic_ms()
+        self._next_ms = self._begun_ms + _QUIET_MS
+        self._done_bytes = 0
+        self._is_shown = False
+
+    def add(self, size_bytes: int, where: str = "") -> None:
+        """Say that more is done, and where it goes on."""
+        self._done_bytes += size_bytes
+        self.tell(self._done_bytes, where)
+
+    def tell(self, done_bytes: int, where: str = "") -> None:
+        """Say how much is done, and where it goes on."""
+        self._done_bytes = done_bytes
+        if not self._on_terminal:
+            return
+        now_ms = self._clock.monotonic_ms()
+        if now_ms < self._next_ms:
+            return
+        self._next_ms = now_ms + _INTERVAL_MS
+        self._is_shown = True
+        line = self._line(max(now_ms - self._begun_ms, 1), where)
+        self._stream.write(f"{_CLEAR_LINE}{line}\r")
+        self._stream.flush()
+
+    def _line(self, elapsed_ms: int, where: str) -> str:
+        done, total = self._done_bytes, max(self._total_bytes, self._done_bytes, 1)
+        filled = _CELLS * done // total
+        rate = done * 1000 // elapsed_ms
+        left_s = (total - done) // max(rate, 1)
+        bar = "#" * filled + "." * (_CELLS - filled)
+        left = f"{left_s // 60}:{left_s % 60:02d} left"
+        percent = done * 100 // total
+        return f"{self._title} [{bar}] {percent} %  {size_text(rate)}/s  {left}  {where}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._is_shown:
+            self._is_shown = False
+            self._stream.write(_CLEAR_LINE)
+            self._stream.flush()

@@ -1,0 +1,115 @@
+"""The small files of a partition and of its directory, each judged by itself.
+
+What has to do with the batches, the checkpoints of offsets and the snapshots of segments, is judged
+in whole.py.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from broker_lite.log.checkpoints import (
+    META_PROPERTIES_FILE,
+    PARTITION_METADATA_FILE,
+    CorruptCheckpoint,
+    parse_meta_properties,
+    parse_partition_metadata,
+)
+from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.leader_epochs import LeaderEpochCache
+from broker_lite.log.names import SNAPSHOT_SUFFIX, parse_segment_file
+from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
+from broker_lite.pipeline.audit.task import Finding
+from broker_lite.pipeline.files.file_io import FileIO, join
+from broker_lite.pipeline.files.layout import PartitionLog
+
+_QUORUM_STATE_FILE: Final = "quorum-state"
+
+
+def judge_identity(io: FileIO, directory: str) -> Iterator[Finding]:
+    """Judge whose data directory it is; one without the file is nobody's.
+
+    Rule: S-76.
+    """
+    path = join(directory, META_PROPERTIES_FILE)
+    if io.exists(path):
+        yield from _judge_text(io, path, "S-76")
+
+
+def judge_beside(io: FileIO, log: PartitionLog, end_offset: int) -> Iterator[Finding]:
+    """Judge what lies beside the segments of a partition.
+
+    Args:
+        io: of the partition.
+        log: whose batches were looked at.
+        end_offset: what follows its last batch.
+
+    Rule: S-17, S-18, S-60, S-75.
+    """
+    names = {info.name for info in io.list(log.directory) if not info.is_directory}
+    for name, rule in ((PARTITION_METADATA_FILE, "S-75"), (_QUORUM_STATE_FILE, "S-76")):
+        if name in names:
+            yield from _judge_text(io, join(log.directory, name), rule)
+    if EPOCH_FILE in names:
+        yield from _judge_epochs(io, join(log.directory, EPOCH_FILE), end_offset)
+    yield from _judge_snapshots(io, log, names, end_offset)
+
+
+def _judge_text(io: FileIO, path: str, rule: str) -> Iterator[Finding]:
+    try:
+        text = _text(io, path)
+        if path.endswith(META_PROPERTIES_FILE):
+            parse_meta_properties(text)
+        elif path.endswith(PARTITION_METADATA_FILE):
+            parse_partition_metadata(text)
+        else:
+            json.loads(text)
+    except FileNotFoundError:
+        return  # deleted since it was listed
+    except ValueError as error:
+        yield Finding(path, -1, rule, " ".join(str(error).split()))
+
+
+def _judge_epochs(io: FileIO, path: str, end_offset: int) -> Iterator[Finding]:
+    try:
+        entries = LeaderEpochCache.from_text(_text(io, path)).entries
+    except FileNotFoundError:
+        return
+    except ValueError as error:
+        yield Finding(path, -1, "S-60", str(error))
+        return
+    if entries and entries[-1].start_offset > end_offset:
+        epoch, offset = entries[-1]
+        text = f"epoch {epoch} begins at {offset}, behind the end {end_offset} of the log"
+        yield Finding(path, -1, "S-60", text)
+
+
+def _judge_snapshots(
+    io: FileIO, log: PartitionLog, names: Iterable[str], end_offset: int
+) -> Iterator[Finding]:
+    """Judge those that belong to no segment, as the one of a clean stop."""
+    bases = {segment.base_offset for segment in log.segments}
+    for name in sorted(names):
+        parsed = parse_segment_file(name)
+        if parsed is None or parsed[1] != SNAPSHOT_SUFFIX or parsed[0] in bases:
+            continue
+        path = join(log.directory, name)
+        try:
+            with io.open(path) as file:
+                decode_snapshot(file.read_at(0, file.size_bytes))
+        except FileNotFoundError:
+            continue
+        except CorruptSnapshot as error:
+            yield Finding(path, -1, "S-17", str(error))
+        else:
+            if parsed[0] > end_offset:
+                yield Finding(path, -1, "S-18", f"it is behind the end {end_offset} of the log")
+
+
+def _text(io: FileIO, path: str) -> str:
+    with io.open(path) as file:
+        data = file.read_at(0, file.size_bytes)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CorruptCheckpoint("it is not text") from error

@@ -1,0 +1,178 @@
+"""Is a log on this machine sound? The whole of a verification in one process, without Spark.
+
+A broker may write to the directory meanwhile. What is not finished then is no finding: an append,
+an index or a snapshot that is ahead of what was listed, files on their way out. What retention took
+away, or the cleaner exchanged, is looked at anew; and a finding counts only if it is still there at
+a second look.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from broker_lite.log.names import (
+    INDEX_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+)
+from broker_lite.pipeline.audit.beside import judge_beside, judge_identity
+from broker_lite.pipeline.audit.task import Audit, Finding, audit
+from broker_lite.pipeline.audit.verification import Verification
+from broker_lite.pipeline.audit.whole import (
+    audit_tasks,
+    between_tasks,
+    cleaned_ends,
+    is_torn_tail,
+    log_directory,
+    small_files,
+)
+from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.read.offset_limits import TopicPartition
+
+Wanted = Callable[[str, int], bool]
+Looked = Callable[[Audit], None]
+
+_LOOKS_MAX: Final = 10
+_WHOLE_BYTES: Final = 1 << 62
+_EVERY_OFFSET: Final = (1 << 63) - 1
+_AHEAD: Final = ("leads behind the last batch", "is not the last offset of a batch")
+_INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+
+
+class LocalVerifier:
+    """Verifies a log directory, or the directory of one partition."""
+
+    def __init__(
+        self,
+        root: str,
+        wanted: Wanted,
+        *,
+        is_deep: bool = False,
+        is_live: bool = False,
+        is_compacted: bool = False,
+        io: LocalFileIO | None = None,
+    ) -> None:
+        """Remember what is asked for.
+
+        Args:
+            root: an absolute path.
+            wanted: takes topic and partition.
+            is_deep: decompress the batches and look at each record.
+            is_live: a broker may be writing.
+            is_compacted: offsets may be missing anywhere; else only below the cleaner's checkpoint.
+            io: reads the files; who watches how far it is hands one in.
+        """
+        self._root = root
+        self._wanted = wanted
+        self._is_deep = is_deep
+        self._is_live = is_live
+        self._is_compacted = is_compacted
+        self._io = io if io is not None else LocalFileIO()
+
+    def verify(self) -> Verification:
+        """Look at everything.
+
+        Raises:
+            LayoutError: it is a directory of segments with another name than a partition's.
+            FileNotFoundError: there is no such directory.
+            OSError: a file cannot be read.
+        """
+        logs = find_partitions(self._io, self._root, self._wanted)
+        directory = log_directory(self._root, logs)
+        findings = list(judge_identity(self._io, directory))
+        audits: list[Audit] = []
+        for key in logs:
+            found, of_log = self._settled(key)
+            audits += of_log
+            findings += found
+        if not self._is_live:
+            findings += small_files(self._io, self._root, logs, audits)
+        return Verification(
+            path=self._root,
+            partitions=len(logs),
+            segments=sum(len(log.segments) for log in logs.values()),
+            batches=sum(one.batches for one in audits),
+            records=sum(one.records for one in audits),
+            size_bytes=sum(one.size_bytes for one in audits),
+            findings=tuple(sorted(set(findings))),
+        )
+
+    def _settled(self, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
+        """Look at a partition until no file vanishes meanwhile, and twice when something is wrong.
+
+        Raises:
+            FileNotFoundError: files vanish at each look.
+        """
+        before: list[Finding] | None = None
+        for look in range(_LOOKS_MAX):
+            try:
+                found, audits = self._look(key)
+            except FileNotFoundError:
+                if not self._is_live or look == _LOOKS_MAX - 1:
+                    raise
+                continue
+            if not self._is_live or not found:
+                break
+            if before is not None:
+                return [finding for finding in found if finding in before], audits
+            before = found
+        return found, audits
+
+    def _look(self, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
+        logs = find_partitions(self._io, self._root, lambda *one: one == key)
+        if not logs:
+            return [], []  # the topic was deleted
+        log = logs[key]
+        cleaned_end = self._cleaned_end(key)
+        tasks = audit_tasks(
+            self._io,
+            self._root,
+            logs,
+            {key: cleaned_end},
+            max_split_bytes=_WHOLE_BYTES,
+            is_deep=self._is_deep,
+        )
+        audits = [audit(self._io, task) for task in tasks]
+        found = [finding for one in audits for finding in one.findings]
+        found += between_tasks(audits, cleaned_end)
+        end_offset = _end_offset(log, audits)
+        found += judge_beside(self._io, log, end_offset)
+        if self._is_live:
+            found = list(_finished(found, audits, log))
+        return found, audits
+
+    def _cleaned_end(self, key: TopicPartition) -> int:
+        if self._is_compacted:
+            return _EVERY_OFFSET
+        try:
+            ends = cleaned_ends(self._io, log_directory(self._root, self._logs_of(key)))
+        except ValueError:  # small_files() tells
+            return _EVERY_OFFSET
+        return ends.get(key, 0)
+
+    def _logs_of(self, key: TopicPartition) -> dict[TopicPartition, PartitionLog]:
+        return find_partitions(self._io, self._root, lambda *one: one == key)
+
+
+def _end_offset(log: PartitionLog, audits: Iterable[Audit]) -> int:
+    base = log.segments[-1].base_offset if log.segments else 0
+    ends = (one.next_offset for one in audits)
+    return max(base, log.checkpointed_start, *ends, 0)
+
+
+def _finished(
+    findings: Iterable[Finding], audits: list[Audit], log: PartitionLog
+) -> Iterator[Finding]:
+    """Leave out what is only ahead of the batches that were there when the log was listed."""
+    stem = log.segments[-1].stem if log.segments else ""
+    indexes = {stem + suffix for suffix in _INDEX_SUFFIXES}
+    for finding in findings:
+        is_ahead = finding.file in indexes and finding.text.endswith(_AHEAD)
+        is_behind_end = finding.rule in ("S-18", "S-60") and "behind the end" in finding.text
+        is_being_written = finding.file.endswith(SNAPSHOT_SUFFIX) and finding.rule == "S-17"
+        if is_ahead or is_behind_end or is_being_written:
+            continue
+        if audits and is_torn_tail(finding, audits):
+            continue
+        yield finding
