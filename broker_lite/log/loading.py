@@ -236,7 +236,8 @@ class _Loader:
         """
         for index, segment in enumerate(self.segments):
             if self._is_suspect(segment):
-                logger.warning("segment recovered for its indexes path=%s", segment.path)
+                if self.request.is_clean or segment.base_offset < self.request.recovery_point:
+                    logger.warning("segment recovered for its indexes path=%s", segment.path)
                 self.watch.expect(1, segment.size_bytes)
                 self._recover(index)
 

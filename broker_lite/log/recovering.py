@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from queue import Empty, SimpleQueue
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
 from typing import Final, NamedTuple
 
 from broker_lite.errors import BrokerError, KafkaStorageError
@@ -18,6 +18,7 @@ from broker_lite.log.recovery_progress import PartitionWatch, RecoveryProgress
 logger = logging.getLogger("broker_lite.log")
 
 _TURN_S: Final = 0.1
+_AHEAD: Final = 4
 _OPEN_FILES_MAX: Final = 16
 
 
@@ -27,11 +28,6 @@ class Recovered(NamedTuple):
     request: LoadRequest
     log: Log | None
     error: BrokerError | None
-
-
-class _Task(NamedTuple):
-    request: LoadRequest
-    watch: PartitionWatch
 
 
 def recover_logs(
@@ -56,25 +52,24 @@ def recover_logs(
 
     Rule: S-44 (LogManager.loadLogs).
     """
-    ended: SimpleQueue[Future[Recovered]] = SimpleQueue()
-    watches: dict[Future[Recovered], PartitionWatch] = {}
+    tasks = [
+        (request, progress.watch(f"{request.topic}-{request.partition}")) for request in requests
+    ]
+    waiting = iter(tasks)
+    running: dict[Future[Recovered], PartitionWatch] = {}
     with ThreadPoolExecutor(threads, thread_name_prefix="recovery") as pool:
         try:
-            for request in requests:
-                watch = progress.watch(f"{request.topic}-{request.partition}")
-                future = pool.submit(_recover, request._replace(watch=watch), watch, now_ms)
-                watches[future] = watch
-                future.add_done_callback(ended.put)
-            while watches:
+            while True:
+                for request, watch in islice(waiting, threads * _AHEAD - len(running)):
+                    running[pool.submit(_recover, request, watch, now_ms)] = watch
+                if not running:
+                    return
                 if is_stopping():
                     raise LoadStopped
                 progress.tell()
-                try:
-                    future = ended.get(timeout=_TURN_S)
-                except Empty:
-                    continue
-                progress.finish(watches.pop(future))
-                yield future.result()
+                for future in wait(running, _TURN_S, FIRST_COMPLETED).done:
+                    progress.finish(running.pop(future))
+                    yield future.result()
         finally:
             progress.stop()
             progress.clear()
@@ -83,7 +78,7 @@ def recover_logs(
 def _recover(request: LoadRequest, watch: PartitionWatch, now_ms: int) -> Recovered:
     watch.begin()
     try:
-        log = load_log(request, FileCache(_OPEN_FILES_MAX), now_ms=now_ms)
+        log = load_log(request._replace(watch=watch), FileCache(_OPEN_FILES_MAX), now_ms=now_ms)
     except BrokerError as error:
         return Recovered(request, None, error)
     return Recovered(request, log, None)
