@@ -5,9 +5,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from broker_lite.log.names import DELETED_SUFFIX
-from broker_lite.pipeline.compact.batch import Round
 from broker_lite.pipeline.compact.group import rewrite
 from broker_lite.pipeline.compact.plan import SEGMENT_BYTES, plan_compaction
+from broker_lite.pipeline.compact.round import offline_round
 from broker_lite.pipeline.compact.survivors import BUCKET_OFFSETS, OffsetSet
 from broker_lite.pipeline.compact.swap import swap
 from broker_lite.pipeline.files.file_io import LocalFileIO
@@ -67,7 +67,15 @@ def compaction(
     logs = find_partitions(IO, str(root))
     for group in plan_compaction(IO, logs, segment_bytes=segment_bytes):
         survivors = offset_set(filter(survives, range(group.base_offset, group.end_offset)))
-        given = Round(survivors, NO_DELETES, AbortedRanges(), {}, group.round_end, T0, 1000)
+        given = offline_round(
+            survivors=survivors,
+            emptied_markers=NO_DELETES,
+            aborted=AbortedRanges(),
+            producers={},
+            end_offset=group.round_end,
+            now_ms=T0,
+            delete_retention_ms=1000,
+        )
         swap(io, group, rewrite(IO, str(root), group, given, tag))
     return io.steps
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.errors import BrokerError
-from broker_lite.pipeline.compact.batch import Round, compacted
+from broker_lite.log.cleaner.survivors import Round, compacted
 from broker_lite.pipeline.compact.plan import CompactionGroup
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.read.batches import read_batches

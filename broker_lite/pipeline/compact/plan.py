@@ -3,12 +3,13 @@
 As on a broker the last segment is left alone, and everything from the oldest transaction on that is
 not decided.
 
-Rule: S-80, S-83 (LogCleanerManager.cleanableOffsets, Cleaner.groupSegmentsBySize).
+Rule: S-80 (LogCleanerManager.cleanableOffsets).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from broker_lite.log.cleaner.grouping import Sizes, grouped
 from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog, Segment
@@ -19,8 +20,6 @@ from broker_lite.pipeline.read.transactions import last_stable_offset
 
 SEGMENT_BYTES: Final = 1 << 30
 INDEX_BYTES: Final = 10 << 20
-
-_RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
 
 
 class CompactionGroup(NamedTuple):
@@ -66,7 +65,7 @@ def plan_compaction(
     for log in logs.values():
         segments = list(_cleanable(io, log))
         round_end = segments[-1].end_offset if segments else 0
-        for group in _grouped(io, segments, segment_bytes, index_bytes):
+        for group in grouped(segments, Sizes(segment_bytes, index_bytes, index_bytes)):
             old = tuple(one.segment for one in group)
             end_offset = group[-1].end_offset
             groups.append(CompactionGroup(log.topic, log.partition, old, end_offset, round_end))
@@ -76,6 +75,12 @@ def plan_compaction(
 class _Cleanable(NamedTuple):
     segment: Segment
     end_offset: int
+    sizes: Sizes
+
+    @property
+    def base_offset(self) -> int:
+        """The segment's."""
+        return self.segment.base_offset
 
 
 def _cleanable(io: FileIO, log: PartitionLog) -> Iterator[_Cleanable]:
@@ -88,33 +93,12 @@ def _cleanable(io: FileIO, log: PartitionLog) -> Iterator[_Cleanable]:
     for segment, end_offset in zip(log.segments, following, strict=False):
         if end_offset > stable:
             return
-        yield _Cleanable(segment, end_offset)
+        yield _Cleanable(segment, end_offset, _sizes(io, segment))
 
 
-def _grouped(
-    io: FileIO, segments: Iterable[_Cleanable], segment_bytes: int, index_bytes: int
-) -> Iterator[list[_Cleanable]]:
-    """Rule: S-83 (Cleaner.groupSegmentsBySize)."""
-    limits = segment_bytes, index_bytes, index_bytes
-    group: list[_Cleanable] = []
-    sums: tuple[int, ...] = ()
-    for one in segments:
-        sizes = _sizes(io, one.segment)
-        added = tuple(map(sum, zip(sums, sizes, strict=True))) if group else sizes
-        base_offset = group[0].segment.base_offset if group else one.segment.base_offset
-        fits = all(size <= limit for size, limit in zip(added, limits, strict=True))
-        if group and not (fits and one.end_offset - 1 - base_offset <= _RELATIVE_OFFSET_MAX):
-            yield group
-            group, added = [], sizes
-        group.append(one)
-        sums = added
-    if group:
-        yield group
-
-
-def _sizes(io: FileIO, segment: Segment) -> tuple[int, ...]:
-    indexes = (
+def _sizes(io: FileIO, segment: Segment) -> Sizes:
+    index_bytes, time_index_bytes = (
         io.size(segment.stem + suffix) if suffix in segment.suffixes else 0
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
     )
-    return segment.size_bytes, *indexes
+    return Sizes(segment.size_bytes, index_bytes, time_index_bytes)

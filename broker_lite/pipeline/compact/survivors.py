@@ -7,8 +7,12 @@ bitmap_construct_agg of Spark's SQL makes them: a log of a billion records has 1
 from collections.abc import Mapping
 from typing import Final
 
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.survivors import Judgement
+
 BUCKET_SHIFT: Final = 15
 BUCKET_OFFSETS: Final = 1 << BUCKET_SHIFT
+_NONE: Final = bytes(BUCKET_OFFSETS // 8)
 
 
 class OffsetSet:
@@ -47,3 +51,43 @@ class OffsetSet:
         piece = self._buckets[bucket][low >> 3 : (high >> 3) + 1]
         bits = int.from_bytes(piece, "little") >> (low & 7)
         return bits & (1 << high - low + 1) - 1 != 0
+
+    def bits(self, first_offset: int, last_offset: int) -> tuple[bytes, int]:
+        """Give the bits of a range of offsets, and the offset of the first bit."""
+        first, last = first_offset >> BUCKET_SHIFT, last_offset >> BUCKET_SHIFT
+        found = [self._buckets.get(bucket, _NONE) for bucket in range(first, last + 1)]
+        padded = [bits.ljust(len(_NONE), b"\0") for bits in found]
+        return b"".join(padded), first << BUCKET_SHIFT
+
+
+class NewestByOffset:
+    """The newest records of a log by their offsets: for the rules of log.cleaner.survivors."""
+
+    __slots__ = ("_offsets",)
+
+    def __init__(self, offsets: OffsetSet) -> None:
+        self._offsets = offsets
+
+    def may_have_any(self, batch: RecordBatch) -> bool:
+        """Tell without looking into the batch."""
+        return self._offsets.has_any(batch.base_offset, batch.last_offset)
+
+    def judge(
+        self, judgement: Judgement, batch: RecordBatch, data: memoryview, drops_null: bool
+    ) -> int:
+        """Judge the records of a batch.
+
+        Rule: S-84 (Cleaner.shouldRetainRecord).
+        """
+        bits, first_offset = self._offsets.bits(batch.base_offset, batch.last_offset)
+        status: int = judgement.by_offset(
+            memoryview(bits),
+            first_offset,
+            drops_null,
+            data,
+            0,
+            len(data),
+            batch.record_count,
+            batch.base_offset,
+        )
+        return status

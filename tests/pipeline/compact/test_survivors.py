@@ -30,6 +30,13 @@ def test_whether_a_range_has_any(inside: set[int], first: int, count: int) -> No
     assert packed(inside).has_any(first, first + count) == expected
 
 
+def test_bits_of_a_range() -> None:
+    found = packed({BUCKET_OFFSETS - 1, 2 * BUCKET_OFFSETS})
+    bits, first = found.bits(BUCKET_OFFSETS - 2, BUCKET_OFFSETS + 1)
+    assert (first, len(bits)) == (0, 2 * BUCKET_OFFSETS // 8)
+    assert int.from_bytes(bits, "little") == 1 << BUCKET_OFFSETS - 1
+
+
 def test_the_edges_of_a_range() -> None:
     found = packed({BUCKET_OFFSETS - 1})
     assert found.has_any(BUCKET_OFFSETS - 1, BUCKET_OFFSETS - 1)

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from broker_lite.log.checkpoints import parse_offsets
+from broker_lite.log.cleaner.survivors import Round
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
-from broker_lite.pipeline.compact.batch import Round
 from broker_lite.pipeline.compact.group import OldMessages, rewrite
 from broker_lite.pipeline.compact.plan import CompactionGroup, plan_compaction
+from broker_lite.pipeline.compact.round import offline_round
 from broker_lite.pipeline.compact.survivors import BUCKET_OFFSETS, OffsetSet
 from broker_lite.pipeline.compact.swap import swap, swap_all
 from broker_lite.pipeline.files.file_io import LocalFileIO
@@ -42,6 +43,18 @@ def offset_set(inside: set[int]) -> OffsetSet:
     return OffsetSet({0: bytes(bits)})
 
 
+def round_of(survivors: OffsetSet, end_offset: int) -> Round:
+    return offline_round(
+        survivors=survivors,
+        emptied_markers=offset_set(set()),
+        aborted=AbortedRanges(),
+        producers={},
+        end_offset=end_offset,
+        now_ms=T0,
+        delete_retention_ms=1000,
+    )
+
+
 def three_segments(root: Path) -> None:
     """Segments at 0, 3 and 6 that are compacted, one at 9 that is not."""
     with Partition(root) as partition:
@@ -54,7 +67,7 @@ def three_segments(root: Path) -> None:
 def rewritten(root: Path) -> tuple[CompactionGroup, StagedSegment]:
     (group,) = plan_compaction(IO, find_partitions(IO, str(root)))
     survivors = offset_set(SURVIVORS)
-    given = Round(survivors, offset_set(set()), AbortedRanges(), {}, group.round_end, T0, 1000)
+    given = round_of(survivors, group.round_end)
     return group, rewrite(IO, str(root), group, given, "job-attempt")
 
 
@@ -100,7 +113,7 @@ def test_a_group_becomes_one_segment_s83_s89(tmp_path: Path) -> None:
 def test_a_segment_may_stay_without_a_batch(tmp_path: Path) -> None:
     three_segments(tmp_path)
     (group,) = plan_compaction(IO, find_partitions(IO, str(tmp_path)))
-    given = Round(offset_set(set()), offset_set(set()), AbortedRanges(), {}, 1000, T0, 1000)
+    given = round_of(offset_set(set()), 1000)
     staged = rewrite(IO, str(tmp_path), group, given, "job-attempt")
     swap_all(str(tmp_path), [(group, staged)])
     assert (tmp_path / "topic-0" / f"{0:020}.log").stat().st_size == 0

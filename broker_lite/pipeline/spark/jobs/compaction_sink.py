@@ -13,9 +13,9 @@ from pyspark.sql.datasource import DataSource, DataSourceWriter, WriterCommitMes
 from pyspark.sql.types import Row, StructType
 
 from broker_lite.pipeline.audit.task import PRODUCER_EXPIRATION_MS
-from broker_lite.pipeline.compact.batch import Round
 from broker_lite.pipeline.compact.group import rewrite, whole_group
 from broker_lite.pipeline.compact.plan import CompactionGroup
+from broker_lite.pipeline.compact.round import offline_round
 from broker_lite.pipeline.compact.survivors import OffsetSet
 from broker_lite.pipeline.compact.swap import Swap, swap_all
 from broker_lite.pipeline.files.file_io import LocalFileIO
@@ -77,7 +77,7 @@ class CompactionWriter(DataSourceWriter):
     def _rewrite(self, row: Row, tag: str) -> Swap:
         io = LocalFileIO()
         group = _group_of(io, self.root, row)
-        given = Round(
+        given = offline_round(
             survivors=_offsets_of(row, SURVIVORS),
             emptied_markers=_offsets_of(row, EMPTIED_MARKERS),
             aborted=find_aborted(io, whole_group(self.root, group), raise_corruption),

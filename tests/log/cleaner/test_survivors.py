@@ -4,50 +4,46 @@ from collections.abc import Iterable
 
 import pytest
 
-from broker_lite.log.producer_entry import BatchMetadata, ProducerEntry
-from broker_lite.pipeline.compact.batch import Round, compacted
-from broker_lite.pipeline.compact.survivors import BUCKET_OFFSETS, OffsetSet
-from broker_lite.pipeline.read.transactions import AbortedRanges
+from broker_lite.errors import InvalidRecord, UnknownServerError
+from broker_lite.log.cleaner.survivors import LastRecord, NewestByKey, Round, compacted
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
+from broker_lite.record.key_map import KeyMap
 from broker_lite.record.records import iterate_records
-from tests.pipeline.support import T0
+from tests.log.batches import batch as raw_batch
+from tests.log.logs import T0
 
 NOW_MS = T0 + 1_000_000
 RETENTION_MS = 5000
 
 
-def offsets(inside: Iterable[int]) -> OffsetSet:
-    bits = bytearray(BUCKET_OFFSETS // 8)
-    for offset in inside:
-        bits[offset // 8] |= 1 << offset % 8
-    return OffsetSet({0: bytes(bits)})
+def newest_of(offsets: Iterable[int]) -> NewestByKey:
+    """Let the records of batch() with these offsets be the newest of their keys."""
+    keys = KeyMap(memoryview(bytearray(24 * 64)).cast("Q"), 1, 2)
+    inside = set(offsets)
+    for index in range(10):
+        key = memoryview(b"k%d" % index)
+        keys.put(key, 0, len(key), 10 + index if 10 + index in inside else 100)
+    return NewestByKey(keys, 1000)
 
 
 def round_of(
     survivors: Iterable[int] = (),
     *,
-    emptied: Iterable[int] = (),
-    aborted: Iterable[tuple[int, int, int]] = (),
-    producers: Iterable[ProducerEntry] = (),
+    discards: bool = False,
+    last: LastRecord | None = None,
     end_offset: int = 1000,
     now_ms: int = NOW_MS,
 ) -> Round:
-    ranges = AbortedRanges()
-    for one in aborted:
-        ranges.add(*one)
-    known = {entry.producer_id: entry for entry in producers}
     return Round(
-        offsets(survivors), offsets(emptied), ranges, known, end_offset, now_ms, RETENTION_MS
+        lambda _: discards,
+        newest_of(survivors),
+        lambda producer_id: last if producer_id == 7 else None,
+        end_offset,
+        now_ms,
+        RETENTION_MS,
     )
-
-
-def producer(producer_id: int, *, epoch: int = 0, last_offset: int | None = None) -> ProducerEntry:
-    entry = ProducerEntry(producer_id, epoch=epoch)
-    if last_offset is not None:
-        entry.add_batch(BatchMetadata(0, 0, last_offset, 0, T0))
-    return entry
 
 
 def batch(
@@ -141,36 +137,33 @@ def test_a_tombstone_goes_at_its_horizon_s84_s85(
 
 def test_an_aborted_batch_goes_s86() -> None:
     given = batch(producer_id=7, is_transactional=True)
-    assert compacted(given, round_of((10, 11, 12), aborted=[(7, 10, 20)])) is None
-    assert compacted(given, round_of((10, 11, 12), aborted=[(8, 10, 20)])) == given.data
+    assert compacted(given, round_of((10, 11, 12), discards=True)) is None
+    assert compacted(given, round_of((10, 11, 12))) == given.data
 
 
 @pytest.mark.parametrize(
-    ("given", "entry"),
+    "given",
     [
-        pytest.param(
-            batch(producer_id=7), producer(7, epoch=3, last_offset=12), id="last of its producer"
-        ),
-        pytest.param(batch(producer_id=7), None, id="last of the round"),
+        pytest.param(round_of(last=LastRecord(12, 3)), id="last of its producer"),
+        pytest.param(round_of(end_offset=13), id="last of the round"),
+        pytest.param(round_of((10, 11, 12), end_offset=13, discards=True), id="and aborted"),
     ],
 )
-def test_an_empty_batch_that_stays_s87_r16(given: RecordBatch, entry: ProducerEntry | None) -> None:
-    arguments = (
-        round_of(producers=[entry]) if entry is not None else round_of(end_offset=given.next_offset)
-    )
-    found = left(given, arguments)
+def test_an_empty_batch_that_stays_s87_r16(given: Round) -> None:
+    before = batch(producer_id=7, codec=1, delete_horizon_ms=NOW_MS + 1)
+    found = left(before, given)
     assert (found.size_bytes, found.record_count) == (RECORD_BATCH_OVERHEAD, 0)
     assert (found.base_offset, found.last_offset, found.leader_epoch) == (10, 12, 2)
     assert (found.producer_id, found.producer_epoch, found.base_sequence) == (7, 3, 40)
     assert (found.base_timestamp, found.max_timestamp) == (-1, T0 + 2)
-    assert compacted(found, arguments) == found.data
+    assert (found.codec, found.has_delete_horizon) == (0, False)
+    assert compacted(found, given) == found.data
 
 
-@pytest.mark.parametrize(
-    "entry", [producer(7, last_offset=13), producer(7), producer(8, last_offset=12)]
-)
-def test_an_empty_batch_that_goes_s87(entry: ProducerEntry) -> None:
-    assert compacted(batch(producer_id=7), round_of(producers=[entry])) is None
+@pytest.mark.parametrize("last", [LastRecord(13, 3), LastRecord(-1, 3), None])
+def test_an_empty_batch_that_goes_s87(last: LastRecord | None) -> None:
+    assert compacted(batch(producer_id=7), round_of(last=last)) is None
+    assert compacted(batch(), round_of(last=LastRecord(12, 3))) is None
 
 
 def marker(*, commit: bool = True, epoch: int = 3) -> RecordBatch:
@@ -185,18 +178,43 @@ def test_a_marker_stays_with_its_transaction_s86(commit: bool) -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_a_marker_without_a_transaction_has_a_horizon_s86(commit: bool) -> None:
-    found = left(marker(commit=commit), round_of(emptied=(10,)))
+def test_a_marker_without_a_transaction_has_a_horizon_s86_r91(commit: bool) -> None:
+    found = left(marker(commit=commit), round_of(discards=True))
     assert found.delete_horizon_ms == NOW_MS + RETENTION_MS
     assert found.is_control
-    assert compacted(found, round_of(emptied=(10,))) == found.data
-    assert compacted(found, round_of(emptied=(10,), now_ms=NOW_MS + RETENTION_MS)) is None
+    assert compacted(found, round_of(discards=True)) == found.data
+    assert compacted(found, round_of(discards=True, now_ms=NOW_MS + RETENTION_MS)) is None
 
 
 def test_a_marker_with_the_newest_epoch_of_a_producer_stays_empty_s87() -> None:
-    given = left(marker(), round_of(emptied=(10,)))
+    given = left(marker(), round_of(discards=True))
     late = NOW_MS + RETENTION_MS
-    found = left(given, round_of(emptied=(10,), producers=[producer(7, epoch=3)], now_ms=late))
+    found = left(given, round_of(discards=True, last=LastRecord(-1, 3), now_ms=late))
     assert (found.is_control, found.record_count) == (True, 0)
-    older = round_of(emptied=(10,), producers=[producer(7, epoch=4)], now_ms=late)
+    older = round_of(discards=True, last=LastRecord(-1, 4), now_ms=late)
     assert compacted(given, older) is None
+
+
+def test_records_that_a_writer_would_write_otherwise_are_written_so_r32_r90() -> None:
+    builder = BatchBuilder(base_offset=10)
+    builder.append(T0, b"k0", b"0")
+    builder.append(T0, b"k1", b"1", ((b"\xff\xfe", b"x"),))
+    found = left(view(builder.build()), round_of((11,)))
+    (record,) = iterate_records(found)
+    assert record.headers == (("\ufffd\ufffd".encode(), b"x"),)
+    assert (found.base_timestamp, found.last_offset) == (T0, 11)
+
+
+def test_what_was_not_looked_at_stays_s84() -> None:
+    given = batch()
+    looked_at = round_of()._replace(newest=NewestByKey(newest_of(())._keys, 10))
+    assert kept(left(given, looked_at)) == [(11, T0 + 1, b"1"), (12, T0 + 2, b"2")]
+
+
+def test_a_damaged_batch_is_told_r37() -> None:
+    with pytest.raises(InvalidRecord):
+        compacted(view(raw_batch(b"\x02")), round_of())
+    broken = bytearray(batch(codec=1).data)
+    broken[-8:] = bytes(8)  # gzip's own checksum
+    with pytest.raises(UnknownServerError, match="decompress"):
+        compacted(view(broken), round_of())
