@@ -78,6 +78,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "handler/test_produce_transaction",
         "handler/test_txn_offset_commit",
     ),
+    "log/commits": ("log/test_durable_log", "server/test_group_commit"),
     "log/config": ("log/test_roll", "log/test_manager"),
     "log/local_log": ("log/test_log",),
     "log/validated": ("log/test_validate",),
