@@ -123,17 +123,38 @@ def validate_old_records(
     if first.magic == CURRENT_MAGIC:
         batch = records[first.position : first.position + first.size_bytes]
         return validate_records(batch, config, now_ms=now_ms, partition=partition)
+    return _one_batch(records, entries, source, config, now_ms)
+
+
+def _one_batch(
+    records: memoryview, entries: list[Entry], source: int, config: ValidationConfig, now_ms: int
+) -> ValidatedRecords:
+    """Put all messages of a set into one batch.
+
+    Rule: V-30, V-32, V-41, V-42.
+    """
     target = source if config.codec is None else config.codec
     builder = BatchBuilder(
         codec=target,
         level=config.compression_level if config.codec is not None else None,
         log_append_time_ms=now_ms if config.is_append_time else None,
     )
+    # What cannot be written matters at once when messages are written as they are checked, and only
+    # after all checks when something is compressed.
+    is_plain = source == NO_CODEC and target == NO_CODEC
+    unwritable: UnknownServerError | None = None
     for entry in entries:
-        if entry.magic != first.magic:
+        if entry.magic != entries[0].magic:
             raise InvalidRecord
-        message = LegacyMessage(records, entry.position, entry.size_bytes)
-        _convert(message, builder, config, now_ms)
+        try:
+            message = LegacyMessage(records, entry.position, entry.size_bytes)
+            _convert(message, builder, config, now_ms)
+        except UnknownServerError as error:
+            if is_plain:
+                raise
+            unwritable = unwritable or error
+    if unwritable is not None:
+        raise unwritable
     return _validated(builder, config)
 
 
@@ -178,6 +199,7 @@ def _convert(
     """
     has_append_time = message.timestamp_type == LOG_APPEND_TIME
     refused: BrokerError | None = None
+    is_writable = True
     records = iterate_legacy(
         message, check_inner=True, output_bytes_max=config.decompressed_bytes_max
     )
@@ -185,7 +207,8 @@ def _convert(
         for record in records:
             problem = _problem(record, config, now_ms, has_append_time=has_append_time)
             if problem is None:
-                if refused is None:
+                is_writable = is_writable and record.timestamp >= NO_TIMESTAMP
+                if refused is None and is_writable:
                     builder.append(record.timestamp, record.key, record.value)
             elif refused is None or isinstance(problem, RejectedByTimestamp):
                 refused = problem
@@ -193,6 +216,8 @@ def _convert(
         raise MessageTooLarge from error
     if refused is not None:
         raise refused
+    if not is_writable:
+        raise UnknownServerError("a negative timestamp")
 
 
 def _problem(

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from broker_lite.errors import CorruptMessage, InvalidRecord, UnknownServerError
 from broker_lite.record import lz4_stream
-from broker_lite.record.compression import Codec, Decompressed, decompress
+from broker_lite.record.compression import Codec, Decompressed, codec_of, decompress
 from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, Entry
 
 NO_TIMESTAMP_TYPE: Final = -1
@@ -102,7 +102,7 @@ class LegacyMessage:
             buffer, position
         )
         self.timestamp = -1
-        if self.magic == 1:
+        if self.magic:
             if size_bytes < _SIZE_MIN_V1:
                 raise UnknownServerError(f"{size_bytes} bytes are no message of magic 1")
             self.timestamp = _INT64.unpack_from(buffer, position + _HEAD.size)[0]
@@ -149,7 +149,7 @@ class LegacyMessage:
 
         Rule: R-06, R-60.
         """
-        start = self.position + (_SIZE_MIN_V1 if self.magic == 1 else _SIZE_MIN_V0) - 8
+        start = self.position + (_SIZE_MIN_V1 if self.magic else _SIZE_MIN_V0) - 8
         key, position = self._field(start)
         value, _ = self._field(position)
         return key, value
@@ -245,18 +245,23 @@ def _inner_entries(buffer: memoryview) -> Iterator[Entry]:
 
 
 def _inner_message(buffer: memoryview, entry: Entry, magic: int | None) -> LegacyMessage:
-    """Give a view of a message inside a set; with a magic, it is checked as a produced one."""
-    if magic is None:
-        if entry.magic > 1:
-            raise CorruptMessage(f"a message of magic {entry.magic} inside a compressed set")
-    elif entry.magic != magic:
-        raise InvalidRecord(f"a message of magic {entry.magic} inside a set of magic {magic}")
-    elif not crc_is_valid(buffer, entry.position, entry.size_bytes):
-        raise CorruptMessage("wrong checksum of a message inside a compressed set")
-    inner = LegacyMessage(buffer, entry.position, entry.size_bytes)
-    if inner.is_wrapper:
+    """Give a view of a message inside a set; with a magic, it is checked as a produced one.
+
+    Rule: R-68, V-33 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
+    """
+    position, size_bytes, own_magic = entry
+    if codec_of(buffer[position + ATTRIBUTES_OFFSET] & _CODEC_MASK):
         raise InvalidRecord("a compressed message inside a compressed set")
-    return inner
+    if magic is None:
+        if own_magic > 1:
+            raise CorruptMessage(f"a message of magic {own_magic} inside a compressed set")
+    elif own_magic != magic:
+        # Kafka prints the message, which fails when its fields are not those of its magic.
+        LegacyMessage(buffer, position, size_bytes).key_and_value()
+        raise InvalidRecord(f"a message of magic {own_magic} inside a set of magic {magic}")
+    elif not crc_is_valid(buffer, position, size_bytes):
+        raise CorruptMessage("wrong checksum of a message inside a compressed set")
+    return LegacyMessage(buffer, position, size_bytes)
 
 
 def _content(wrapper: LegacyMessage, output_bytes_max: int) -> Decompressed:

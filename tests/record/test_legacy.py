@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from broker_lite.errors import BrokerError, CorruptMessage, InvalidRecord, UnknownServerError
 from broker_lite.record.compression import compress
 from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.legacy_builder import encode_message
 from tests.pipeline.support import T0, legacy_message, legacy_wrapper
 from tests.record.support import vectors
 
@@ -168,9 +169,34 @@ def test_r_68_another_magic_inside_is_read() -> None:
 
 @pytest.mark.parametrize("magic", [0, 2, 3])
 def test_v_33_a_produced_set_has_one_magic(magic: int) -> None:
-    data = wrapper(packed(inner(0)[0] + inner(1, magic=magic)[0]), offset=1)
+    other = encode_message(1, magic, 0, T0, None, b"v")
+    data = wrapper(packed(inner(0)[0] + other), offset=1)
     with pytest.raises(InvalidRecord, match=f"magic {magic} inside"):
         read(data, check_inner=True)
+
+
+def test_v_33_a_message_of_another_magic_that_cannot_be_printed() -> None:
+    other = bytearray(encode_message(1, 0, 0, -1, None, b"v"))
+    other[16] = 7
+    with pytest.raises(UnknownServerError):
+        read(wrapper(packed(bytes(other)), offset=1), check_inner=True)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "error"),
+    [
+        pytest.param(1, InvalidRecord, id="a codec"),
+        pytest.param(4, InvalidRecord, id="zstd"),
+        pytest.param(5, UnknownServerError, id="no codec"),
+    ],
+)
+def test_r_68_the_codec_inside_is_looked_at_first(
+    attributes: int, error: type[BrokerError]
+) -> None:
+    wrong = bytearray(inner(0)[0])
+    wrong[17] = attributes
+    with pytest.raises(error):
+        read(wrapper(packed(bytes(wrong)), offset=0), check_inner=True)
 
 
 def test_v_33_the_checksum_comes_before_the_fields() -> None:

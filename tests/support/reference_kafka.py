@@ -25,7 +25,12 @@ _HERE = Path(__file__).parent / "kafka"
 
 def jars(version: str = KAFKA_VERSION) -> Path:
     """The folder with Kafka's jars; fetched at the first call."""
-    folder = user_cache(f"reference-kafka-{version}")
+    return fetch_jars(_HERE / "pom.xml", f"reference-kafka-{version}", version)
+
+
+def fetch_jars(pom: Path, name: str, version: str) -> Path:
+    """The folder with what a pom.xml asks for, with a version of Kafka; fetched once."""
+    folder = user_cache(name)
     if not (folder / "complete").exists():
         folder.mkdir(parents=True, exist_ok=True)
         goal = [
@@ -34,7 +39,7 @@ def jars(version: str = KAFKA_VERSION) -> Path:
             f"-DoutputDirectory={folder / 'lib'}",
             "-DexcludeArtifactIds=slf4j-reload4j",  # 3.9's own; one way of logging is enough
         ]
-        subprocess.run(["mvn", "-q", "-B", "-f", str(_HERE / "pom.xml"), *goal], check=True)
+        subprocess.run(["mvn", "-q", "-B", "-f", str(pom), *goal], check=True)
         (folder / "complete").touch()
     return folder / "lib"
 
