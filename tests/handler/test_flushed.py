@@ -89,7 +89,9 @@ async def produce(
     for partition in partitions:
         fields: dict[str, Any] = {}
         if producer is not None:
-            fields = dict(zip(("producer_id", "producer_epoch", "base_sequence"), producer, strict=True))
+            fields = dict(
+                zip(("producer_id", "producer_epoch", "base_sequence"), producer, strict=True)
+            )
             fields["is_transactional"] = True
         builder = BatchBuilder(**fields)
         builder.append(1, b"k", b"v")
