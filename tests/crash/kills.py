@@ -21,14 +21,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
 from tests.crash.disk import Disk
 from tests.crash.journal import PATH_VARIABLE, ROOT_VARIABLE, entries_of
-from tests.crash.points import POINTS
+from tests.crash.points import listed
 from tests.crash.promises import broken_of_producers, broken_of_readers, broken_of_transactions
 from tests.crash.users import (
     PLAIN,
@@ -46,10 +46,11 @@ from tests.support.reference_kafka import free_port
 PARTITIONS: Final = 2
 READERS: Final = 2
 KILLS_A_DIRECTORY: Final = 10
-LOAD_S: Final = (0.05, 0.6)
-NTH_MAX: Final = 40
+IDLE_S_MAX: Final = 4.0
+LOAD_S: Final = (0.0, 0.4)
+NTH_MAX: Final = 20
 ACTIONS: Final = ("kill", "kill-after", "torn")
-AT_A_POINT: Final = 0.6
+AT_A_POINT: Final = 0.9
 STARTS_MAX: Final = 20
 SETTINGS: Final = (
     "log.segment.bytes=1048576",
@@ -59,7 +60,12 @@ SETTINGS: Final = (
     "transaction.state.log.num.partitions=3",
     "group.initial.rebalance.delay.ms=0",
     "log.retention.check.interval.ms=100",
+    "log.cleaner.backoff.ms=100",
+    "log.cleaner.min.cleanable.ratio=0.01",
+    "offsets.topic.segment.bytes=1048576",
+    "transaction.state.log.segment.bytes=1048576",
 )
+_POINTS: Final = sorted(listed())
 DURABLE: Final = ("log.flush.interval.messages=1",)
 
 
@@ -88,7 +94,10 @@ class Findings:
 class Machine:
     """A broker on a disk, whose crashes may be power losses."""
 
-    def __init__(self, folder: Path, source: random.Random, *, loses_power: bool) -> None:
+    def __init__(
+        self, folder: Path, source: random.Random, *, loses_power: bool, settings: Sequence[str]
+    ) -> None:
+        self._settings = settings
         self._source = source
         self._loses_power = loses_power
         self._data_dir, self._journal = folder / "data", folder / "journal"
@@ -129,23 +138,29 @@ class Machine:
         found.ready_ms_max = max(found.ready_ms_max, self._broker.ready_ms)
         return self._broker
 
-    def crash(self, found: Findings, seconds: float) -> None:
-        """Let it work for so long, or until it ends itself, and kill it."""
+    def crash(self, found: Findings, crowd: "Crowd") -> None:
+        """Let it work for a while, from when it has work, or until it ends itself; kill it."""
         assert self._broker is not None
-        deadline = time.monotonic() + seconds
-        while self._broker.running() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        before = crowd.progress()
+        self._wait(IDLE_S_MAX, lambda: crowd.progress() > before)
+        self._wait(self._source.uniform(*LOAD_S), lambda: False)
         if not self._broker.running():
             found.at[self._named.partition(":")[0]] += 1
         self._broker.kill()
         found.kills += 1
         self._after_crash()
 
+    def _wait(self, seconds: float, is_enough: Callable[[], bool]) -> None:
+        assert self._broker is not None
+        deadline = time.monotonic() + seconds
+        while self._broker.running() and time.monotonic() < deadline and not is_enough():
+            time.sleep(0.005)
+
     def _point(self) -> str:
         self._named = ""
         if self._source.random() < AT_A_POINT:
-            name = self._source.choice(POINTS)
-            nth = min(int(self._source.expovariate(0.15)) + 1, NTH_MAX)
+            name = self._source.choice(_POINTS)
+            nth = min(int(self._source.expovariate(0.5)) + 1, NTH_MAX)
             self._named = f"{name}:{nth}:{self._source.choice(ACTIONS)}"
         return self._named
 
@@ -158,7 +173,7 @@ class Machine:
             words += ["--observe", "tests.crash.journal:recorder"]
         return BrokerProcess(
             self._data_dir,
-            settings=(*SETTINGS, *(DURABLE if self._loses_power else ())),
+            settings=(*SETTINGS, *self._settings),
             port=self.port,
             program=(*words, "--"),
         )
@@ -200,15 +215,23 @@ class Crowd:
         for user in self._users:
             user.join()
 
+    def progress(self) -> int:
+        """A number that rises with all that was acknowledged to producers."""
+        plain = sum(len(each.acknowledged) for each in self._producers)
+        return plain + sum(len(each.committed) for each in self._writers)
+
     def faults(self, port: int, *, is_over: bool = False) -> list[str]:
         """Compare what they were promised with what a broker has; in the end, with all of it."""
         faults = [user.fault for user in self._users if user.fault is not None]
         known = {each.partition: len(each.acknowledged) for each in self._producers}
         first = {} if is_over else self._looked_at
-        with RawClient("127.0.0.1", port, timeout_s=30) as client:
-            faults += broken_of_producers(client, self._producers, first)
-            faults += broken_of_transactions(client, self._writers, is_over=is_over)
-            faults += broken_of_readers(client, self._readers)
+        try:
+            with RawClient("127.0.0.1", port, timeout_s=30) as client:
+                faults += broken_of_producers(client, self._producers, first)
+                faults += broken_of_transactions(client, self._writers, is_over=is_over)
+                faults += broken_of_readers(client, self._readers)
+        except AssertionError as error:
+            faults.append(str(error))
         self._looked_at = known
         return faults
 
@@ -225,15 +248,27 @@ def run(
     folder: Path,
     *,
     loses_power: bool = False,
+    settings: Sequence[str] = DURABLE,
     tell: Callable[[Findings], None] = lambda _: None,
 ) -> Findings:
-    """Let a broker crash this often."""
+    """Let a broker crash this often.
+
+    Args:
+        seed: of all that is random.
+        kills: how often at least.
+        folder: an empty one.
+        loses_power: each crash is a power loss.
+        settings: of the broker where crashes are power losses.
+        tell: is told what was found so far.
+    """
     source, found = random.Random(seed), Findings()
     number = 0
     while found.kills < kills and not found.faults:
-        with Machine(folder / str(number), source, loses_power=loses_power) as machine:
+        asked = settings if loses_power else ()
+        folder_of_it = folder / str(number)
+        with Machine(folder_of_it, source, loses_power=loses_power, settings=asked) as machine:
             _use(machine, min(kills, found.kills + KILLS_A_DIRECTORY), source, found, tell)
-        shutil.rmtree(folder / str(number), ignore_errors=bool(found.faults))
+        shutil.rmtree(folder_of_it)
         number += 1
     return found
 
@@ -252,9 +287,9 @@ def _use(
     crowd.start()
     try:
         while found.kills < kills and not found.faults:
-            machine.crash(found, source.uniform(*LOAD_S))
+            machine.crash(found, crowd)
             machine.start(found)
-            machine.crash(found, source.uniform(*LOAD_S))
+            machine.crash(found, crowd)
             broker = machine.start_for_good(found)
             found.faults += crowd.faults(machine.port)
             tell(found)
