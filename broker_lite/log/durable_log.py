@@ -42,8 +42,8 @@ class DurableLog(LocalLog):
 
     __slots__ = (
         "_flush_waiters",
-        "_has_unsynced_indexes",
         "_held_to",
+        "_index_point",
         "_synced_epochs",
         "_waiters",
         "commits",
@@ -59,7 +59,8 @@ class DurableLog(LocalLog):
         self._flush_waiters: list[FlushWaiter] = []
         # A flush up to here is wanted, or was made.
         self._held_to = parts.recovery_point
-        self._has_unsynced_indexes = False
+        # As the recovery point, for the indexes: these are on disk of all segments below it.
+        self._index_point = parts.recovery_point
         self._synced_epochs = ""
         self.flush_at = parts.recovery_point + parts.config.flush_messages
 
@@ -182,9 +183,9 @@ class DurableLog(LocalLog):
         Rule: S-32 (UnifiedLog.flush).
         """
         target = self.log_end_offset if offset is None else offset
-        if target > self.recovery_point or (offset is None and self._has_unsynced_indexes):
+        if target > min(self.recovery_point, self._index_point):
             self._flush(target, LogSegment.flush)
-            self._has_unsynced_indexes = self._has_unsynced_indexes and offset is not None
+            self._index_point = max(self._index_point, target)
 
     def flush_records(self, offset: int) -> None:
         """As flush(), but without the indexes of the active segment.
@@ -197,20 +198,21 @@ class DurableLog(LocalLog):
 
         Rule: S-32 (UnifiedLog.flush).
         """
-        self._has_unsynced_indexes = True
-        self._flush(offset, _sync_records)
+        self._index_point = max(self._index_point, self._flush(offset, _sync_records))
 
-    def _flush(self, target: int, flush_last: Callable[[LogSegment], None]) -> None:
+    def _flush(self, target: int, flush_last: Callable[[LogSegment], None]) -> int:
+        """Flush the segments that need it, and give the base offset of the one that is the last."""
         if self.offline_reason is not None:
             raise KafkaStorageError(f"{self.directory} is offline") from self.offline_reason
         point = self.recovery_point
         segments = self.segments  # the loop may put another list there meanwhile
         try:
             self._sync_epochs()
-            for segment in self._from(segments, point):
+            base_offset = 0
+            for segment in self._from(segments, min(point, self._index_point)):
                 if segment.base_offset >= target:
                     break
-                is_last = segment is segments[-1]
+                base_offset, is_last = segment.base_offset, segment is segments[-1]
                 self._flush_segment(segment, flush_last if is_last else LogSegment.flush)
                 if point <= segment.base_offset:  # it is new
                     sync_file(segment_stem(self.directory, segment.base_offset) + SNAPSHOT_SUFFIX)
@@ -221,6 +223,7 @@ class DurableLog(LocalLog):
                 self._fail(error)
             raise KafkaStorageError from error
         self.recovery_point = max(self.recovery_point, target)
+        return base_offset
 
     @staticmethod
     def _from(segments: list[LogSegment], offset: int) -> list[LogSegment]:
@@ -266,7 +269,7 @@ class DurableLog(LocalLog):
     @property
     def is_durable(self) -> bool:
         """Whether all of it is on disk, the indexes too."""
-        return self.recovery_point >= self.log_end_offset and not self._has_unsynced_indexes
+        return min(self.recovery_point, self._index_point) >= self.log_end_offset
 
     def confirm_durable(self) -> None:
         """Find out whether the disk took the batches that os.sync() has written.
@@ -283,7 +286,7 @@ class DurableLog(LocalLog):
 
     def mark_durable(self) -> None:
         """Move the recovery point to the end: everything was made durable by other means."""
-        self.recovery_point = self.log_end_offset
+        self.recovery_point = self._index_point = self.log_end_offset
 
 
 def _sync_records(segment: LogSegment) -> None:

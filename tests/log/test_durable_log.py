@@ -220,8 +220,12 @@ def test_s32_a_log_that_is_deleted_meanwhile_is_not_offline(
     told: list[Outcome] = []
     append(log)
     log.when_flushed(told.append)
-    log.delete()
-    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
+
+    def delete_and_fail(_: int) -> None:
+        log.delete()
+        raise OSError(errno.EIO, "the disk is gone")
+
+    monkeypatch.setattr(os, "fsync", delete_and_fail)
     with pytest.raises(errors.KafkaStorageError) as caught:
         log.flush()
     log.flush_ended(1, caught.value)
@@ -244,6 +248,36 @@ def test_s32_who_has_nothing_to_wait_for_goes_on(tmp_path: Path) -> None:
     flusher.commits.start = None
     append(log)
     assert (told, woken) == ([None], [])
+
+
+def test_s32_the_indexes_of_a_rolled_segment_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-33: the recovery point is in the next segment, so nobody would make them anew."""
+    log, _ = held_log(tmp_path)
+    append(log)
+    log.flush_records(1)
+    log.flush_ended(1, None)
+    log.roll(NOW_MS)
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def note(fd: int) -> None:
+        synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    log.flush(1)  # as the checkpoint does, up to the active segment's base
+    assert {name[20:] for name in synced} >= {".log", ".index", ".timeindex"}
+    synced.clear()
+    log.flush(1)
+    assert synced == []
+    append(log)
+    log.flush_records(2)
+    log.roll(NOW_MS)
+    append(log)
+    log.flush_records(3)
+    assert f"{1:020d}.index" in synced
 
 
 def test_s54_a_segment_that_is_removed_meanwhile_needs_no_flush(tmp_path: Path) -> None:
