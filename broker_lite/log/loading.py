@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
+from broker_lite.log import txn_index_checks
 from broker_lite.log.checkpoints import CorruptCheckpoint, read_file
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
@@ -36,7 +37,6 @@ from broker_lite.log.recovery import recover_segment
 from broker_lite.log.roll import draw_jitter_ms
 from broker_lite.log.segment import LogSegment
 from broker_lite.log.temporary_files import finish_interrupted_changes
-from broker_lite.log.txn_index import CorruptTransactionIndex
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -235,21 +235,12 @@ class _Loader:
         Rule: S-15, S-42 (LogLoader.loadSegmentFiles).
         """
         for index, segment in enumerate(self.segments):
-            if self._is_suspect(segment):
+            is_complete = segment.base_offset not in self.incomplete
+            if not is_complete or not txn_index_checks.is_true(self.segments, index):
                 if self.request.is_clean or segment.base_offset < self.request.recovery_point:
                     logger.warning("segment recovered for its indexes path=%s", segment.path)
                 self.watch.expect(1, segment.size_bytes)
                 self._recover(index)
-
-    def _is_suspect(self, segment: LogSegment) -> bool:
-        """Rule: S-15 (LogSegment.sanityCheck)."""
-        if segment.base_offset in self.incomplete:
-            return True
-        try:
-            segment.transaction_index.check(segment.base_offset)
-        except CorruptTransactionIndex:
-            return True
-        return False
 
     def _recover_unflushed(self) -> None:
         """Recover the segments from the one with the recovery point on; a cut one is the last.

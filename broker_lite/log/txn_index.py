@@ -33,13 +33,15 @@ class TransactionIndex:
     Rule: S-16 (TransactionIndex).
     """
 
-    __slots__ = ("_entries", "_saved_count", "exists", "path")
+    __slots__ = ("_entries", "_saved_count", "exists", "has_fragment", "path")
 
     def __init__(self, path: str, *, exists: bool = False) -> None:
         self.path = path
         self.exists = exists
         self._entries: list[AbortedTransaction] | None = None if exists else []
         self._saved_count = 0
+        # A part of an entry at the end of the file, which readers leave out.
+        self.has_fragment = False
 
     def entries(self) -> list[AbortedTransaction]:
         """Give all entries; not a copy.
@@ -83,15 +85,18 @@ class TransactionIndex:
         self._saved_count = len(entries)
 
     def check(self, base_offset: int) -> None:
-        """Look whether the entries can belong to a segment.
+        """Look whether the entries can belong to a segment: none below it, each above the last.
 
         Raises:
             CorruptTransactionIndex: they cannot.
 
         Rule: S-15 (TransactionIndex.sanityCheck).
         """
-        if any(entry.last_offset < base_offset for entry in self.entries()):
-            raise CorruptTransactionIndex(f"{self.path}: an entry below {base_offset}")
+        floor = base_offset
+        for entry in self.entries():
+            if entry.last_offset < floor:
+                raise CorruptTransactionIndex(f"{self.path}: {entry} is below {floor}")
+            floor = entry.last_offset + 1
 
     def clear(self) -> None:
         """Forget all entries and remove the file.
@@ -108,6 +113,7 @@ class TransactionIndex:
     def _read(self) -> list[AbortedTransaction]:
         with open(self.path, "rb") as file:
             data = file.read()
+        self.has_fragment = len(data) % ENTRY.size != 0
         entries = []
         for position in range(0, len(data) - ENTRY.size + 1, ENTRY.size):
             # Readers look at the first byte of the version only.
