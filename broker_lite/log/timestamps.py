@@ -7,7 +7,8 @@ from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files import OpenFile
 from broker_lite.log.index_checks import true_time_entry
 from broker_lite.log.walk import BatchPosition, walk
-from broker_lite.record.batch import RecordBatch
+from broker_lite.record.batch import CURRENT_MAGIC, MAGIC_OFFSET, RecordBatch
+from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.records import Record, iterate_records
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ def _search(segment: "LogSegment", timestamp: int, start_offset: int) -> Timesta
     """Rule: S-23 (LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp)."""
     entry = true_time_entry(segment, timestamp)
     offset = segment.base_offset + (entry.value if entry is not None else 0)
-    for place, batch in _batches_from(segment, max(offset, start_offset)):
+    for place, records in _batches_from(segment, max(offset, start_offset)):
         if place.max_timestamp < timestamp or place.last_offset < start_offset:
             continue
-        for record in _records(batch()):
+        for record in records():
             if record.timestamp >= timestamp and record.offset >= start_offset:
                 return TimestampOffset(record.timestamp, record.offset, place.leader_epoch)
     return None
@@ -65,10 +66,10 @@ def max_timestamp_offset(log: "LocalLog") -> TimestampOffset | None:
         if not segment.size_bytes:
             return None
         timestamp, offset = segment.max_timestamp_entry()
-        for place, batch in _batches_from(segment, offset):
+        for place, records in _batches_from(segment, offset):
             if place.max_timestamp != timestamp:
                 continue
-            for record in _records(batch()):
+            for record in records():
                 if record.timestamp == timestamp:
                     return TimestampOffset(timestamp, record.offset, place.leader_epoch)
     except OSError as error:
@@ -101,8 +102,8 @@ def offsets_before(log: "LocalLog", timestamp: int, max_offsets: int, now_ms: in
     return sorted((offset for offset, _ in candidates[first : last + 1]), reverse=True)
 
 
-class _LazyBatch:
-    """A batch of a file that is read when it is called for."""
+class _LazyRecords:
+    """The records of a batch of a file, which is read when they are called for."""
 
     __slots__ = ("_file", "_place")
 
@@ -110,17 +111,17 @@ class _LazyBatch:
         self._file = file
         self._place = place
 
-    def __call__(self) -> RecordBatch:
-        data = self._file.read(self._place.size_bytes, self._place.position)
-        return RecordBatch(memoryview(data), 0, len(data))
+    def __call__(self) -> Iterator[Record | LegacyRecord]:
+        data = memoryview(self._file.read(self._place.size_bytes, self._place.position))
+        if data[MAGIC_OFFSET] < CURRENT_MAGIC:
+            return iterate_legacy(LegacyMessage(data, 0, len(data)))
+        return iterate_records(RecordBatch(data, 0, len(data)))
 
 
-def _batches_from(segment: "LogSegment", offset: int) -> Iterator[tuple[BatchPosition, _LazyBatch]]:
+def _batches_from(
+    segment: "LogSegment", offset: int
+) -> Iterator[tuple[BatchPosition, _LazyRecords]]:
     start, _ = segment.search_start(offset)
     file = segment.file()
     for place in walk(file, start, segment.size_bytes):
-        yield place, _LazyBatch(file, place)
-
-
-def _records(batch: RecordBatch) -> Iterator[Record]:
-    return iter(iterate_records(batch))
+        yield place, _LazyRecords(file, place)

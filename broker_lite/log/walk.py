@@ -13,6 +13,8 @@ from broker_lite.log.files import OpenFile
 # base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp,
 # max timestamp
 HEADER: Final = struct.Struct(">qiibIhiqq")
+_LEGACY_TIMESTAMP: Final = struct.Struct(">18xq")
+_SIZE_MIN_V1: Final = 34
 LOG_OVERHEAD: Final = 12
 RECORD_OVERHEAD_MIN: Final = 14
 FRAME_MIN: Final = 17
@@ -55,13 +57,25 @@ def walk(file: OpenFile, position: int, end: int) -> Iterator[BatchPosition]:
         size_bytes = checked_size(length, position)
         if size_bytes > end - position:
             return
-        if magic < MAGIC_V2:  # the offset is that of the last message, a timestamp may not exist
-            yield BatchPosition(position, size_bytes, base_offset, base_offset, -1, -1)
+        if magic < MAGIC_V2:  # the offset is that of the last message
+            timestamp = _legacy_timestamp(chunk, relative, magic, size_bytes)
+            yield BatchPosition(position, size_bytes, base_offset, base_offset, timestamp, -1)
         else:
             yield BatchPosition(
                 position, size_bytes, base_offset, base_offset + delta, max_timestamp, epoch
             )
         position += size_bytes
+
+
+def _legacy_timestamp(chunk: bytes, position: int, magic: int, size_bytes: int) -> int:
+    """The largest timestamp of a message or wrapper, -1 where it has none.
+
+    Rule: R-60, R-65 (AbstractLegacyRecordBatch.maxTimestamp).
+    """
+    if magic != 1 or size_bytes < _SIZE_MIN_V1:
+        return -1
+    timestamp: int = _LEGACY_TIMESTAMP.unpack_from(chunk, position)[0]
+    return timestamp
 
 
 def find_batch(file: OpenFile, position: int, end: int, offset: int) -> tuple[int, int] | None:
