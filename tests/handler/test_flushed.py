@@ -15,9 +15,11 @@ import pytest
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import CloseConnection, Request
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.wire import messages
+from tests.handler.data_apis import join
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
 pytestmark = pytest.mark.anyio
@@ -61,6 +63,7 @@ def durable(open_broker: OpenBroker) -> HandlerBroker:
     )
     kind = messages.CreateTopicsRequest
     topic = kind.CreatableTopic(name=TOPIC, num_partitions=3, replication_factor=1)
+    broker.context.fetch_sessions = FetchSessionCache(1)
     broker.call("CreateTopics", 5, topics=[topic], timeout_ms=1000)
     return broker
 
@@ -72,7 +75,7 @@ async def ask(broker: HandlerBroker, name: str, version: int, **fields: Any) -> 
     request = Request(request_type.api_key, version, 1, "test", body, 0, True)
     parts = await dispatch(broker.context, request)
     assert parts is not None
-    return response_type.decode(b"".join(parts), version)[0]  # type: ignore[arg-type]
+    return response_type.decode(join(parts), version)[0]
 
 
 @asynccontextmanager
@@ -302,3 +305,26 @@ async def test_s32_markers_are_answered_when_they_are_on_disk(
             disk, lambda: ask(broker, "WriteTxnMarkers", 1, markers=[marker])
         )
         assert answer.markers[0].topics[0].partitions[0].error_code == 0
+
+
+async def test_s32_a_fetch_that_waits_is_answered_when_the_record_is_on_disk(
+    durable: HandlerBroker, disk: Disk
+) -> None:
+    """F-31: the flush wakes it, not the append."""
+    kind = messages.FetchRequest
+    asked = kind.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
+    topics = [kind.FetchTopic(topic=TOPIC, partitions=[asked])]
+    async with serving(durable) as broker:
+        fetched = asyncio.ensure_future(
+            ask(broker, "Fetch", 4, max_wait_ms=60_000, min_bytes=1, max_bytes=1000, topics=topics)
+        )
+        await anyio.wait_all_tasks_blocked()
+        disk.slow = f"{TOPIC}-0"
+        disk.may_go_on.clear()
+        produced = asyncio.ensure_future(produce(broker, 0))
+        await anyio.wait_all_tasks_blocked()
+        is_early = fetched.done()
+        disk.may_go_on.set()
+        assert await produced == [0]
+        answer = (await fetched).responses[0].partitions[0]
+    assert (is_early, answer.high_watermark, answer.error_code) == (False, 1, 0)
