@@ -112,9 +112,11 @@ class _Pieces:
         """
         converted: list[bytes | memoryview] = []
         left_bytes = size_bytes_max
-        while self.has_more() and (not converted or self._next_bytes() <= left_bytes):
-            entry, self._next = self._next, None
-            assert entry is not None
+        while not converted or left_bytes > 0:
+            entry = self._next if self.has_more() else None
+            if entry is None or (converted and entry.size_bytes > left_bytes):
+                break
+            self._next = None
             self.has_begun = True
             left_bytes -= entry.size_bytes
             data = memoryview(os.pread(self._fd, entry.size_bytes, entry.position))
@@ -128,10 +130,6 @@ class _Pieces:
                 )
             )
         return b"".join(converted)
-
-    def _next_bytes(self) -> int:
-        assert self._next is not None
-        return self._next.size_bytes
 
     def _walk(self, position: int, end: int) -> Iterator[Entry]:
         """Rule: R-04."""
