@@ -89,7 +89,8 @@ async def append(
             verification_guard=guard,
         )
     except KafkaStorageError as error:
-        _note_failing(name, index, log, error)
+        if (name, index) not in cluster.logs.offline:  # that is told when it goes offline
+            _note_failing(name, index, log, error)
         return refusal(error.code)
     except BrokerError as error:
         return _answer_to(error, log or _log_or_none(context, name, index))
