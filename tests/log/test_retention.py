@@ -162,6 +162,27 @@ def test_s53_what_delete_records_left_goes_with_whole_segments(tmp_path: Path) -
     manager.close(sync=False)
 
 
+def test_s46_a_crash_between_a_deletion_and_the_checkpoint(tmp_path: Path) -> None:
+    """The checkpoint names an older offset; what no file tells is as before, as in Kafka."""
+    manager = started(tmp_path)
+    log = manager.get("t", 0)
+    for _ in range(6):
+        append(log)
+    log.delete_records_before(3)
+    manager.checkpoints.write_log_starts()
+    manager.update_config("t", 1, config(retention_bytes=2 * BATCH_BYTES))
+    check(manager)
+    assert log.log_start_offset == 4
+    log.delete_records_before(5)
+    manager.abandon()
+    again = started(tmp_path)
+    assert not again.was_clean
+    assert (again.get("t", 0).log_start_offset, again.get("t", 0).log_end_offset) == (4, 6)
+    assert len(content(again.get("t", 0).read(4, max_bytes=9999))) == BATCH_BYTES
+    assert not list((tmp_path / "t-0").glob("*.deleted"))
+    again.close(sync=False)
+
+
 def test_many_segments_go_in_steps(tmp_path: Path) -> None:
     manager = started(tmp_path, retention_bytes=0)
     log = manager.get("t", 0)
