@@ -28,6 +28,9 @@ class Action(NamedTuple):
 ACTIONS: Final[Mapping[str, Action]] = {
     "dump": Action("broker_lite.commands.log_dump", "print what is in files (kafka-dump-log)"),
     "verify": Action("broker_lite.commands.log_verify", "look for anything wrong with logs"),
+    "repair": Action("broker_lite.commands.log_repair", "cut and rebuild what a crash damaged"),
+    "import": Action("broker_lite.commands.log_import", "take logs of a Kafka into a directory"),
+    "export": Action("broker_lite.commands.log_export", "make a directory that Kafka starts on"),
 }
 
 

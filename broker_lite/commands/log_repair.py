@@ -1,0 +1,213 @@
+"""`broker-lite log repair`: what a start does after a crash, for every segment, without a broker.
+
+Each log is read from its beginning and cut in front of the first batch that is not sound; segments
+behind it go. Indexes, epochs and the states of producers are made anew. `--dry-run` changes nothing
+and says what would be cut.
+
+Rule: S-43, S-44 (LogLoader).
+"""
+
+import argparse
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from broker_lite.commands.log_sources import read_meta
+from broker_lite.commands.progress import ProgressBar
+from broker_lite.control.clock import Clock
+from broker_lite.control.image import MetadataImage
+from broker_lite.control.metadata_log import MetadataLog
+from broker_lite.control.topic_configs import TopicConfigs
+from broker_lite.errors import SettingsError
+from broker_lite.log.batch_reader import read_valid
+from broker_lite.log.checkpoints import CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE
+from broker_lite.log.data_directory import DirectoryLock
+from broker_lite.log.files import FileCache
+from broker_lite.log.load_watch import LoadStopped
+from broker_lite.log.manager import LogManager
+from broker_lite.log.names import LOG_SUFFIX, parse_partition_directory, parse_segment_file
+from broker_lite.log.recovery_progress import RecoveryProgress
+from broker_lite.log.segment import LogSegment
+from broker_lite.settings import Settings
+
+_THREADS: Final = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the command."""
+    parser.add_argument("data_dir", type=Path, metavar="DATA_DIR")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be cut, and change nothing"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Repair, and tell what was done; 1 when a log could not be."""
+    data_dir: Path = options.data_dir
+    meta = read_meta(data_dir)
+    if meta is None:
+        raise SettingsError(f"{data_dir} is no data directory: it has no meta.properties")
+    if options.dry_run:
+        return _tell_only(data_dir)
+    lock = DirectoryLock(data_dir)
+    try:  # from here on it is a directory that was left by a crash, whatever stops this
+        for name in (CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE):
+            (data_dir / name).unlink(missing_ok=True)
+    finally:
+        lock.release()
+    manager = LogManager(data_dir, node_id=meta.node_id, now_ms=Clock().now_ms)
+    manager.open()
+    with _stop_asked() as is_stopping, _told() as told:
+        try:
+            partitions = _recover(manager, is_stopping)
+        except LoadStopped:
+            manager.abandon()
+            raise KeyboardInterrupt from None
+        except BaseException:
+            manager.abandon()
+            raise
+        failed = [key for key in partitions if key in manager.offline]
+        manager.close()
+    print(*told, f"{len(partitions)} partitions, {len(told)} changes", sep="\n")
+    return 1 if failed else 0
+
+
+def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]]:
+    """Recover every log of a directory, and say which there are.
+
+    Raises:
+        LoadStopped: Ctrl-C was pressed.
+        KafkaStorageError: the metadata log cannot be read.
+    """
+    image = MetadataImage()
+    for records in MetadataLog.open(manager).replay():
+        image.apply(records)
+    configs = TopicConfigs(Settings())
+    partitions = []
+    for topic, partition, topic_id in list(manager.unclaimed()):
+        known = image.topics.get(topic)
+        config = configs.log_config(known) if known is not None else None
+        is_led = known is not None and partition < known.partition_count
+        epoch = known.leader_epochs[partition] if known is not None and is_led else 0
+        # one whose topic is gone is repaired, too; it is for a start to set it aside
+        manager.create(topic, partition, topic_id or b"", config, leader_epoch=epoch)
+        partitions.append((topic, partition))
+    progress = RecoveryProgress(Clock().monotonic_ms)
+    try:
+        manager.recover(threads=_THREADS, is_stopping=is_stopping, progress=progress)
+    finally:
+        progress.clear()
+    return partitions
+
+
+# -- what would be done
+
+
+def _tell_only(data_dir: Path) -> int:
+    lock = DirectoryLock(data_dir)
+    try:
+        directories = sorted(
+            path
+            for path in data_dir.iterdir()
+            if path.is_dir() and parse_partition_directory(path.name) is not None
+        )
+        total_bytes = sum(path.stat().st_size for one in directories for path in _logs(one))
+        count = 0
+        with ProgressBar("repair", total_bytes) as bar:
+            lines = [line for one in directories for line in _cuts(one, bar)]
+        count = len(directories)
+    finally:
+        lock.release()
+    print(*lines, f"{count} partitions, {len(lines)} would be cut", sep="\n")
+    return 0
+
+
+def _cuts(directory: Path, bar: ProgressBar) -> Iterator[str]:
+    """Say where a log would be cut, if it would be."""
+    paths = _logs(directory)
+    cache = FileCache(1)
+    for number, path in enumerate(paths):
+        base_offset, size_bytes = _base_offset(path), path.stat().st_size
+        segment = LogSegment(
+            str(directory), base_offset, cache, created_ms=0, size_bytes=size_bytes
+        )
+        limit = _base_offset(paths[number + 1]) if number + 1 < len(paths) else None
+        valid_bytes, end_offset = 0, base_offset
+        for batch in read_valid(segment, limit=limit, tell=bar.add):
+            valid_bytes += batch.size_bytes
+            end_offset = batch.last_offset + 1
+        if valid_bytes < size_bytes:
+            gone = len(paths) - number - 1
+            text = f"; {gone} segments behind it go" if gone else ""
+            yield (
+                f"{path}: cut at {valid_bytes}, {size_bytes - valid_bytes} bytes from offset"
+                f" {end_offset} on{text}"
+            )
+            return
+
+
+def _logs(directory: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in directory.iterdir()
+        if (parsed := parse_segment_file(path.name)) is not None and parsed[1] == LOG_SUFFIX
+    )
+
+
+def _base_offset(path: Path) -> int:
+    return int(path.name.removesuffix(LOG_SUFFIX))
+
+
+# -- who wants to stop, and what is told
+
+
+class _Asked:
+    """Whether Ctrl-C was pressed; recovery ends between two reads then."""
+
+    def __init__(self) -> None:
+        self._is_asked = False
+
+    def __call__(self) -> bool:
+        return self._is_asked
+
+    def take(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_asked = True
+
+
+@contextmanager
+def _stop_asked() -> Iterator[_Asked]:
+    asked = _Asked()
+    before = signal.signal(signal.SIGINT, asked.take)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Lines(logging.Handler):
+    """Keeps what the log room warns of."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:  # type: ignore[explicit-override]
+        self.lines.append(record.getMessage())
+
+
+@contextmanager
+def _told() -> Iterator[list[str]]:
+    room = logging.getLogger("broker_lite.log")
+    handler = _Lines()
+    propagated = room.propagate
+    room.addHandler(handler)
+    room.propagate = False
+    try:
+        yield handler.lines
+    finally:
+        room.removeHandler(handler)
+        room.propagate = propagated
