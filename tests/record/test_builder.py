@@ -12,7 +12,7 @@ from broker_lite.record.builder import (
     record_size_max,
 )
 from broker_lite.record.records import iterate_records
-from tests.record.support import BATCHES, batch_of
+from tests.record.support import BATCHES, batch_of, raw_record
 
 # zstd's bytes depend on the version of its library; empty batches are the cleaner's.
 REBUILT = [
@@ -223,3 +223,30 @@ def test_r_32_header_keys_that_are_not_utf_8(key: str, signs: str) -> None:
     """What Java 17 makes of new String(bytes, UTF_8).getBytes(UTF_8); a ? is one U+FFFD."""
     expected = signs.rstrip(".").replace("?", "\ufffd").encode()
     assert normalised_header_key(bytes.fromhex(key)) == expected
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+@pytest.mark.parametrize("append_time", [None, 5000])
+def test_a_batch_like_another_with_records_that_are_written_already_r90(
+    codec: int, append_time: int | None
+) -> None:
+    first = BatchBuilder(
+        base_offset=10,
+        codec=codec,
+        log_append_time_ms=append_time,
+        producer_id=7,
+        producer_epoch=3,
+        base_sequence=40,
+        is_transactional=True,
+        is_control=True,
+        leader_epoch=2,
+    )
+    first.append(1000, b"k", b"v")
+    data = first.build()
+    given = batch_of(data)
+    again = BatchBuilder.like(given, delete_horizon_ms=None)
+    record = raw_record(key=b"\x02k", value=b"\x02v")
+    again.take(record, record_count=1, base_timestamp=1000, max_timestamp=1000)
+    again.override_last_offset(10)
+    assert again.build() == data
+    assert BatchBuilder.like(given, delete_horizon_ms=9).delete_horizon_ms == 9

@@ -57,6 +57,7 @@ def find_cleanable(log: Log, checkpoint: int | None, now_ms: int) -> Cleanable:
         now_ms: for the lags.
 
     Raises:
+        CorruptMessage: a segment does not begin with a batch.
         OSError: a file cannot be read.
 
     Rule: S-80 (LogCleanerManager.cleanableOffsets, LogToClean).

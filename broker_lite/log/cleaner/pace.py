@@ -3,6 +3,10 @@
 import math
 from collections.abc import Callable
 from threading import Event
+from typing import Final
+
+# However slow it is to be, no single wait is longer.
+_WAIT_MS_MAX: Final = 3_600_000
 
 
 class CleaningStopped(Exception):
@@ -42,6 +46,6 @@ class Pace:
         if math.isfinite(self.bytes_per_second):
             due_ms = self._bytes * 1000 / self.bytes_per_second
             early_ms = due_ms - (self._monotonic_ms() - self._begun_ms)
-            self._stop.wait(max(early_ms, 0) / 1000)
+            self._stop.wait(min(max(early_ms, 0), _WAIT_MS_MAX) / 1000)
         if self._stop.is_set():
             raise CleaningStopped

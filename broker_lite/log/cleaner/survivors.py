@@ -142,10 +142,9 @@ def _data(batch: RecordBatch, given: Round, is_due: bool) -> bytes | memoryview 
     kept = memoryview(bytearray(max(batch.record_count, 0)))
     judgement = Judgement(kept)
     status = given.newest.judge(judgement, batch, memoryview(content.data), is_due)
-    if status or content.failed:
-        error = scan_error(status, compressed=batch.is_compressed, codec_failed=content.failed)
-        if error is not None:
-            raise error
+    error = scan_error(status, compressed=batch.is_compressed, codec_failed=content.failed)
+    if error is not None:
+        raise error
     if not judgement.kept_count:
         return None
     horizon_ms = batch.delete_horizon_ms

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from broker_lite.log.cleaner.cleaner import Cleaner
+from broker_lite.log.cleaner.cleaning import Cleaning
 from broker_lite.log.cleaner.eligibility import find_cleanable
 from broker_lite.log.cleaner.offset_map import MapLimits
 from broker_lite.log.cleaner.pace import Pace
@@ -49,6 +50,7 @@ class CleanedLog:
 
     def __init__(self, data_dir: Path, settings: LogConfig | None = None) -> None:
         self.data_dir = data_dir
+        data_dir.mkdir(exist_ok=True)
         self.directory = data_dir / "topic-0"
         self.now_ms = NOW_MS
         self.cache = FileCache()
@@ -91,10 +93,13 @@ class CleanedLog:
     def roll(self) -> None:
         self.log.roll(self.now_ms)
 
+    def begin(self, limits: MapLimits = LIMITS) -> Cleaning:
+        found = find_cleanable(self.log, self.cleaner.checkpoint.get(KEY), self.now_ms)
+        return self.cleaner.begin(found, limits, Pace(UNLIMITED, lambda: 0))
+
     def clean(self, limits: MapLimits = LIMITS) -> int:
         """Clean it once, and give the first dirty offset of the next time."""
-        found = find_cleanable(self.log, self.cleaner.checkpoint.get(KEY), self.now_ms)
-        cleaning = self.cleaner.begin(found, limits, Pace(UNLIMITED, lambda: 0))
+        cleaning = self.begin(limits)
         try:
             cleaning.gather()
             while (cleaned := cleaning.rewrite_next()) is not None:
