@@ -44,7 +44,6 @@ class DurableLog(LocalLog):
         "_flush_waiters",
         "_held_to",
         "_index_point",
-        "_synced_epochs",
         "_waiters",
         "commits",
         "flush_at",
@@ -61,7 +60,6 @@ class DurableLog(LocalLog):
         self._held_to = parts.recovery_point
         # As the recovery point, for the indexes: these are on disk of all segments below it.
         self._index_point = parts.recovery_point
-        self._synced_epochs = ""
         self.flush_at = parts.recovery_point + parts.config.flush_messages
 
     @property
@@ -239,11 +237,15 @@ class DurableLog(LocalLog):
 
     def _sync_epochs(self) -> None:
         """Make the leader epochs durable once; below the recovery point no batch tells of them."""
-        text = self.epochs.to_text()
-        if text != self._synced_epochs:
+        if self.are_epochs_synced:
+            return
+        self.are_epochs_synced = True  # what is saved meanwhile, by the loop, counts as unsynced
+        try:
             sync_file(f"{self.directory}/{EPOCH_FILE}")
             sync_directory(Path(self.directory))
-            self._synced_epochs = text
+        except OSError:
+            self.are_epochs_synced = False
+            raise
 
     def _fail(self, error: OSError) -> None:
         if self.is_deleted:

@@ -56,6 +56,7 @@ class LocalLog:
             the middle only take_segments() changes it, by another list.
         is_being_cleaned: the cleaner works on its segments, and nothing else removes any.
         recovery_point: everything below it is on disk.
+        are_epochs_synced: whether the leader epochs' file is on disk as it is.
         offline_reason: why the log must not be used any more.
         is_failing: the last append failed on the disk; kept by who appends, to tell it once.
     """
@@ -67,6 +68,7 @@ class LocalLog:
         "_is_unsettled",
         "_snapshot_offset",
         "active",
+        "are_epochs_synced",
         "config",
         "directory",
         "epochs",
@@ -104,6 +106,7 @@ class LocalLog:
         self._cache = parts.cache
         self._first_use = parts.first_use
         self.offline_reason: OSError | None = None
+        self.are_epochs_synced = False
         # Something has to be written before the next batch.
         self._is_unsettled = parts.first_use is not None
         self._snapshot_offset = parts.snapshot_offset
@@ -204,6 +207,7 @@ class LocalLog:
             write(f"{self.directory}/{EPOCH_FILE}", self.epochs.to_text().encode())
         except OSError as error:
             raise KafkaStorageError from error
+        self.are_epochs_synced = False
         self._is_unsettled = self.offline_reason is not None
 
     def roll(self, now_ms: int) -> LogSegment:

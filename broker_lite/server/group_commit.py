@@ -5,13 +5,17 @@ event loop has done what it has to do at once, so that requests that came togeth
 """
 
 import asyncio
+import logging
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.commits import Commits
 from broker_lite.log.durable_log import DurableLog
+
+logger = logging.getLogger("broker_lite.server")
 
 FLUSHES_AT_ONCE: Final = 8
 """Measured on ext4: more fsyncs at once do not get more out of one disk's journal."""
@@ -56,18 +60,17 @@ class GroupCommit:
         return self._loop
 
     def _begin(self, log: DurableLog) -> None:
-        self._threads.submit(self._flush, log, log.log_end_offset)
+        offset = log.log_end_offset
+        flush = self._running_loop.run_in_executor(self._threads, log.flush_records, offset)
+        flush.add_done_callback(partial(self._ended, log, offset))
 
-    def _flush(self, log: DurableLog, offset: int) -> None:
-        error = None
-        try:
-            log.flush_records(offset)
-        except KafkaStorageError as failure:
-            error = failure
-        self._running_loop.call_soon_threadsafe(self._ended, log, offset, error)
-
-    def _ended(self, log: DurableLog, offset: int, error: KafkaStorageError | None) -> None:
-        if log.flush_ended(offset, error):
+    def _ended(self, log: DurableLog, offset: int, flush: "asyncio.Future[None]") -> None:
+        error = flush.exception()
+        if error is not None and not isinstance(error, KafkaStorageError):  # a bug of ours
+            logger.error("flush failed directory=%s", log.directory, exc_info=error)
+            error = KafkaStorageError(repr(error))
+        # who was told may have appended more
+        if log.flush_ended(offset, error) or log in self._commits.held:
             self._begin(log)
             return
         self._under_way.discard(log)

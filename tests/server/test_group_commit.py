@@ -146,3 +146,36 @@ async def test_s32_the_end_waits_for_what_is_under_way(tmp_path: Path, disk: Dis
         assert log.high_watermark == 1
     append(log)
     assert (log.high_watermark, commits.held) == (2, {})
+
+
+async def test_who_is_told_may_append_at_once(tmp_path: Path, disk: Disk) -> None:
+    commits = Commits()
+    log = make_log(tmp_path, commits)
+    told: list[int] = []
+
+    def tell(_: KafkaStorageError | None) -> None:
+        told.append(log.high_watermark)
+        if len(told) < 3:
+            append(log)
+            log.when_flushed(tell)
+
+    async with GroupCommit(commits):
+        append(log)
+        log.when_flushed(tell)
+    assert (told, log.high_watermark) == ([1, 2, 3], 3)
+
+
+async def test_a_bug_in_a_flush_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    commits = Commits()
+    log = make_log(tmp_path, commits)
+
+    def broken(_: int) -> None:
+        raise ValueError("a bug")
+
+    async with GroupCommit(commits):
+        monkeypatch.setattr(os, "fdatasync", broken)
+        error = await append_and_wait(log)
+    assert (error is not None, commits.held) == (True, {})
+    assert "flush failed" in caplog.text
