@@ -218,7 +218,7 @@ async def test_old_segments_for_every_client(handlers: Handlers, magic: int) -> 
     log = handlers.log(0)
     data = message(b"old", magic=magic, offset=1)
     log.active.append(data, 1, 1, T0 if magic else -1, 4096)
-    log.log_end_offset = 2
+    log.log_end_offset = log.high_watermark = 2
     for version in (2, 4, 12):
         assert bytes((await fetch(handlers, version, offset=1)).records) == data
     assert read(await fetch(handlers, 0, offset=1)) == [(1, 0, b"old")]
