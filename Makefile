@@ -1,11 +1,12 @@
 # make serve   start a broker; ARGS="--port 9093 ..." are its arguments
-# make test    run every test; ARGS="-k name ..." are pytest's arguments
+# make test    run every test, in two processes; ARGS="-k name ..." are pytest's arguments
 #
 # Both set up .venv first: Python 3.11+ with its venv module is all they need. A C compiler makes
 # the record scan fast; without one the plain Python form is used.
 
 PYTHON ?= python3
 ARGS ?=
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml setup.py $(foreach module,scan columns encode_records synthetic key_map survivors batch_walk,broker_lite/record/$(module).py broker_lite/record/$(module).pxd)
@@ -17,7 +18,7 @@ serve: $(VENV)/installed
 	@exec $(BIN)/broker-lite serve $(ARGS)
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
 
 # a virtual environment that works; one that was begun and not finished is made anew
 $(BIN)/pip:

@@ -2,6 +2,7 @@
 
 import signal
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,14 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let worker processes share the tests by rooms, whatever --dist says."""
+    from tests.support.rooms import RoomScheduling
+
+    return RoomScheduling(config, log)
 
 
 def pytest_report_header() -> str:

@@ -43,7 +43,7 @@ EVERYWHERE = Pruning()
         (GreaterThan(("timestamp",), T0), Pruning(timestamp_ms=T0_MS)),
         (GreaterThanOrEqual(("timestamp",), T0), Pruning(timestamp_ms=T0_MS)),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, Filter) else "pruned",
 )
 def test_what_is_understood(one: Filter, expected: Pruning) -> None:
     assert pruning_of([one], View.RECORDS) == expected
