@@ -3,14 +3,15 @@
     python -m tests.crash.kills --seed 1 --kills 100
     python -m tests.crash.kills --seed 1 --kills 100 --power-loss
 
-Idempotent and transactional producers and the members of a group work all the while. The broker is
-ended by SIGKILL at a random moment, or ends itself at one of the places that tests.crash.points
-names, there also in the middle of a write. With --power-loss each answer waits for the disk
-(flush.messages=1), and after each crash the directory is what tests.crash.disk leaves of it: a
-recording of all calls that change files, replayed as far as each was synced, and a random part of
-the rest. After each restart, and in the end: no acknowledged record is lost, none is there twice,
-the order is kept, offsets are contiguous, aborted records are invisible, no committed position
-goes back. A directory is used for a few crashes, then the next one is begun.
+Idempotent and transactional producers, the members of a group and somebody who makes and deletes
+topics work all the while. The broker is ended by SIGKILL at a random moment, sometimes on its way
+to a clean stop, or ends itself at one of the places that tests.crash.points names, there also in
+the middle of a write. With --power-loss each answer waits for the disk (flush.messages=1), and
+after each crash the directory is what tests.crash.disk leaves of it: a recording of all calls that
+change files, replayed as far as each was synced, and a random part of the rest. After each restart,
+and in the end: no acknowledged record is lost, none is there twice, the order is kept, offsets are
+contiguous, aborted records are invisible, no committed position goes back, topics are as they were
+told to be. A directory is used for a few crashes, then the next one is begun.
 """
 
 import argparse
@@ -29,12 +30,19 @@ from typing import Final, Self
 from tests.crash.disk import Disk
 from tests.crash.journal import PATH_VARIABLE, ROOT_VARIABLE, entries_of
 from tests.crash.points import listed
-from tests.crash.promises import broken_of_producers, broken_of_readers, broken_of_transactions
+from tests.crash.promises import (
+    broken_of_producers,
+    broken_of_readers,
+    broken_of_topics,
+    broken_of_transactions,
+)
 from tests.crash.users import (
+    PARTITIONS,
     PLAIN,
     TRANSACTIONS,
     GroupReader,
     IdempotentProducer,
+    TopicMaker,
     TransactionalProducer,
     User,
 )
@@ -43,7 +51,6 @@ from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
 from tests.support.reference_kafka import free_port
 
-PARTITIONS: Final = 2
 READERS: Final = 2
 KILLS_A_DIRECTORY: Final = 10
 IDLE_S_MAX: Final = 4.0
@@ -52,6 +59,8 @@ NTH_MAX: Final = 20
 ACTIONS: Final = ("kill", "kill-after", "torn")
 AT_A_POINT: Final = 0.9
 STARTS_MAX: Final = 20
+STOPPED: Final = 0.15
+STOP_S_MAX: Final = 10.0
 SETTINGS: Final = (
     "log.segment.bytes=1048576",
     "log.index.interval.bytes=3000",
@@ -144,7 +153,10 @@ class Machine:
         before = crowd.progress()
         self._wait(IDLE_S_MAX, lambda: crowd.progress() > before)
         self._wait(self._source.uniform(*LOAD_S), lambda: False)
-        if not self._broker.running():
+        if self._source.random() < STOPPED:
+            self._broker.terminate()
+            self._wait(STOP_S_MAX, lambda: False)
+        if self._broker.killed():
             found.at[self._named.partition(":")[0]] += 1
         self._broker.kill()
         found.kills += 1
@@ -192,14 +204,18 @@ class Machine:
 class Crowd:
     """Who uses a broker."""
 
-    def __init__(self, bootstrap: str, source: random.Random) -> None:
+    def __init__(self, address: tuple[str, int], source: random.Random) -> None:
+        bootstrap = f"{address[0]}:{address[1]}"
         self._producers = [IdempotentProducer(bootstrap, each) for each in range(PARTITIONS)]
         self._writers = [
             TransactionalProducer(bootstrap, each, random.Random(source.random()))
             for each in range(PARTITIONS)
         ]
         self._readers = [GroupReader(bootstrap) for _ in range(READERS)]
-        self._users: list[User] = [*self._producers, *self._writers, *self._readers]
+        self._maker = TopicMaker(*address)
+        self._users: list[User] = [
+            *(*self._producers, *self._writers, *self._readers, self._maker),
+        ]
         # The records before these offsets were all there after an earlier crash.
         self._looked_at: dict[int, int] = {}
 
@@ -230,6 +246,7 @@ class Crowd:
                 faults += broken_of_producers(client, self._producers, first)
                 faults += broken_of_transactions(client, self._writers, is_over=is_over)
                 faults += broken_of_readers(client, self._readers)
+                faults += broken_of_topics(client, self._maker)
         except AssertionError as error:
             faults.append(str(error))
         self._looked_at = known
@@ -283,7 +300,7 @@ def _use(
     broker = machine.start_for_good(found)
     with RawClient("127.0.0.1", machine.port) as client:
         assert create(client, PLAIN, PARTITIONS) == create(client, TRANSACTIONS, PARTITIONS) == 0
-    crowd = Crowd(broker.bootstrap, source)
+    crowd = Crowd((broker.host, broker.port), source)
     crowd.start()
     try:
         while found.kills < kills and not found.faults:

@@ -11,6 +11,7 @@ from tests.crash.users import (
     TRANSACTIONS,
     GroupReader,
     IdempotentProducer,
+    TopicMaker,
     TransactionalProducer,
     number_of,
 )
@@ -88,6 +89,18 @@ def broken_of_readers(client: RawClient, readers: Sequence[GroupReader]) -> Iter
                 f"{GROUP}: position {promised[each.partition_index]} of {PLAIN}-"
                 f"{each.partition_index} was committed, now it is {each.committed_offset}"
             )
+
+
+def broken_of_topics(client: RawClient, maker: TopicMaker) -> Iterator[str]:
+    """What was made is there, what was deleted is not."""
+    there, gone = set(maker.there), set(maker.gone)
+    known = {each.name for each in client.call("Metadata", 9, topics=None).topics}
+    there -= maker.gone  # since we have looked
+    there &= maker.there
+    if lost := there - known:
+        yield f"topics that were made are gone: {sorted(lost)}"
+    if back := gone & known:
+        yield f"topics that were deleted are back: {sorted(back)}"
 
 
 def stored_numbers(client: RawClient, topic: str, partition: int, first: int) -> list[int]:

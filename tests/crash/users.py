@@ -11,9 +11,13 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from tests.fuzz.kill import create
+from tests.support.raw_client import Closed, RawClient
+
 PLAIN: Final = "plain"
 TRANSACTIONS: Final = "transactions"
 GROUP: Final = "readers"
+PARTITIONS: Final = 2
 VALUE_BYTES: Final = 3000
 _QUICK: Final = {
     "reconnect.backoff.ms": 10,
@@ -28,6 +32,7 @@ _OUTSTANDING_MAX: Final = 40
 _ATTEMPT_S: Final = 2.0
 _END_S: Final = 60.0
 _NO_OFFSET: Final = -1001
+_TOPICS_MAX: Final = 5
 
 
 def value_of(number: int) -> bytes:
@@ -192,6 +197,43 @@ class TransactionalProducer(User):
                     raise
             else:
                 return
+
+
+class TopicMaker(User):
+    """Makes topics and deletes them again.
+
+    Attributes:
+        there: the topics of which it was told that they are made.
+        gone: those of which it was told that they are deleted.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(f"{host}:{port}")
+        self.there: set[str] = set()
+        self.gone: set[str] = set()
+        self._address = host, port
+
+    def work(self) -> None:
+        """Make and delete topics until stopped."""
+        number = 0
+        while not self._stop.is_set():
+            number += 1
+            try:
+                with RawClient(*self._address) as client:
+                    self._one(client, f"topic-{number}")
+            except (Closed, OSError):
+                self._stop.wait(_POLL_S)
+
+    def _one(self, client: RawClient, name: str) -> None:
+        if create(client, name, PARTITIONS) == 0:
+            self.there.add(name)
+        if len(self.there) > _TOPICS_MAX:
+            old = min(self.there)
+            self.there.remove(old)  # until there is an answer nothing is known of it
+            answer = client.call("DeleteTopics", 5, topic_names=[old], timeout_ms=1000)
+            assert [each.error_code for each in answer.responses] == [0], answer
+            self.gone.add(old)
+        self._stop.wait(_POLL_S)
 
 
 class GroupReader(User):

@@ -83,6 +83,15 @@ class BrokerProcess:
         self._close()
         return code
 
+    def terminate(self) -> None:
+        """Send SIGTERM and do not wait."""
+        assert self._process is not None
+        self._process.terminate()
+
+    def killed(self) -> bool:
+        """Whether it was ended by SIGKILL, also by one of its own."""
+        return self._process is not None and self._process.poll() == -signal.SIGKILL
+
     def kill(self) -> None:
         """End it with SIGKILL."""
         assert self._process is not None
