@@ -70,23 +70,14 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _session(job: str, master: str, conf: Mapping[str, str]) -> Iterator["SparkSession"]:
-    from pyspark.sql import SparkSession
+    from broker_lite.pipeline.spark.running import running
 
-    from broker_lite.pipeline.spark.session import session
-
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        yield running
-        return
     shown = {
         "spark.log.level": "ERROR",
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
     }
-    spark = session(f"broker-lite spark {job}", master, {**shown, **conf})
-    try:
+    with running(f"broker-lite spark {job}", master, {**shown, **conf}) as spark:
         yield spark
-    finally:
-        spark.stop()
 
 
 @contextmanager
