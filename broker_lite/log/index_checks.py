@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("broker_lite.log")
 
 INDEX_INTERVAL_BYTES: Final = 4096
+RELATIVE_OFFSET_END: Final = 1 << 31
 _LOOKED_AT_MAX: Final = 512
 
 
@@ -257,9 +258,10 @@ def rebuild(segment: "LogSegment", reason: str) -> None:
 def _enter_batches(segment: "LogSegment") -> None:
     indexed_position = 0
     end_offset = segment.base_offset
+    ceiling = segment.base_offset + RELATIVE_OFFSET_END
     for place in walk(segment.file(), 0, segment.size_bytes):
-        if place.last_offset < end_offset:
-            raise CorruptMessage(f"offset {place.last_offset} is not above {end_offset - 1}")
+        if not end_offset <= place.base_offset <= place.last_offset < ceiling:
+            raise CorruptMessage(f"offset {place.last_offset} after {end_offset - 1}")
         end_offset = place.last_offset + 1
         segment.note_timestamp(place.position, place.max_timestamp, place.last_offset)
         if place.position - indexed_position > INDEX_INTERVAL_BYTES:

@@ -232,27 +232,32 @@ class _Loader:
     def _recover_suspects(self) -> None:
         """Recover the segments whose indexes show that they cannot be trusted, each by itself.
 
+        After an unclean stop those from the recovery point on are recovered anyway.
+
         Rule: S-15, S-42 (LogLoader.loadSegmentFiles).
         """
-        for index, segment in enumerate(self.segments):
+        below = len(self.segments) if self.request.is_clean else self._first_unflushed()
+        for index, segment in enumerate(self.segments[:below]):
             is_complete = segment.base_offset not in self.incomplete
             if not is_complete or not txn_index_checks.is_true(self.segments, index):
-                if self.request.is_clean or segment.base_offset < self.request.recovery_point:
-                    logger.warning("segment recovered for its indexes path=%s", segment.path)
+                logger.warning("segment recovered for its indexes path=%s", segment.path)
                 self.watch.expect(1, segment.size_bytes)
                 self._recover(index)
+
+    def _first_unflushed(self) -> int:
+        """Give the index of the segment that the recovery point is in."""
+        bases = [segment.base_offset for segment in self.segments]
+        return max(bisect_right(bases, self.request.recovery_point) - 1, 0)
 
     def _recover_unflushed(self) -> None:
         """Recover the segments from the one with the recovery point on; a cut one is the last.
 
         Rule: S-44 (LogLoader.recoverLog).
         """
-        bases = [segment.base_offset for segment in self.segments]
-        first = max(bisect_right(bases, self.request.recovery_point) - 1, 0)
-        unflushed = range(first, len(self.segments))
-        left = [i for i in unflushed if self.segments[i].base_offset not in self.recovered]
-        self.watch.expect(len(left), sum(self.segments[i].size_bytes for i in left))
-        for index in left:
+        first = self._first_unflushed()
+        unflushed = self.segments[first:]
+        self.watch.expect(len(unflushed), sum(segment.size_bytes for segment in unflushed))
+        for index in range(first, len(self.segments)):
             if self._recover(index):
                 self._remove_segments(index + 1)
                 return
