@@ -5,9 +5,10 @@ segment takes the place of the old ones. The loop never waits for the cleaner.
 """
 
 import logging
+import sys
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -28,6 +29,10 @@ logger = logging.getLogger("broker_lite.server")
 
 T = TypeVar("T")
 
+# A thread that computes lends the interpreter to the event loop only when it has had it for so
+# long. Python's 5 ms would be added to each answer; this costs the cleaner nothing that shows.
+_TURN_S: Final = 0.0002
+
 
 async def compact(logs: LogManager, get_settings: Callable[[], Settings], clock: Clock) -> None:
     """Compact the logs that are to be, until cancelled; a step that has begun ends soon then.
@@ -41,6 +46,18 @@ async def compact(logs: LogManager, get_settings: Callable[[], Settings], clock:
     """
     if not get_settings().log_cleaner_enable:
         return
+    turn_s = sys.getswitchinterval()
+    sys.setswitchinterval(_TURN_S)
+    try:
+        await _keep_threads(logs, get_settings, clock)
+    finally:
+        sys.setswitchinterval(turn_s)
+
+
+async def _keep_threads(
+    logs: LogManager, get_settings: Callable[[], Settings], clock: Clock
+) -> None:
+    """Have as many threads as are wanted now."""
     cleaner = Cleaner(
         logs.data_dir,
         logs.checkpoints.partitions,
