@@ -232,7 +232,7 @@ class DurableLog(LocalLog):
         try:
             flush(segment)
         except FileNotFoundError:
-            if segment in self.segments:  # else it was removed meanwhile
+            if segment in self.segments and not segment.is_removed:
                 raise
 
     def _sync_epochs(self) -> None:

@@ -62,6 +62,7 @@ class LocalLog:
     """
 
     __slots__ = (
+        "_are_epochs_ahead",
         "_bases",
         "_cache",
         "_first_use",
@@ -109,6 +110,8 @@ class LocalLog:
         self.are_epochs_synced = False
         # Something has to be written before the next batch.
         self._is_unsettled = parts.first_use is not None
+        # Of their file, by entries below the log start only, which the next load drops anyway.
+        self._are_epochs_ahead = False
         self._snapshot_offset = parts.snapshot_offset
 
     @property
@@ -209,6 +212,7 @@ class LocalLog:
             raise KafkaStorageError from error
         self.are_epochs_synced = False
         self._is_unsettled = self.offline_reason is not None
+        self._are_epochs_ahead = False
 
     def roll(self, now_ms: int) -> LogSegment:
         """Begin a new segment at the log end offset; an empty active one of that base is replaced.
@@ -218,7 +222,7 @@ class LocalLog:
 
         Rule: S-31 (UnifiedLog.roll).
         """
-        if self._is_unsettled:
+        if self._is_unsettled or self._are_epochs_ahead:
             self._settle()
         base_offset = self.log_end_offset
         old = self.active
@@ -270,7 +274,7 @@ class LocalLog:
         """
         if self._first_use is not None:
             return  # nothing was ever written
-        if self._is_unsettled:
+        if self._is_unsettled or self._are_epochs_ahead:
             self._settle()
         try:
             self.active.close()

@@ -81,8 +81,7 @@ class SegmentRemoval:
             segment_count: at least 1; an empty active segment is not among them.
 
         Raises:
-            KafkaStorageError: not all of them went; or a file beside them was not written, as the
-                leader epochs, and the next append tries that again.
+            KafkaStorageError: not all of them went.
 
         Rule: S-51, S-52, S-54 (UnifiedLog.deleteSegments).
         """

@@ -102,6 +102,23 @@ def test_s52_offsets_epochs_and_waiters_follow(scene: Scene) -> None:
     scene.unlink_due(DELAY_MS)
 
 
+@pytest.mark.parametrize("moment", ["roll", "close"])
+def test_s65_the_file_of_the_epochs_follows_later(scene: Scene, moment: str) -> None:
+    """Until then the old one holds entries that the next load drops."""
+    log = scene.append(2)
+    log.become_leader(3)
+    scene.append(2)
+    scene.removal.remove_oldest(log, 3)
+    path = scene.directory / "leader-epoch-checkpoint"
+    assert path.read_text() == "0\n2\n0 0\n3 2\n"
+    if moment == "roll":
+        scene.append(1)
+    else:
+        log.close()
+    assert path.read_text() == "0\n1\n3 3\n"
+    scene.unlink_due(DELAY_MS)
+
+
 def test_s51_all_segments(scene: Scene) -> None:
     log = scene.append(3)
     scene.removal.remove_oldest(log, 3)
