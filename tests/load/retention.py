@@ -182,7 +182,6 @@ class Run:
         timestamp_ms = self.now_ms()
         batch = make_batch(*values, timestamp_ms=timestamp_ms)
         self.written[key].append(Written(base_offset, len(batch), timestamp_ms))
-        self.ends[key] += count
         request = messages.ProduceRequest
         data = request.PartitionProduceData(index=key[1], records=memoryview(batch))
         topic = request.TopicProduceData(name=key[0], topic_id=topic_id, partition_data=[data])
@@ -190,6 +189,7 @@ class Run:
         (result,) = answer.responses[0].partition_responses
         check(f"produce {key}", result.error_code)
         assert result.base_offset == base_offset
+        self.ends[key] += count  # now: until it is there, nobody may read from beyond it
 
     def _delete_records(self, client: Client) -> None:
         """Of one topic, everything below an offset somewhere in the newest segments."""
