@@ -7,7 +7,7 @@ import pytest
 from tests.differential.compare_old import run
 from tests.support.toolchain import require
 
-REQUESTS = 500
+REQUESTS = 150
 
 
 @pytest.mark.kafka

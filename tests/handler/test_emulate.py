@@ -20,7 +20,10 @@ def test_p61_the_releases_are_those_of_the_setting() -> None:
 @pytest.mark.parametrize(
     ("release", "key", "version"),
     [
+        ("0.9", 1, 1),
+        ("0.9", 18, None),
         ("0.10.0", 3, 1),
+        ("0.10.2", 9, 2),
         ("0.10.0", 19, None),
         ("0.11", 0, 3),
         ("2.0", 18, 2),
@@ -45,7 +48,7 @@ def test_p61_no_maximum_ever_shrinks_and_none_is_above_ours_in_the_last_column()
 
 
 def test_p56_an_unknown_release_is_one_clear_error() -> None:
-    with pytest.raises(SettingsError, match=r"emulate=2\.7: not one of 0\.10\.0, "):
+    with pytest.raises(SettingsError, match=r"emulate=2\.7: not one of 0\.9, 0\.10\.0, "):
         max_versions("2.7")
 
 
