@@ -27,8 +27,8 @@ from broker_lite.log.segment import LogSegment
 
 logger = logging.getLogger("broker_lite.log")
 
-# A rename takes some 15 us and a segment has five files: so many hold the loop for about 1 ms.
-REMOVED_AT_A_TIME: Final = 16
+# Measured: a segment with its four files costs 90 us of one core, 200 to 400 us on a busy disk.
+REMOVED_AT_A_TIME: Final = 8
 # A stop waits for a thread that has begun.
 _REMAINS_AT_A_TIME: Final = 16
 
