@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from broker_lite.errors import BrokerError, SettingsError
+from broker_lite.errors import BrokerError, ErrorCode, SettingsError
 from broker_lite.handler.context import CloseConnection
 from broker_lite.log.cleaner.cleaner import Cleaner
 from broker_lite.log.log import Log
@@ -49,6 +49,13 @@ _CONFIGS: Final[dict[str, dict[str, str]]] = {
     GONE: {},
 }
 _REFUSED: Final = (BrokerError, SettingsError, OSError, CloseConnection)
+_EXPECTED: Final = frozenset(
+    {
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,  # the topic could not be made, or is deleted
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
 _OPENINGS_MAX: Final = 3
 _MIB: Final = 1 << 20
 
@@ -70,6 +77,7 @@ class Scene:
         self.sent: dict[Place, set[bytes]] = {}
         self.offsets: dict[str, int] = {"acknowledged": -1, "tried": -1}
         self.refused: list[str] = []
+        self._surprises: list[str] = []
         self._number = 0
         self._broker: HandlerBroker | None = None
         self._producer = (-1, -1)
@@ -193,6 +201,8 @@ class Scene:
         )
         answer = answer.responses[0].partition_responses[0]
         is_there = self._note(answer.error_code, f"produce to {topic}")
+        if not (transactional or answer.error_code in _EXPECTED):
+            self._surprises.append(f"produce to {topic} was answered {answer.error_code}")
         if is_there:
             self.acknowledged.setdefault((topic, partition), {})[answer.base_offset] = value
         return is_there
@@ -268,7 +278,7 @@ class Scene:
 
     def faults(self) -> list[str]:
         """Look at what the next start finds, with a disk that works again."""
-        found = []
+        found = list(self._surprises)
         assert self._open(), self.refused
         try:
             for (topic, partition), sent in self.sent.items():
