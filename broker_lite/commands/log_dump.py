@@ -27,7 +27,12 @@ from broker_lite.commands.dump_small_files import entries_of, entry_text
 from broker_lite.commands.log_files import LogFile
 from broker_lite.commands.progress import ProgressBar
 from broker_lite.errors import KafkaStorageError, SettingsError
-from broker_lite.log.names import LOG_SUFFIX, parse_partition_directory, parse_segment_file
+from broker_lite.log.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    parse_partition_directory,
+    parse_segment_file,
+)
 from broker_lite.pipeline.read.measured import Unsound
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.legacy import LegacyMessage
@@ -188,7 +193,7 @@ class _Dumper:
         for count, entry in enumerate(entries, 1):  # noqa: B007 - the last one counts
             line = {"file": str(path), **entry}
             self._output.line(self._json(line) if self._options.json else entry_text(entry))
-        if count == 0:
+        if count == 0 and path.suffix == INDEX_SUFFIX:
             self._note(f"{path} is empty.")
         self._advance(path.stat().st_size, path)
 
