@@ -100,9 +100,8 @@ class _Client:
         records = None if found.records is None else bytes(found.records)
         return found.error_code, found.high_watermark, records
 
-    def transaction(self, topic: str, number: int, now_ms: int) -> None:
-        """Write two records in a transaction; every second one is aborted."""
-        transactional_id = f"{topic}-{number}"
+    def producer(self, transactional_id: str) -> dict[str, int]:
+        """Take over a transactional id; its last transaction has ended then, marker and all."""
         while True:
             made = self._client.call(
                 "InitProducerId",
@@ -111,21 +110,30 @@ class _Client:
                 transaction_timeout_ms=60_000,
             )
             if made.error_code == 0:
-                break
-            assert made.error_code in {14, 15, 51}, made  # the coordinator is not ready yet
-        producer = {"producer_id": made.producer_id, "producer_epoch": made.producer_epoch}
+                return {"producer_id": made.producer_id, "producer_epoch": made.producer_epoch}
+            assert made.error_code in {14, 15, 51}, made  # not yet
+
+    def transaction(self, topic: str, number: int, now_ms: int) -> None:
+        """Write two records in a transaction; some are aborted."""
+        producer = self.producer(topic)
         kind = messages.AddPartitionsToTxnRequest
         added = self._client.call(
             "AddPartitionsToTxn",
             3,
-            v3_and_below_transactional_id=transactional_id,
-            v3_and_below_producer_id=made.producer_id,
-            v3_and_below_producer_epoch=made.producer_epoch,
+            v3_and_below_transactional_id=topic,
+            v3_and_below_producer_id=producer["producer_id"],
+            v3_and_below_producer_epoch=producer["producer_epoch"],
             v3_and_below_topics=[kind.AddPartitionsToTxnTopic(name=topic, partitions=[0])],
         )
         (result,) = added.results_by_topic_v3_and_below[0].results_by_partition
         assert result.partition_error_code == 0, result
-        builder = BatchBuilder(codec=number % 2, is_transactional=True, base_sequence=0, **producer)
+        builder = BatchBuilder(
+            codec=number % 2,
+            is_transactional=True,
+            base_sequence=0,
+            producer_id=producer["producer_id"],
+            producer_epoch=producer["producer_epoch"],
+        )
         builder.append(now_ms, b"k", b"first", [(b"h", b"lost")])
         builder.append(now_ms + 1, b"k", None)
         produce = messages.ProduceRequest
@@ -135,14 +143,14 @@ class _Client:
             7,
             acks=-1,
             timeout_ms=5000,
-            transactional_id=transactional_id,
+            transactional_id=topic,
             topic_data=[produce.TopicProduceData(name=topic, partition_data=[partition])],
         )
         assert answer.responses[0].partition_responses[0].error_code == 0, answer
         ended = self._client.call(
             "EndTxn",
             3,
-            transactional_id=transactional_id,
+            transactional_id=topic,
             committed=bool(number % 4 < 2),
             **producer,
         )
@@ -179,6 +187,8 @@ class _Run:
             for number in range(TRANSACTIONS):
                 for client in self._clients:
                     client.transaction(topic, number, self._now_ms)
+            for client in self._clients:
+                client.producer(topic)
 
     def produce(self, requests: int) -> None:
         """Compare answers."""

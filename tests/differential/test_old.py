@@ -7,7 +7,7 @@ import pytest
 from tests.differential.compare_old import run
 from tests.support.toolchain import require
 
-REQUESTS = 150
+REQUESTS = 100
 
 
 @pytest.mark.kafka
