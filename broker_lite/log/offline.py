@@ -1,7 +1,7 @@
 """Partitions that must not be used any more: their disk failed while they were made durable.
 
-Kafka gives up all logs of the directory then, and ends when it has no other one. Here it is the
-partition alone, and whatever else is on that disk goes on as long as it can.
+A difference to Kafka: when an fsync fails, only the partition goes offline, until the next start
+recovers it; Kafka gives up all partitions of the directory, and ends when it has no other one.
 """
 
 from collections.abc import Callable, Mapping
