@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     files = list(chain.from_iterable(_files_of(path) for path in _paths(options)))
     damage = []
     output = _Output()
-    total_bytes = sum(min(path.stat().st_size, options.max_bytes) for path in files)
+    total_bytes = sum(min(_size_bytes(path), options.max_bytes) for path in files)
     with ProgressBar("dump", 0 if sys.stdout.isatty() else total_bytes) as bar:
         dumper = _Dumper(options, output, bar)
         for path in files:
@@ -135,6 +135,14 @@ def _has_batches(path: Path) -> bool:
     if segment is not None:
         return segment[1].removesuffix(".deleted") == LOG_SUFFIX
     return path.name == _BOOTSTRAP or _SNAPSHOT.fullmatch(path.name) is not None
+
+
+def _size_bytes(path: Path) -> int:
+    """Give the size of a file, 0 when retention was faster."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 class _Output:
@@ -195,7 +203,7 @@ class _Dumper:
             self._output.line(self._json(line) if self._options.json else entry_text(entry))
         if count == 0 and path.suffix == INDEX_SUFFIX:
             self._note(f"{path} is empty.")
-        self._advance(path.stat().st_size, path)
+        self._advance(_size_bytes(path), path)
 
     def _dump_batches(self, path: Path) -> None:
         options = self._options

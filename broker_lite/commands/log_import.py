@@ -9,8 +9,9 @@ import argparse
 from pathlib import Path
 from typing import Final
 
+from broker_lite.commands.log_copies import Copied, size_bytes_of
 from broker_lite.commands.log_sources import Sources, find_sources, read_meta
-from broker_lite.commands.log_transfer import Copied, Transfer, size_bytes_of
+from broker_lite.commands.log_transfer import Transfer
 from broker_lite.commands.log_verify import is_in_use
 from broker_lite.commands.progress import ProgressBar
 from broker_lite.control.clock import Clock

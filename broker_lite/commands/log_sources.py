@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from broker_lite.commands.log_copies import SourcePartition, SourceTopic, read_offsets
 from broker_lite.commands.log_metadata import read_metadata
-from broker_lite.commands.log_transfer import SourcePartition, SourceTopic, read_offsets
 from broker_lite.control.image import MetadataImage
 from broker_lite.control.names import make_id
 from broker_lite.control.topic import Topic

@@ -8,11 +8,14 @@ import argparse
 import fcntl
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+from broker_lite.commands.log_metadata import read_metadata
 from broker_lite.commands.progress import ProgressBar
 from broker_lite.commands.spark_options import write_text
 from broker_lite.commands.verification_text import tell
+from broker_lite.control.image import MetadataImage
 from broker_lite.errors import SettingsError
 from broker_lite.log.data_directory import LOCK_FILE
 from broker_lite.pipeline.audit.local import LocalVerifier, Wanted
@@ -52,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
             is_deep=options.deep,
             is_live=options.live or is_in_use(options.path) or is_in_use(options.path.parent),
             is_compacted=options.compacted,
+            is_cleaned=_cleaned_topics(options.path),
             io=io,
         ).verify()
     if options.html:
@@ -61,6 +65,17 @@ def run(options: argparse.Namespace) -> int:
     if options.json != "-":
         tell(verification)
     return 0 if verification.is_sound else 1
+
+
+def _cleaned_topics(path: Path) -> Callable[[str], bool]:
+    """Find out by the metadata which topics are compacted; Kafka's own are."""
+    image = read_metadata(path) or read_metadata(path.absolute().parent) or MetadataImage()
+    names = {
+        topic.name
+        for topic in image.topics.values()
+        if topic.is_internal or "compact" in topic.overrides.get("cleanup.policy", "")
+    }
+    return names.__contains__
 
 
 def is_in_use(directory: Path) -> bool:

@@ -6,16 +6,21 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+from itertools import count
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_lite.commands.log_verify import is_in_use
 from broker_lite.pipeline.audit.local import LocalVerifier
 from broker_lite.pipeline.files.file_io import LocalFileIO, ReadableFile
 from tests.log.logs import append, batch_bytes
 from tests.log.test_manager import started
-from tests.support.command_line import CommandLine, environment, process_of
+from tests.support.broker_process import BrokerProcess
+from tests.support.command_line import CommandLine, environment, process_of, run_process
 from tests.support.packed_files import unpack
 
 KAFKAS = Path(__file__).parent / "data" / "dump" / "files.json"
@@ -106,7 +111,7 @@ def test_whatever_byte_of_a_segment_is_wrong_is_found(verify: CommandLine, data_
         path = data_dir / "t-0" / name
         data = path.read_bytes()
         batch_bytes_each = len(batch_bytes(producer=(7, 0, 0)))
-        for position in range(0, len(data), 5):
+        for position in range(0, len(data), 11):
             flipped = bytes([data[position] ^ 0x80])
             path.write_bytes(data[:position] + flipped + data[position + 1 :])
             done = verify(str(data_dir / "t-0"))
@@ -190,11 +195,11 @@ def test_s54_a_segment_that_retention_took_is_not_missed(data_dir: Path) -> None
 def test_a_finding_that_a_second_look_does_not_have_is_none(data_dir: Path) -> None:
     first = data_dir / "t-0" / f"{0:020d}.log"
     data = first.read_bytes()
-    for healed, count in ((data, 0), (data[:-1] + b"\xff", 1)):
+    for healed, findings in ((data, 0), (data[:-1] + b"\xff", 1)):
         first.write_bytes(data[:-1] + b"\xff")
         io = Vanishing(data_dir / "t-0", healed)
         found = LocalVerifier(str(data_dir), lambda *_: True, is_live=True, io=io).verify()
-        assert len(found.findings) == count
+        assert len(found.findings) == findings
 
 
 class AlwaysVanishing(LocalFileIO):
@@ -245,3 +250,59 @@ def test_a_file_that_cannot_be_read_is_one_line(command: CommandLine, tmp_path: 
     os.mkfifo(pipe)
     with pipe.open("r+b", buffering=0):  # so that it can be opened at once
         assert "seek" in command.of("log", "dump").fails("--max-bytes", "1", str(pipe))
+
+
+@pytest.mark.slow
+def test_a_directory_in_use_is_looked_at_without_false_alarms(tmp_path: Path) -> None:
+    """S-54, S-89: appends, rolls, retention, compaction and aborts go on meanwhile."""
+    settings = (
+        "log.retention.check.interval.ms=100",
+        "log.segment.delete.delay.ms=50",
+        "log.cleaner.backoff.ms=100",
+        "transaction.state.log.num.partitions=1",
+    )
+    with BrokerProcess(tmp_path / "data", settings=settings) as broker, Load(broker.bootstrap):
+        for flags in (("verify", "--deep"), ("dump", "--deep-iteration")):
+            done = run_process("log", *flags, str(broker.data_dir))
+            assert (done.code, done.err) == (0, ""), (done.err, done.out[-2000:])
+
+
+class Load:
+    """A producer with transactions, in a thread, as long as the context lasts."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> "Load":
+        small = {"segment.bytes": str(1 << 20), "index.interval.bytes": "0"}
+        kinds = {
+            "short": {"retention.bytes": "2000000", "file.delete.delay.ms": "50"},
+            "keyed": {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"},
+        }
+        topics = [NewTopic(name, 1, 1, config={**small, **own}) for name, own in kinds.items()]
+        admin = AdminClient({"bootstrap.servers": self._bootstrap})
+        for future in admin.create_topics(topics).values():
+            future.result(20)
+        self._thread.start()
+        return self
+
+    def _run(self) -> None:
+        producer = Producer({"bootstrap.servers": self._bootstrap, "transactional.id": "load"})
+        producer.init_transactions(20)
+        for number in count():
+            producer.begin_transaction()
+            for key in range(50):
+                producer.produce("short", bytes(8000))
+                producer.produce("keyed", bytes(8000), key=str(key))
+            if number % 2:
+                producer.abort_transaction(20)
+            else:
+                producer.commit_transaction(20)
+            if self._is_over.is_set():
+                return
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()

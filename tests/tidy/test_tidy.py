@@ -46,6 +46,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "commands/dump_small_files": ("commands/test_log_dump",),
     "commands/log": ("commands/test_log_dump", "commands/test_log_verify"),
     "commands/log_files": ("commands/test_log_dump",),
+    "commands/log_copies": ("commands/test_log_transfer",),
     "commands/log_export": ("commands/test_log_transfer",),
     "commands/log_import": ("commands/test_log_transfer",),
     "commands/log_metadata": ("commands/test_log_transfer",),

@@ -28,12 +28,14 @@ from broker_lite.pipeline.audit.whole import (
 )
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.pinned_files import PinnedFiles
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 
 Wanted = Callable[[str, int], bool]
 Looked = Callable[[Audit], None]
 
 _LOOKS_MAX: Final = 10
+_PINNED_MAX: Final = 100
 _WHOLE_BYTES: Final = 1 << 62
 _EVERY_OFFSET: Final = (1 << 63) - 1
 _AHEAD: Final = ("leads behind the last batch", "is not the last offset of a batch")
@@ -51,6 +53,7 @@ class LocalVerifier:
         is_deep: bool = False,
         is_live: bool = False,
         is_compacted: bool = False,
+        is_cleaned: Callable[[str], bool] = lambda _: False,
         io: LocalFileIO | None = None,
     ) -> None:
         """Remember what is asked for.
@@ -61,6 +64,8 @@ class LocalVerifier:
             is_deep: decompress the batches and look at each record.
             is_live: a broker may be writing.
             is_compacted: offsets may be missing anywhere; else only below the cleaner's checkpoint.
+            is_cleaned: which topics a cleaner works on; while it does, its checkpoint comes after
+                what it took away.
             io: reads the files; who watches how far it is hands one in.
         """
         self._root = root
@@ -68,6 +73,7 @@ class LocalVerifier:
         self._is_deep = is_deep
         self._is_live = is_live
         self._is_compacted = is_compacted
+        self._is_cleaned = is_cleaned
         self._io = io if io is not None else LocalFileIO()
 
     def verify(self) -> Verification:
@@ -120,30 +126,38 @@ class LocalVerifier:
         return found, audits
 
     def _look(self, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
-        logs = find_partitions(self._io, self._root, lambda *one: one == key)
+        if not self._is_live:
+            return self._look_at(self._io, key)
+        with PinnedFiles(self._io) as io:
+            return self._look_at(io, key)
+
+    def _look_at(self, io: LocalFileIO, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
+        logs = find_partitions(io, self._root, lambda *one: one == key)
         if not logs:
             return [], []  # the topic was deleted
         log = logs[key]
+        if self._is_live:
+            _pin(io, log)
         cleaned_end = self._cleaned_end(key)
         tasks = audit_tasks(
-            self._io,
+            io,
             self._root,
             logs,
             {key: cleaned_end},
             max_split_bytes=_WHOLE_BYTES,
             is_deep=self._is_deep,
         )
-        audits = [audit(self._io, task) for task in tasks]
+        audits = [audit(io, task) for task in tasks]
         found = [finding for one in audits for finding in one.findings]
         found += between_tasks(audits, cleaned_end)
         end_offset = _end_offset(log, audits)
-        found += judge_beside(self._io, log, end_offset)
+        found += judge_beside(io, log, end_offset)
         if self._is_live:
             found = list(_finished(found, audits, log))
         return found, audits
 
     def _cleaned_end(self, key: TopicPartition) -> int:
-        if self._is_compacted:
+        if self._is_compacted or (self._is_live and self._is_cleaned(key[0])):
             return _EVERY_OFFSET
         try:
             ends = cleaned_ends(self._io, log_directory(self._root, self._logs_of(key)))
@@ -153,6 +167,18 @@ class LocalVerifier:
 
     def _logs_of(self, key: TopicPartition) -> dict[TopicPartition, PartitionLog]:
         return find_partitions(self._io, self._root, lambda *one: one == key)
+
+
+def _pin(io: LocalFileIO, log: PartitionLog) -> None:
+    """Open the oldest segments, so that retention takes no more than their names.
+
+    Raises:
+        FileNotFoundError: it was faster.
+    """
+    for segment in log.segments[:_PINNED_MAX]:
+        io.open(segment.log_path)
+        for suffix in segment.suffixes:
+            io.open(segment.stem + suffix)
 
 
 def _end_offset(log: PartitionLog, audits: Iterable[Audit]) -> int:
