@@ -165,7 +165,10 @@ def write_checkpoints(
     high_watermarks: dict[tuple[str, int], int] = {}
     for key, partition in partitions.items():
         partition.note_offsets()
-        recovery_points[key] = partition.recovery_point
+        # The next start would take a log with 0 for one that nothing was ever written to.
+        is_known = partition.recovery_point or partition.is_new or partition.log is not None
+        if is_known:
+            recovery_points[key] = partition.recovery_point
         high_watermarks[key] = partition.high_watermark
         if partition.log_start_offset is not None:
             log_starts[key] = partition.log_start_offset

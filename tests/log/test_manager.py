@@ -116,6 +116,19 @@ def test_s40_an_unreadable_checkpoint_counts_as_none(tmp_path: Path) -> None:
     again.close()
 
 
+def test_s70_a_log_that_no_checkpoint_named_stays_one_with_records(tmp_path: Path) -> None:
+    """After clean stops between which nobody used it, too."""
+    manager = started(tmp_path, 0)
+    append(manager.get("t", 0))
+    manager.close()
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n9\n")
+    for _ in range(2):
+        started(tmp_path, 0).close()
+    again = started(tmp_path, 0)
+    assert again.get("t", 0).log_end_offset == 1
+    again.close()
+
+
 def test_unknown_and_deleted_partitions(tmp_path: Path) -> None:
     manager = started(tmp_path, 0)
     for call in (manager.get, manager.delete, manager.size_bytes):
