@@ -15,8 +15,8 @@ from broker_lite.log.checkpoints import (
     RECOVERY_POINT_FILE,
     parse_offsets,
 )
-from broker_lite.log.names import LOG_SUFFIX, SNAPSHOT_SUFFIX
-from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
+from broker_lite.log.names import LOG_SUFFIX
+from broker_lite.pipeline.audit.partition_files import partition_files
 from broker_lite.pipeline.audit.task import (
     NO_OFFSET,
     UNDAMAGED,
@@ -200,7 +200,7 @@ def small_files(io: FileIO, root: str, logs: Logs, audits: Iterable[Audit]) -> I
         yield from _judge_checkpoint(io, join(directory, name), logs, ends)
     for log in logs.values():
         yield from _judge_last_segment(log, ends.get((log.topic, log.partition), 0))
-        yield from _judge_snapshots(io, log)
+        yield from partition_files(io, log)
 
 
 def _judge_checkpoint(
@@ -227,20 +227,6 @@ def _judge_last_segment(log: PartitionLog, end: int) -> Iterator[Finding]:
     segment = log.segments[-1] if log.segments else None
     if segment is not None and segment.size_bytes == 0 and 0 < end < segment.base_offset:
         yield gap_fault(segment.log_path, 0, end, segment.base_offset)
-
-
-def _judge_snapshots(io: FileIO, log: PartitionLog) -> Iterator[Finding]:
-    for segment in log.segments:
-        if SNAPSHOT_SUFFIX not in segment.suffixes:
-            continue
-        path = segment.stem + SNAPSHOT_SUFFIX
-        try:
-            with io.open(path) as file:
-                decode_snapshot(file.read_at(0, file.size_bytes))
-        except CorruptSnapshot as error:
-            yield Finding(path, -1, "S-17", str(error))
-        except FileNotFoundError:
-            continue  # deleted since it was listed
 
 
 def _checkpoint(io: FileIO, path: str) -> dict[TopicPartition, int]:

@@ -18,6 +18,7 @@ from broker_lite.record.batch_walk import IndexCursor
 _OFFSET_NUMBERS: Final = 2
 _TIME_NUMBERS: Final = 3
 _PAGE_ENTRIES: Final = 8192
+_BEYOND_BYTES: Final = 1 << 20
 
 
 def offset_entries(io: FileIO, segment: Segment) -> IndexCursor:
@@ -65,7 +66,10 @@ def _numbers(io: FileIO, segment: Segment, suffix: str, width: int) -> memoryvie
 
 
 def _pages(io: FileIO, segment: Segment, suffix: str, entry_bytes: int) -> Iterator[bytes]:
-    """Read whole entries, and what is behind them, up to a page that ends with zeros."""
+    """Read whole entries, and what is behind them, up to a page that ends with zeros.
+
+    No index has as many bytes as its log. One that has is read that far, and full of lies.
+    """
     if suffix not in segment.suffixes:
         return
     try:
@@ -76,6 +80,8 @@ def _pages(io: FileIO, segment: Segment, suffix: str, entry_bytes: int) -> Itera
         position = 0
         while page := file.read_at(position, _PAGE_ENTRIES * entry_bytes):
             yield page
+            if position > segment.size_bytes + _BEYOND_BYTES:
+                return
             position += len(page)
             if len(page) % entry_bytes or not any(page[-entry_bytes:]):
                 return

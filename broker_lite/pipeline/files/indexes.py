@@ -23,6 +23,7 @@ OFFSET_ENTRY: Final = struct.Struct(">ii")
 TIME_ENTRY: Final = struct.Struct(">qi")
 
 _PAGE_ENTRIES: Final = 4096
+_PAGE_BYTES: Final = 1 << 20
 _BEHIND_ALL: Final = 1 << 64
 
 
@@ -115,9 +116,10 @@ def aborted_transactions(io: FileIO, segment: Segment) -> list[AbortedTransactio
     found: list[AbortedTransaction] = []
     lowest = segment.base_offset
     for position in range(0, len(data) - TRANSACTION_ENTRY.size + 1, TRANSACTION_ENTRY.size):
-        entry = AbortedTransaction(*TRANSACTION_ENTRY.unpack_from(data, position)[1:])
+        version, *fields = TRANSACTION_ENTRY.unpack_from(data, position)
+        entry = AbortedTransaction(*fields)
         is_order = entry.first_offset <= entry.last_offset and entry.last_offset >= lowest
-        if data[position] > VERSION or not is_order:
+        if version != VERSION or not is_order:
             path = segment.stem + TRANSACTION_INDEX_SUFFIX
             raise CorruptTransactionIndex(f"{path}: no entry of it at position {position} (S-16)")
         lowest = entry.last_offset + 1
@@ -130,7 +132,8 @@ def _content(io: FileIO, segment: Segment, suffix: str) -> bytes:
         return b""
     try:
         with io.open(segment.stem + suffix) as file:
-            return file.read_at(0, file.size_bytes)
+            # One that is larger than its log is full of lies, which shall not take all memory.
+            return file.read_at(0, min(file.size_bytes, segment.size_bytes + _PAGE_BYTES))
     except FileNotFoundError:
         return b""  # deleted since it was listed
 

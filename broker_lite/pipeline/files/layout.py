@@ -101,6 +101,8 @@ class PartitionLog(NamedTuple):
     Attributes:
         checkpointed_start: of log-start-offset-checkpoint, 0 where it names none: records below
             were deleted, though their segment may still be there.
+        recovery_point: of recovery-point-offset-checkpoint, 0 where it names none: what is below
+            was on disk.
     """
 
     topic: str
@@ -108,6 +110,7 @@ class PartitionLog(NamedTuple):
     directory: str
     segments: tuple[Segment, ...]
     checkpointed_start: int = 0
+    recovery_point: int = 0
 
 
 class ForeignEntry(NamedTuple):
@@ -149,8 +152,8 @@ def find_partitions(
     own = _own_partition(root, entries)
     if own is not None:
         parent = root.rstrip("/").rpartition("/")[0]
-        return {own: _partition_log(*own, root, entries, _log_starts(io, parent or "/"))}
-    starts = _log_starts(io, root)
+        return {own: _partition_log(*own, root, entries, _Checkpoints.of(io, parent or "/"))}
+    checkpoints = _Checkpoints.of(io, root)
     found = {}
     for name, parsed in _partition_directories(entries):
         if not wanted(*parsed):
@@ -160,7 +163,7 @@ def find_partitions(
             files = io.list(directory)
         except FileNotFoundError:
             continue  # deleted since the root was listed
-        found[parsed] = _partition_log(*parsed, directory, files, starts)
+        found[parsed] = _partition_log(*parsed, directory, files, checkpoints)
     return dict(sorted(found.items()))
 
 
@@ -213,9 +216,22 @@ def _partition_directories(
             yield info.name, parsed
 
 
-def _log_starts(io: FileIO, log_directory: str) -> dict[tuple[str, int], int]:
-    """Read where the partitions begin; without the file, or with a bad one, it is not known."""
-    path = join(log_directory, LOG_START_FILE)
+class _Checkpoints(NamedTuple):
+    """What a broker noted of the logs in a directory."""
+
+    starts: Mapping[tuple[str, int], int]
+    recovery_points: Mapping[tuple[str, int], int]
+
+    @classmethod
+    def of(cls, io: FileIO, log_directory: str) -> "_Checkpoints":
+        return cls(
+            _checkpoint(io, join(log_directory, LOG_START_FILE)),
+            _checkpoint(io, join(log_directory, RECOVERY_POINT_FILE)),
+        )
+
+
+def _checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int]:
+    """Read a checkpoint; without the file, or with a bad one, nothing is known."""
     if not io.exists(path):
         return {}
     with io.open(path) as file:
@@ -223,7 +239,7 @@ def _log_starts(io: FileIO, log_directory: str) -> dict[tuple[str, int], int]:
     try:
         return parse_offsets(data.decode())
     except ValueError as error:  # a CorruptCheckpoint is one
-        logger.warning("log start offsets passed over path=%s reason=%s", path, error)
+        logger.warning("checkpoint passed over path=%s reason=%s", path, error)
         return {}
 
 
@@ -232,7 +248,7 @@ def _partition_log(
     partition: int,
     directory: str,
     entries: Iterable[FileInfo],
-    starts: Mapping[tuple[str, int], int],
+    checkpoints: _Checkpoints,
 ) -> PartitionLog:
     sizes: dict[int, int] = {}
     suffixes: dict[int, set[str]] = {}
@@ -249,8 +265,14 @@ def _partition_log(
         Segment(topic, partition, base, directory, sizes[base], frozenset(suffixes.get(base, ())))
         for base in sorted(sizes)
     )
-    start = starts.get((topic, partition), 0)
-    return PartitionLog(topic, partition, directory, tuple(segments), start)
+    return PartitionLog(
+        topic,
+        partition,
+        directory,
+        tuple(segments),
+        checkpoints.starts.get((topic, partition), 0),
+        checkpoints.recovery_points.get((topic, partition), 0),
+    )
 
 
 def _foreign_directory(io: FileIO, path: str, name: str) -> list[ForeignEntry]:

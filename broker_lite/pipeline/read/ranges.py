@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
 from broker_lite.pipeline.files.positions import earliest, log_end, offset_for_timestamp
-from broker_lite.pipeline.read.corruption import ON_CORRUPTION
+from broker_lite.pipeline.read.corruption import ON_CORRUPTION, Corruption
 from broker_lite.pipeline.read.offset_limits import (
     EARLIEST_OFFSET,
     LATEST_OFFSET,
@@ -23,7 +23,7 @@ from broker_lite.pipeline.read.offset_limits import (
     OffsetLimit,
     TopicPartition,
 )
-from broker_lite.pipeline.read.options import IsolationLevel, OnNoMatch, ReadOptions
+from broker_lite.pipeline.read.options import IsolationLevel, OnNoMatch, ReadOptions, View
 from broker_lite.pipeline.read.transactions import last_stable_offset
 
 logger = logging.getLogger("broker_lite.pipeline")
@@ -151,12 +151,28 @@ def readable_bounds(
 ) -> dict[TopicPartition, OffsetRange]:
     """Give the offsets of each log that the options let one read.
 
+    A log that ends below what was on disk is damaged: its end is no torn tail.
+
     For who reads committed records only, a log ends where the oldest open transaction begins.
 
     Raises:
-        CorruptLog: what may have decided a transaction is damaged, with onCorrupt=fail.
+        CorruptLog: with onCorrupt=fail, the end of a log is damaged, or what may have decided a
+            transaction.
+
+    Rule: S-70 (LogManager.checkpointLogRecoveryOffsets).
     """
-    return _each(io, logs, lambda log: readable_end(io, log, log_end(io, log).offset, options))
+
+    def end_of(log: PartitionLog) -> int:
+        end = log_end(io, log)
+        if log.segments and end.offset < log.recovery_point and options.view is not View.INDEX:
+            text = (
+                f"the log ends at offset {end.offset}, and was on disk up to {log.recovery_point}"
+            )
+            path = log.segments[-1].log_path
+            ON_CORRUPTION[options.on_corrupt](Corruption(path, end.position, "S-70", text))
+        return readable_end(io, log, end.offset, options)
+
+    return _each(io, logs, end_of)
 
 
 def readable_end(

@@ -146,7 +146,7 @@ def test_s70_a_bad_checkpoint_is_passed_over_and_told(tmp_path, caplog, content)
     touch(tmp_path, f"t-0/{STEM}.log")
     (tmp_path / "log-start-offset-checkpoint").write_bytes(content)
     assert find_partitions(IO, str(tmp_path))["t", 0].checkpointed_start == 0
-    assert "log start offsets passed over" in caplog.text
+    assert "checkpoint passed over" in caplog.text
 
 
 class _DeletingIO(LocalFileIO):

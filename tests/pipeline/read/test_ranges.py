@@ -2,6 +2,7 @@ import pytest
 
 from broker_lite.pipeline.files.arrow_files import ArrowFileIO
 from broker_lite.pipeline.files.file_io import LocalFileIO
+from broker_lite.pipeline.read.corruption import CorruptLog
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import (
     DataLossError,
@@ -12,7 +13,7 @@ from broker_lite.pipeline.read.ranges import (
     in_parallel,
     resolve,
 )
-from tests.pipeline.support import T0, Partition, numbered
+from tests.pipeline.support import T0, Partition, cut, damage, numbered
 
 IO = LocalFileIO()
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
@@ -173,3 +174,24 @@ def test_elsewhere_reads_wait_at_once_and_come_in_order(logs_root):
     options = ReadOptions.parse({"path": str(logs_root)})
     assert bounds_of(remote, find_logs(remote, str(logs_root), options)) == ALL
     assert in_parallel(remote, lambda item: item * 2, range(100)) == list(range(0, 200, 2))
+
+
+@pytest.mark.parametrize("kind", ["cut between batches", "cut in a batch", "a length"])
+def test_s_70_an_end_below_what_was_on_disk_is_damage(tmp_path, caplog, kind):
+    with Partition(tmp_path, "a", 0) as log:
+        log.append(numbered(2))
+        log.append(numbered(2))
+    (path,) = log.directory.glob("*.log")
+    half = path.stat().st_size // 2
+    if kind == "a length":
+        damage(path, half + 8)
+    else:
+        cut(path, half + (0 if kind == "cut between batches" else 9))
+    assert resolved(tmp_path) == {A0: OffsetRange(0, 2)}
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\na 0 4\n")
+    with pytest.raises(CorruptLog, match=f"at {half}: S-70: the log ends at offset 2, .* up to 4"):
+        resolved(tmp_path)
+    assert resolved(tmp_path, view="index") == {A0: OffsetRange(0, 2)}
+    assert "corrupt" not in caplog.text
+    assert resolved(tmp_path, onCorrupt="skip") == {A0: OffsetRange(0, 2)}
+    assert f"corrupt bytes left out file={path} position={half} rule=S-70" in caplog.text
