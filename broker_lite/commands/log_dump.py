@@ -23,6 +23,7 @@ from broker_lite.commands.dump_decoders import (
     decode_text,
     decode_transaction,
 )
+from broker_lite.commands.dump_index_checks import CHECKED, index_faults
 from broker_lite.commands.dump_small_files import entries_of, entry_text
 from broker_lite.commands.log_files import LogFile
 from broker_lite.commands.progress import ProgressBar
@@ -79,6 +80,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     decoders.add_argument(
         "--raw", dest="decoder", action="store_const", const="raw", help="decode no known topic"
     )
+    for flag in ("--verify-index-only", "--index-sanity-check"):
+        parser.add_argument(
+            flag, dest="check", action="store_true", help="of indexes only what is wrong with them"
+        )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     # of kafka-dump-log; a batch may have any size here
     parser.add_argument("--max-message-size", type=int, help=argparse.SUPPRESS)
@@ -90,7 +95,8 @@ def run(options: argparse.Namespace) -> int:
     damage = []
     output = _Output()
     total_bytes = sum(min(_size_bytes(path), options.max_bytes) for path in files)
-    with ProgressBar("dump", 0 if sys.stdout.isatty() else total_bytes) as bar:
+    # among lines on a terminal a bar would be in the way
+    with ProgressBar("dump", total_bytes, is_wanted=not sys.stdout.isatty()) as bar:
         dumper = _Dumper(options, output, bar)
         for path in files:
             try:
@@ -193,6 +199,9 @@ class _Dumper:
         if _has_batches(path):
             self._dump_batches(path)
             return
+        if self._options.check and path.suffix in CHECKED:
+            self._check_index(path)
+            return
         entries = entries_of(path)
         if entries is None:
             self._note(f"Ignoring unknown file {path}")
@@ -204,6 +213,14 @@ class _Dumper:
         if count == 0 and path.suffix == INDEX_SUFFIX:
             self._note(f"{path} is empty.")
         self._advance(_size_bytes(path), path)
+
+    def _check_index(self, path: Path) -> None:
+        faults = list(index_faults(path))
+        for fault in faults:
+            self._note(fault)
+        if faults:
+            raise KafkaStorageError(f"{path}: {faults[0]}")
+        self._note(f"{path} passed sanity check.")
 
     def _dump_batches(self, path: Path) -> None:
         options = self._options

@@ -42,7 +42,7 @@ def add_cut_flag(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Copy and tell what was taken."""
     for path in options.paths:
-        if is_in_use(path):
+        if is_in_use(path) or is_in_use(path.absolute().parent):
             raise SettingsError(f"{path} is in use by another process: take a copy of it")
     sources = find_sources(options.paths, wanted_topics(options.topics))
     transfer(sources, options.data_dir, options.node_id, may_cut=options.cut, title="import")

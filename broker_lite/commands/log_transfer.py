@@ -11,7 +11,9 @@ Rule: S-70, S-75, S-76, S-96, S-97.
 import shutil
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Final
 
 from broker_lite.commands.log_copies import (
     Copied,
@@ -59,6 +61,8 @@ from broker_lite.log.names import (
     partition_directory,
 )
 
+_STAGING: Final = ".import-"
+
 
 class Transfer:
     """Puts topics into a data directory, made if it is not there.
@@ -80,7 +84,10 @@ class Transfer:
         self._cache = FileCache()
         data_dir.mkdir(parents=True, exist_ok=True)
         self._lock = DirectoryLock(data_dir)
-        self._staging = data_dir / f".import-{uuid.uuid4().hex}"
+        self._staging = data_dir / f"{_STAGING}{uuid.uuid4().hex}"
+        self._is_known = False
+        for left_over in data_dir.glob(f"{_STAGING}*"):  # by one that was killed
+            shutil.rmtree(left_over)
         try:
             self._meta = claim_identity(data_dir, node_id=node_id, cluster_id=cluster_id)
         except BaseException:
@@ -120,9 +127,13 @@ class Transfer:
         ends = [one.producer_id_end for of_topic in copied.values() for one in of_topic]
         next_producer_id = max(next_producer_id, *ends, 0)
         was_clean = take_clean_mark(self._data_dir)
-        self._put_in_place(topics, copied)
-        self._note_offsets(copied)
-        self._make_known(image, topics, copied, next_producer_id, is_clean=was_clean)
+        try:
+            self._put_in_place(topics, copied)
+            self._note_offsets(copied)
+            self._make_known(image, topics, copied, next_producer_id, is_clean=was_clean)
+        except BaseException:
+            self._take_back(copied)
+            raise
         if was_clean or not image.topics:
             leave_clean_mark(self._data_dir, max(image.broker_epoch, 0))
         return copied
@@ -150,6 +161,12 @@ class Transfer:
             for one in copied[topic.name]:
                 one.directory.rename(self._data_dir / one.directory.name)
         sync_directory(self._data_dir)
+
+    def _take_back(self, copied: Mapping[str, Sequence[Copied]]) -> None:
+        """Remove what got its name, unless the metadata log may name it already."""
+        if not self._is_known:
+            for one in chain.from_iterable(copied.values()):
+                shutil.rmtree(self._data_dir / one.directory.name, ignore_errors=True)
 
     def _note_offsets(self, copied: Mapping[str, Sequence[Copied]]) -> None:
         """Write the checkpoints: a log that they name with 0 would count as one never written to.
@@ -202,6 +219,7 @@ class Transfer:
         if next_producer_id > image.next_producer_id:
             end = -(-next_producer_id // PRODUCER_ID_BLOCK) * PRODUCER_ID_BLOCK
             records.append(producer_ids(self._meta.node_id, image.broker_epoch, end))
+        self._is_known = True
         metadata_log.append(records, now_ms=self._now_ms)
         close_durably(log)
 

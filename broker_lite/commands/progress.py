@@ -24,6 +24,7 @@ class ProgressBar:
         title: str,
         total_bytes: int,
         *,
+        is_wanted: bool = True,
         stream: TextIO | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -32,6 +33,7 @@ class ProgressBar:
         Args:
             title: what is done, one word.
             total_bytes: how much there is to do, as far as it is known.
+            is_wanted: without it there is no bar either.
             stream: standard error when none is given.
             clock: measures; that of the machine when none is given.
         """
@@ -39,7 +41,7 @@ class ProgressBar:
         self._total_bytes = total_bytes
         self._stream = stream or sys.stderr
         self._clock = clock or Clock()
-        self._on_terminal = self._stream.isatty()
+        self._on_terminal = is_wanted and self._stream.isatty()
         self._begun_ms = self._clock.monotonic_ms()
         self._next_ms = self._begun_ms + _QUIET_MS
         self._done_bytes = 0

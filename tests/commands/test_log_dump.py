@@ -115,6 +115,18 @@ def test_every_line_of_json_is_an_object(dump: CommandLine) -> None:
     assert sizes["value"] == "value " * 20
 
 
+@pytest.mark.parametrize("flag", ["--verify-index-only", "--index-sanity-check"])
+def test_s95_of_indexes_only_what_is_wrong(dump: CommandLine, flag: str) -> None:
+    path = Path("orders-0/00000000000000000000.timeindex")
+    assert dump.ok(flag, str(path)) == f"Dumping {path}\n{path} passed sanity check.\n"
+    path.write_bytes(path.read_bytes()[:-1] + b"\xff")
+    done = dump(flag, str(path))
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "S-11" in done.out
+    path.with_suffix(".log").unlink()
+    assert "No such file" in dump(flag, str(path)).err
+
+
 def test_no_more_is_read_than_is_asked_for(dump: CommandLine) -> None:
     printed = dump.ok("--max-bytes", "229", "mixed-0")
     assert printed.count("baseOffset") == 1

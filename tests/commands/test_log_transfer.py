@@ -240,16 +240,24 @@ def test_repair_of_what_is_no_data_directory(log: CommandLine, tmp_path: Path) -
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The names of partitions cannot be written any more."""
 
-    def refuse(_self: Path, _target: Path) -> Path:
-        raise OSError(errno.EIO, "Input/output error", str(_target))
+    rename = Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if target.name == partition_directory("orders", 0):
+            raise OSError(errno.EIO, "Input/output error", str(target))
+        return rename(path, target)
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", refuse)
         yield
 
 
-@pytest.mark.usefixtures("full_disk")
-def test_a_disk_that_fails_is_one_line(log: CommandLine, source: Path, tmp_path: Path) -> None:
+def test_a_disk_that_fails_is_one_line_and_nothing_is_left(
+    log: CommandLine, source: Path, tmp_path: Path, full_disk: None
+) -> None:
     target = tmp_path / "target"
+    left_over = target / ".import-0"
+    left_over.mkdir(parents=True)
     assert log.fails("import", str(source), "--data-dir", str(target)).startswith("1: ")
-    assert not (target / partition_directory("orders", 0)).exists()
+    assert not list(target.glob("*-0"))
+    assert not left_over.exists()

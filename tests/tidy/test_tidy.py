@@ -42,6 +42,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     ),
     "commands/dump_batches": ("commands/test_log_dump",),
     "commands/dump_decoders": ("commands/test_log_dump",),
+    "commands/dump_index_checks": ("commands/test_log_dump",),
     "commands/dump_json": ("commands/test_log_dump",),
     "commands/dump_small_files": ("commands/test_log_dump",),
     "commands/log": ("commands/test_log_dump", "commands/test_log_verify"),
