@@ -5,9 +5,6 @@ range of a file that the kernel sends: they are read, rewritten record by record
 and kept in memory until they are sent, so such a fetch costs many times what a newer one does. The
 limits of the request bound what is kept (F-62).
 
-Not done: message.downconversion.enable, a topic setting that Kafka 4 no longer has; the records are
-always converted.
-
 Rule: F-60 to F-63 (KafkaApis.maybeConvertFetchedData).
 """
 
@@ -25,6 +22,7 @@ from broker_lite.wire.fetch import FetchedPartition
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster import Cluster
+    from broker_lite.log.validated import ValidationConfig
 
 ZSTD_FROM: Final = 10
 _MAGIC_1_FROM: Final = 2
@@ -45,7 +43,11 @@ async def for_old_client(
 
 
 async def _convert(cluster: "Cluster", version: int, read: PartitionRead) -> PartitionRead:
-    if _is_zstd_topic(cluster, read):
+    config = _topic_config(cluster, read)
+    if config is None:
+        return read
+    if config.codec == Codec.ZSTD:
+        # whatever was read, also nothing or an error
         return _refused(read, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     records = read.answer.records
     if version >= _MAGIC_2_FROM or not isinstance(records, FileSlice):
@@ -55,6 +57,7 @@ async def _convert(cluster: "Cluster", version: int, read: PartitionRead) -> Par
         records,
         1 if version >= _MAGIC_1_FROM else 0,
         read.partition.fetch_offset,
+        config.decompressed_bytes_max,
     )
     outcome = await to_thread.run_sync(work)
     if isinstance(outcome, ErrorCode):
@@ -62,21 +65,28 @@ async def _convert(cluster: "Cluster", version: int, read: PartitionRead) -> Par
     return read._replace(answer=read.answer._replace(records=outcome))
 
 
-def _converted(records: FileSlice, magic: int, first_offset: int) -> bytes | ErrorCode:
+def _converted(
+    records: FileSlice, magic: int, first_offset: int, decompressed_bytes_max: int
+) -> bytes | ErrorCode:
     try:
-        return convert_slice(records, magic, first_offset=first_offset)
+        return convert_slice(
+            records,
+            magic,
+            first_offset=first_offset,
+            decompressed_bytes_max=decompressed_bytes_max,
+        )
     except BrokerError as error:
         # as a code: what is raised in a worker thread stays there with all that was decompressed
         return error.code
 
 
-def _is_zstd_topic(cluster: "Cluster", read: PartitionRead) -> bool:
-    """Rule: F-60: a topic that stores zstd is refused whatever was read."""
+def _topic_config(cluster: "Cluster", read: PartitionRead) -> "ValidationConfig | None":
+    """The settings of a partition's topic, None when there is no such partition."""
     partition = read.partition
     topic = cluster.topics.get(str(partition.topic))
     if topic is None or not 0 <= partition.index < topic.partition_count:
-        return False
-    return cluster.validation_config(topic).codec == Codec.ZSTD
+        return None
+    return cluster.validation_config(topic)
 
 
 def _refused(read: PartitionRead, code: ErrorCode) -> PartitionRead:

@@ -5,8 +5,12 @@ applied: what is longer after conversion is cut, what is shorter ends with a mes
 go on behind the answer's end, which such clients pass over. So memory holds no more than the answer
 and the entries that are being converted, a piece of the file at a time.
 
-Rule: F-60 to F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend). Kafka converts while
-it sends; here all of an answer is converted before, which costs memory and shows no difference.
+Kafka converts while it sends; here all of an answer is converted before.
+
+A difference to Kafka: where control batches come first in the answer to a Fetch below version 4,
+Kafka 3.9 sends the records behind them twice; here they come once.
+
+Rule: F-60 to F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend).
 """
 
 import logging
@@ -17,7 +21,6 @@ from typing import Final
 
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.files import FileSlice
-from broker_lite.log.validated import DECOMPRESSED_BYTES_MAX
 from broker_lite.record.down_conversion import down_convert
 from broker_lite.record.framing import HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, Entry, file_entry
 
@@ -33,7 +36,7 @@ def convert_slice(
     magic: int,
     *,
     first_offset: int,
-    decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX,
+    decompressed_bytes_max: int,
 ) -> bytes:
     """Read a range and give its records in an older format; may run in a worker thread.
 

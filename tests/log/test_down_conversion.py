@@ -45,7 +45,7 @@ def answer(tmp_path: Path, *parts: bytes, cut: int = 0, first_offset: int = 0) -
     path.write_bytes(b"\xaa" * 9 + data + b"\xaa" * 9)
     file = OpenFile(str(path))
     records = FileSlice(file.fd, 9, len(data) - cut, file)
-    return convert_slice(records, 1, first_offset=first_offset)
+    return convert_slice(records, 1, first_offset=first_offset, decompressed_bytes_max=1 << 20)
 
 
 def test_f62_what_is_shorter_is_filled(tmp_path: Path) -> None:
@@ -133,5 +133,6 @@ def test_damage_is_told_when_it_comes_first(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     file = OpenFile(str(tmp_path), 0)
+    records = FileSlice(file.fd, 0, 100, file)
     with pytest.raises(KafkaStorageError):
-        convert_slice(FileSlice(file.fd, 0, 100, file), 1, first_offset=0)
+        convert_slice(records, 1, first_offset=0, decompressed_bytes_max=1)
