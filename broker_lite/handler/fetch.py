@@ -13,8 +13,9 @@ messages of magic 0 (v0-1) or 1 (v2-3), in memory, and zstd is not for versions 
   (KIP-951); v17 and v18 fields of followers (KIP-853, KIP-1166), which are ignored.
 
 Not done: quotas, so an answer is never throttled; followers, since the replicas of a partition are
-those of one broker, and a follower is told that it is none of them (F-02); message.downconversion.enable, a topic
-setting that Kafka 4 no longer has: records are always converted for who needs it.
+those of one broker, and a follower is told that it is none of them (F-02);
+message.downconversion.enable, a topic setting that Kafka 4 no longer has: records are always
+converted for who needs it.
 """
 
 from collections.abc import Iterable
