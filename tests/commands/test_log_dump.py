@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from broker_lite.commands.scripts import as_command
+from tests.log.batches import batch, records
+from tests.pipeline.support import legacy_wrapper
 from tests.support.command_line import CommandLine
 from tests.support.packed_files import unpack
 
@@ -163,7 +165,7 @@ def test_whatever_byte_is_wrong_one_line_tells_it(
     path = Path(name)
     data = path.read_bytes()
     whole = dump.ok(*form, name)
-    step = 5 if len(data) < 400 else 37
+    step = 19 if len(data) < 400 else 61
     for position in range(0, len(data), step):
         path.write_bytes(data[:position] + bytes([data[position] ^ 0xFF]) + data[position + 1 :])
         done = dump(*form, name)
@@ -171,6 +173,27 @@ def test_whatever_byte_is_wrong_one_line_tells_it(
         assert done.err.count("\n") == done.code
         assert "Traceback" not in done.err
         assert done.out != whole or done.code == 1, position
+
+
+@pytest.mark.parametrize("form", [("--deep-iteration",), ("--json",)])
+@pytest.mark.parametrize(
+    "content",
+    [
+        batch(b"\xff\xff", count=2),
+        batch(b"\xff\xff", count=1, attributes=0x20),
+        legacy_wrapper(3, [b"\0" * 30]),
+        batch(records(1), count=1, attributes=3),
+    ],
+    ids=["records", "control", "wrapper", "codec"],
+)
+def test_r37_records_that_cannot_be_read_under_a_right_checksum(
+    dump: CommandLine, content: bytes, form: tuple[str, ...]
+) -> None:
+    path = Path("mixed-0") / f"{0:020d}.log"
+    path.write_bytes(content)
+    done = dump(*form, str(path))
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "isvalid: true" in done.out or '"isValid":true' in done.out
 
 
 @pytest.mark.parametrize(

