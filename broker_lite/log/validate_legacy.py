@@ -8,6 +8,9 @@ else of the producer.
 The answers to these versions have no room for what is wrong with single records, so the first bad
 one decides; only a timestamp counts more than the rest of its wrapper.
 
+A difference to Kafka: in a Produce below version 3 a message set that decompresses to more than 32
+MiB is refused; its messages are converted one by one.
+
 Rule: V-20, V-22, V-30 to V-34, V-41, V-42, V-50, V-92, R-92 (UnifiedLog, LogValidator).
 """
 
@@ -50,6 +53,7 @@ from broker_lite.record.legacy import (
     iterate_legacy,
 )
 
+OLD_SET_BYTES_MAX: Final = 32 * 1024 * 1024
 _SIZE_UP_TO_PRODUCER_ID: Final = 51
 _MESSAGE_SIZE_MIN: Final = LOG_OVERHEAD + RECORD_OVERHEAD_V0
 
@@ -105,7 +109,7 @@ def validate_old_records(
         RejectedByTimestamp: a timestamp out of range, or the append time's bit.
         CorruptMessage: a length or checksum.
         MessageTooLarge: above max_message_bytes before or after the conversion, or a wrapper above
-            decompressed_bytes_max.
+            decompressed_bytes_max or OLD_SET_BYTES_MAX.
         UnknownServerError: a codec that fails or does not exist, fields that do not fit their
             message, or a negative timestamp.
 
@@ -201,7 +205,9 @@ def _convert(
     refused: BrokerError | None = None
     is_writable = True
     records = iterate_legacy(
-        message, check_inner=True, output_bytes_max=config.decompressed_bytes_max
+        message,
+        check_inner=True,
+        output_bytes_max=min(config.decompressed_bytes_max, OLD_SET_BYTES_MAX),
     )
     try:
         for record in records:

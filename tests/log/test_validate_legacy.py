@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import tracemalloc
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from broker_lite.errors import (
     UnknownServerError,
 )
 from broker_lite.log.validate_legacy import (
+    OLD_SET_BYTES_MAX,
     NothingToAppend,
     check_old_record_set,
     validate_old_records,
@@ -288,6 +290,26 @@ def test_v92_rejected_by_the_topic(
         validate(data, config)
 
 
+def test_v45_a_bomb_is_refused() -> None:
+    data = wrapper(message(bytes(OLD_SET_BYTES_MAX)))
+    assert len(data) < 50_000
+    with pytest.raises(MessageTooLarge):
+        validate(data)
+
+
+def test_v45_many_small_messages_are_not_kept_in_a_list() -> None:
+    small = encode_message(0, 0, 0, -1, None, None)
+    data = wrapper(*[small] * 3_000, magic=0)
+    tracemalloc.start()
+    try:
+        found = validate(data)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.record_count == 3_000
+    assert peak_bytes < 10 * 3_000 * len(small) + (1 << 18)  # the codec has tables
+
+
 @pytest.mark.parametrize("data", [b"", message()[:20], message() * 2, batch(record())])
 def test_v10_sets_that_may_be_looked_at_further(data: bytes) -> None:
     check_old_record_set(memoryview(data), 2)
@@ -313,7 +335,7 @@ SOUND: list[Any] = [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     data=st.sampled_from(SOUND),
     changes=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=3),
