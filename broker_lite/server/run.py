@@ -99,7 +99,7 @@ async def _serve(
     with Orders(orders_fd) as orders, closing(Listeners()) as listeners:
         site = _Site(settings, addresses, listeners, orders, durable)
         clock = Clock()
-        with _stop_signals(orders) as is_told:
+        with stop_signals(orders) as is_told:
             try:
                 cluster = Cluster.open(settings, data_dir, clock, is_stopping=is_told)
             except LoadStopped:
@@ -240,7 +240,7 @@ def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
 
 
 @contextmanager
-def _stop_signals(orders: Orders) -> Iterator[Callable[[], bool]]:
+def stop_signals(orders: Orders) -> Iterator[Callable[[], bool]]:
     """Have SIGTERM and SIGINT give the order to stop; from the end on both do nothing.
 
     Who does not let the loop run can ask by the function whether there was one.

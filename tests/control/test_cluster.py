@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from broker_lite.control.changes import Endpoint
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster import Cluster
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK
 from broker_lite.control.topic_rules import NewTopic
@@ -13,8 +15,10 @@ from broker_lite.errors import (
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
+from broker_lite.log.load_watch import LoadStopped
 from broker_lite.log.log import Log
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.settings import Settings
 from tests.control.conftest import OpenCluster
 
 METADATA = "__cluster_metadata-0"
@@ -93,6 +97,22 @@ def test_a_crash_loses_nothing_that_was_answered(open_cluster: OpenCluster, tmp_
     first.logs._unlock()
     second = open_cluster()
     assert list(second.topics) == ["t"]
+
+
+def test_s44_a_start_that_is_stopped_can_be_begun_again(
+    open_cluster: OpenCluster, tmp_path: Path
+) -> None:
+    cluster = open_cluster()
+    cluster.create_topic("t")
+    cluster.log("t", 0).append_batch(batch(), now_ms=0)
+    cluster.logs.abandon()
+    folder = tmp_path / "data"
+    with pytest.raises(LoadStopped):
+        Cluster.open(Settings(), folder, Clock.standing_still(), is_stopping=lambda: True)
+    again = Cluster.open(Settings(), folder, Clock.standing_still())
+    assert not again.logs.was_clean
+    assert again.log("t", 0).log_end_offset == 1
+    again.close()
 
 
 def test_s43_a_change_cut_by_a_crash_did_not_happen(

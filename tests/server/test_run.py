@@ -13,7 +13,8 @@ import pytest
 
 from broker_lite.errors import SettingsError
 from broker_lite.seed.marker import SEED_MARKER_FILE
-from broker_lite.server.run import serve
+from broker_lite.server.orders import Order, Orders
+from broker_lite.server.run import serve, stop_signals
 from broker_lite.settings import Given, Settings
 
 API_VERSIONS_0 = struct.pack(">ihhih", 10, 18, 0, 7, -1)
@@ -140,3 +141,14 @@ def test_a_stop_before_it_is_ready_is_no_start(tmp_path: Path) -> None:
     assert serve(settings, data_dir=data_dir, ready=never) == 0
     thread.join()
     assert (data_dir / SEED_MARKER_FILE).exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.asyncio
+async def test_s44_who_recovers_logs_hears_of_a_signal_at_once(number: signal.Signals) -> None:
+    """The loop hears of it when it runs again."""
+    with Orders() as orders, stop_signals(orders) as is_told:
+        assert not is_told()
+        signal.raise_signal(number)
+        assert is_told()
+        assert await orders.next() is Order.STOP
