@@ -103,16 +103,20 @@ def decompress(
         check_header: False lets any header checksum pass: inside messages of magic 0 it is that of
             other bytes (R-79).
     """
-    output = bytearray()
+    output: bytes | bytearray | memoryview = b""
     try:
         for block in _blocks(data, _read_header(data, check_header)):
             room_bytes = output_bytes_max - len(output)
             if len(block) > room_bytes:
-                output += block[:room_bytes]
-                return Decompressed(output, False, True)
+                return Decompressed(bytes(output) + block[:room_bytes], False, True)
             if not block:
                 break  # Kafka's reader takes a block of no output for the end
-            output += block
+            if not output:
+                output = block  # most frames have no other one: nothing is copied
+            elif isinstance(output, bytearray):
+                output += block
+            else:
+                output = bytearray(output) + block
     except _FrameError:
         return Decompressed(output, True, False)
     return Decompressed(output, False, False)
