@@ -55,17 +55,17 @@ class Bench:
         self._workers_cpu_s: dict[int, float] = {}
 
     def readers(self) -> list[Reader]:
-        """All ways to the records of a shape."""
+        """All ways to the records of a shape; the same options of both brokers side by side."""
         kafka, lite = self.kafka, self.lite
         return [
             Reader(OURS, self._segments),
             Reader(CONNECTOR, lambda shape: self._connector(kafka.bootstrap, shape), kafka.pid),
+            Reader(LITE, lambda shape: self._connector(lite.bootstrap, shape), lite.pid),
             Reader(
                 CONNECTOR_MANY,
                 lambda shape: self._connector(kafka.bootstrap, shape, MANY),
                 kafka.pid,
             ),
-            Reader(LITE, lambda shape: self._connector(lite.bootstrap, shape), lite.pid),
             Reader(LITE_MANY, lambda shape: self._connector(lite.bootstrap, shape, MANY), lite.pid),
             Reader(PARQUET, lambda shape: self.spark.read.parquet(self._parquet(shape))),
         ]
