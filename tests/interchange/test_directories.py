@@ -44,7 +44,10 @@ def kafka(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[ReferenceK
     has_dynamic_voters = request.param == "dynamic voters"
     settings = {**SHORT_SESSIONS, **(SNAPSHOTS if has_dynamic_voters else {})}
     kafka = ReferenceKafka(
-        tmp_path / "kafka", settings=settings, has_dynamic_voters=has_dynamic_voters
+        tmp_path / "kafka",
+        settings=settings,
+        has_dynamic_voters=has_dynamic_voters,
+        is_short_lived=True,
     )
     kafka.folder.mkdir()
     yield kafka

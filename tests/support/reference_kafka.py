@@ -21,6 +21,7 @@ KAFKA_OF_OLD_CLIENTS = "3.9.1"
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 READY_TIMEOUT_S = 90
 _HERE = Path(__file__).parent / "kafka"
+_SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 
 
 def jars(version: str = KAFKA_VERSION) -> Path:
@@ -58,7 +59,7 @@ def run_tool(
 ) -> str:
     """Run a tool of Kafka's and return what it printed; a non-zero exit raises with its output."""
     command = java_command(main_class, arguments, version=version)
-    command[1:1] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # it ends before more would pay
+    command[1:1] = _SHORT_LIVED
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s)
     if done.returncode != 0:
         raise RuntimeError(
@@ -85,6 +86,7 @@ class ReferenceKafka:
         settings: Mapping[str, str] | None = None,
         heap: str = "700m",
         has_dynamic_voters: bool = False,
+        is_short_lived: bool = False,
         version: str = KAFKA_VERSION,
     ) -> None:
         self.folder = folder
@@ -92,6 +94,7 @@ class ReferenceKafka:
         self.port = free_port()
         self._controller_port = free_port()
         self._has_dynamic_voters = has_dynamic_voters
+        self._is_short_lived = is_short_lived
         self.log_dir = folder / "log"
         self._heap = heap
         self._settings = dict(settings or {})
@@ -122,7 +125,9 @@ class ReferenceKafka:
             )
         output = self.folder / "server.out"
         command = java_command("kafka.Kafka", [str(properties)], self._heap, self.version)
-        command[1:1] = [f"-Xms{self._heap}", "-XX:+UseG1GC"]
+        # what would make it faster later costs a start that is over before it pays
+        options = _SHORT_LIVED if self._is_short_lived else [f"-Xms{self._heap}", "-XX:+UseG1GC"]
+        command[1:1] = options
         with output.open("wb") as sink:
             self._process = subprocess.Popen(
                 command, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True
