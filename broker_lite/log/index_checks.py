@@ -233,38 +233,47 @@ def is_true_time(segment: "LogSegment", entry: IndexEntry) -> bool:
 
 
 def rebuild(segment: "LogSegment", reason: str) -> None:
-    """Make both indexes anew from the headers of the batches, as far as these can be read.
+    """Make both indexes anew from the headers of the batches.
+
+    Where those cannot be walked to the end, it is the .log file that is damaged: the indexes stay,
+    for they lead to what is behind the damage, and are trusted from now on.
 
     Raises:
         OSError: a file cannot be read or written.
 
     Rule: S-13, S-43 (LogSegment.recover).
     """
+    if not _is_whole(segment):
+        logger.warning("segment is damaged path=%s found_by=%s", segment.path, reason)
+        segment.is_trusted = True
+        return
     logger.warning("indexes made anew path=%s reason=%s", segment.path, reason)
     was_open = segment.offset_index.is_open
     segment.offset_index.create()
     segment.time_index.create()
     segment.begin_timestamps()
-    try:
-        _enter_batches(segment)
-    except CorruptMessage as error:
-        logger.warning("segment is damaged path=%s reason=%s", segment.path, error)
+    indexed_position = 0
+    for place in walk(segment.file(), 0, segment.size_bytes):
+        segment.note_timestamp(place.position, place.max_timestamp, place.last_offset)
+        if place.position - indexed_position > INDEX_INTERVAL_BYTES:
+            segment.offset_index.append(place.last_offset - segment.base_offset, place.position)
+            segment.close_time_index()
+            indexed_position = place.position
     segment.close_time_index()
     if not was_open:
         segment.offset_index.close()
         segment.time_index.close()
 
 
-def _enter_batches(segment: "LogSegment") -> None:
-    indexed_position = 0
-    end_offset = segment.base_offset
+def _is_whole(segment: "LogSegment") -> bool:
+    """Tell whether batches in the order of their offsets fill a segment."""
+    end, end_offset = 0, segment.base_offset
     ceiling = segment.base_offset + RELATIVE_OFFSET_END
-    for place in walk(segment.file(), 0, segment.size_bytes):
-        if not end_offset <= place.base_offset <= place.last_offset < ceiling:
-            raise CorruptMessage(f"offset {place.last_offset} after {end_offset - 1}")
-        end_offset = place.last_offset + 1
-        segment.note_timestamp(place.position, place.max_timestamp, place.last_offset)
-        if place.position - indexed_position > INDEX_INTERVAL_BYTES:
-            segment.offset_index.append(place.last_offset - segment.base_offset, place.position)
-            segment.close_time_index()
-            indexed_position = place.position
+    try:
+        for place in walk(segment.file(), 0, segment.size_bytes):
+            if not end_offset <= place.base_offset <= place.last_offset < ceiling:
+                return False
+            end, end_offset = place.position + place.size_bytes, place.last_offset + 1
+    except CorruptMessage:
+        return False
+    return end == segment.size_bytes

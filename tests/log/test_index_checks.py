@@ -1,7 +1,9 @@
 """S-12, S-15: an index that is missing, short, oversized or wrong is made anew, never believed."""
 
 import struct
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +13,16 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.index_checks import INDEX_INTERVAL_BYTES
 from broker_lite.log.log import Log
-from tests.log.logs import FOREVER_MS, STEM, T0, append, content, end_transaction, open_log
+from tests.log.logs import (
+    FOREVER_MS,
+    STEM,
+    T0,
+    append,
+    batches_of,
+    content,
+    end_transaction,
+    open_log,
+)
 
 CONFIG = LogConfig(index_interval_bytes=0, segment_bytes=20_000, segment_ms=FOREVER_MS)
 COUNT = 24
@@ -120,24 +131,143 @@ def test_s15_the_bound_of_a_read_is_looked_at(written: tuple[Path, list[object]]
     assert answers(log) == expected
 
 
-def test_s15_what_cannot_be_read_is_left_out_of_an_index(
-    written: tuple[Path, list[object]], caplog: pytest.LogCaptureFixture
-) -> None:
-    """S-44: records that were damaged after a clean stop: what is before them is served."""
+@pytest.fixture
+def damaged(written: tuple[Path, list[object]]) -> Callable[[int, bytes], Path]:
+    """Writes into the header of a batch of the first segment, which has no transactions then."""
     directory, _ = written
+    (directory / f"{STEM}.txnindex").unlink()
     path = directory / f"{STEM}.log"
-    data = bytearray(path.read_bytes())
-    size = 12 + int.from_bytes(data[8:12], "big")
-    for damaged in (b"\0\0\0\5", b"\xff\xff\xff\xff"):
-        data[size * 3 + 8 : size * 3 + 12] = damaged
-        path.write_bytes(data)
-        (directory / INDEX).write_bytes(b"\0\0\0\1")
-        (directory / f"{STEM}.txnindex").unlink(
-            missing_ok=True
-        )  # its check would have it recovered
-        log = open_log(directory, CONFIG, now_ms=T0)
-        assert content(log.read(1, max_bytes=1)) == bytes(data[size : size * 2])
-        assert log.segments[0].largest_timestamp() <= T0 + 30
-        with pytest.raises(errors.BrokerError):
-            log.read(5, max_bytes=1)
+    starts = [0]
+    for data in batches_of(path.read_bytes()):
+        starts.append(starts[-1] + len(data))
+
+    def write(number: int, data: bytes) -> Path:
+        with path.open("r+b") as file:
+            file.seek(starts[number] + (8 if len(data) == 4 else 0))
+            file.write(data)
+        return directory
+
+    return write
+
+
+LENGTHS = [b"\0\0\0\5", b"\xff\xff\xff\xff", b"\x7f\0\0\0", b"\0\0\0\x40"]
+
+
+@pytest.mark.parametrize("length", LENGTHS[:3])
+def test_s15_the_index_of_a_damaged_log_stays(
+    damaged: Callable[[int, bytes], Path], length: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It leads to what is behind the damage, as in Kafka; an error or a wrong checksum tells it."""
+    directory = damaged(3, length)
+    before = (directory / INDEX).read_bytes()
+    log = open_log(directory, CONFIG, now_ms=T0)
+    for offset in (3, 3, 4):
+        with suppress(errors.BrokerError):
+            log.read(offset, max_bytes=1)
     assert "segment is damaged" in caplog.text
+    assert (directory / INDEX).read_bytes() == before
+    whole = batches_of((directory / f"{STEM}.log").read_bytes()[-1571:])
+    assert content(log.read(log.segments[1].base_offset - 1, max_bytes=1)) in whole
+    assert log.segments[0].largest_timestamp() > T0 + 30
+
+
+def test_s44_an_offset_out_of_order_is_a_damaged_log(damaged: Callable[[int, bytes], Path]) -> None:
+    directory = damaged(5, bytes(8))
+    (directory / INDEX).write_bytes(b"")
+    (directory / TIMES).write_bytes(b"")
+    log = open_log(directory, CONFIG, now_ms=T0)
+    assert log.segments[0].offset_index.count == 0
+    assert log.read(2, max_bytes=1).slice is not None
+    assert log.segments[0].largest_timestamp() > 0
+    assert log.segments[0].is_trusted
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_s24_the_batch_of_the_largest_timestamp_is_damaged(
+    damaged: Callable[[int, bytes], Path], length: bytes
+) -> None:
+    directory = damaged(0, length)
+    times = entries(directory / TIMES, ">qi")
+    put(directory / TIMES, ">qi", [(times[-1][0], 0)])
+    log = open_log(directory, CONFIG, now_ms=T0)
+    assert log.segments[0].largest_timestamp() == times[-1][0]
+    put(directory / INDEX, ">ii", [])
+    log = open_log(directory, CONFIG, now_ms=T0)
+    assert log.segments[0].largest_timestamp() == times[-1][0]
+
+
+def test_s24_an_entry_of_both_indexes_leads_to_the_damaged_batch(
+    damaged: Callable[[int, bytes], Path],
+) -> None:
+    directory = damaged(5, LENGTHS[0])
+    times = entries(directory / TIMES, ">qi")
+    put(directory / TIMES, ">qi", [(times[-1][0], 5)])
+    log = open_log(directory, CONFIG, now_ms=T0)
+    assert log.segments[0].largest_timestamp() == times[-1][0]
+
+
+def test_s15_the_last_entry_is_looked_at_first(damaged: Callable[[int, bytes], Path]) -> None:
+    directory = damaged(0, bytes(8))  # as it was
+    for position in (5, 1 << 30):
+        found = entries(directory / INDEX, ">ii")
+        put(directory / INDEX, ">ii", [*found[:-1], (found[-1][0], position)][-1:])
+        log = open_log(directory, CONFIG, now_ms=T0)
+        assert log.segments[0].largest_timestamp() >= T0 + 90
+        assert log.segments[0].offset_index.count < len(found) or position == 1 << 30
+
+
+def test_s15_the_indexes_of_the_active_segment_stay_open(tmp_path: Path) -> None:
+    """S-14: without timestamps there is no entry."""
+    for timestamp in (T0, -1):
+        log = open_log(tmp_path / str(timestamp), CONFIG, now_ms=T0)
+        for _ in range(4):
+            append(log, timestamp)
+        log.close()
+        path = tmp_path / str(timestamp) / TIMES
+        path.write_bytes(path.read_bytes()[:-3])
+        log = open_log(tmp_path / str(timestamp), CONFIG, now_ms=T0)
+        assert log.active.max_timestamp == timestamp
+        append(log, T0 + 1)
+        log.close()
+        assert entries(path, ">qi")[-1] == (T0 + 1, 4)
+
+
+@pytest.mark.parametrize("length", [*LENGTHS, b"\x80\0\0\0"])
+def test_s30_the_first_batch_of_the_active_segment_is_damaged(
+    tmp_path: Path, length: bytes
+) -> None:
+    """After a clean stop what is behind the last entry of the index is looked at only."""
+    config = LogConfig(index_interval_bytes=0, segment_ms=FOREVER_MS)
+    log = open_log(tmp_path, config, now_ms=T0)
+    for _ in range(4):
+        append(log)
+    log.close()
+    with (tmp_path / f"{STEM}.log").open("r+b") as file:
+        file.seek(8)
+        file.write(length)
+    log = open_log(tmp_path, config, now_ms=T0)
+    assert log.log_end_offset == 4
+    assert append(log).base_offset == 4
+
+
+def test_s44_an_offset_that_falls_behind_the_last_entry(tmp_path: Path) -> None:
+    """Such an end is none: the segment is recovered."""
+    config = LogConfig(index_interval_bytes=1000, segment_ms=FOREVER_MS)
+    log = open_log(tmp_path, config, now_ms=T0)
+    for _ in range(4):
+        append(log)
+    log.close()
+    path = tmp_path / f"{STEM}.log"
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 4] + data)
+    assert open_log(tmp_path, config, now_ms=T0).log_end_offset == 1
+
+
+def test_s14_the_timestamps_of_old_formats_are_believed(tmp_path: Path) -> None:
+    """R-60: the walk by headers does not know where they are."""
+    body = bytes([1, 0]) + struct.pack(">qii", T0, -1, -1)
+    message = struct.pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body
+    (tmp_path / f"{STEM}.log").write_bytes(message)
+    put(tmp_path / INDEX, ">ii", [])
+    put(tmp_path / TIMES, ">qi", [(T0, 0)])
+    assert open_log(tmp_path, CONFIG, now_ms=T0).active.max_timestamp == T0

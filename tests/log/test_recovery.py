@@ -256,6 +256,8 @@ def test_r02_old_formats_are_of_no_use_for_the_brokers_own_state(
     log = open_log(tmp_path, CONFIG, clean=False)
     with pytest.raises(errors.KafkaStorageError, match=f"format {magic}"):
         list(read_batches(log.active, 0))
+    log.active.file().cut(len(batch_bytes()))
+    assert [batch.base_offset for batch in read_batches(log.active, 0)] == [0]
 
 
 def test_batches_larger_than_the_read_buffer(tmp_path: Path) -> None:
@@ -286,3 +288,14 @@ def test_s33_a_crash_after_the_flush_loses_nothing(tmp_path: Path) -> None:
     assert content(again.read(0, max_bytes=1 << 20)) == content(first)
     os.unlink(log.active.path)
     assert again.roll(NOW_MS) is again.active
+
+
+def test_s17_a_control_batch_of_another_kind_ends_no_transaction(tmp_path: Path) -> None:
+    """S-43: nor does a marker of a producer without one."""
+    log = open_log(tmp_path, CONFIG, now_ms=T0)
+    append(log, producer=(8, 0, 0), transactional=True)
+    end_transaction(log, 8, commit=True, now_ms=T0)
+    end_transaction(log, 8, commit=False, now_ms=T0)
+    again = open_log(tmp_path, CONFIG, clean=False, now_ms=T0)
+    assert again.last_stable_offset == again.log_end_offset == 3
+    assert not again.active.transaction_index.exists
