@@ -77,8 +77,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
         )
     else:
         verdicts = None
+        commits = context.cluster.logs.commits
+        failures = commits.failures
         if produce.transactional_id is not None:
-            failures = context.cluster.logs.commits.failures
             verdicts = check_transaction(context, produce.transactional_id, accepted, version)
             await wait_for_coordinators(context, failures)
         acks_are_valid = produce.acks in _ACKS
@@ -92,7 +93,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
                     context, topic, index, records, guard, is_old=version < MIN_VERSION
                 )
             answers[key] = answer or refusal(_unknown(None, version))
-        if context.cluster.logs.commits.held:
+        if commits.held or commits.failures != failures:
             await wait_until_flushed(context.cluster, accepted, answers)
         answers.update(refused)
     if produce.acks == 0:

@@ -93,14 +93,16 @@ class DurableLog(LocalLog):
     def when_flushed(self, waiter: FlushWaiter) -> None:
         """Have a function called when all that is held back now is on disk, or cannot get there.
 
-        It is called at once when nothing is held back.
+        It is called at once when nothing is held back, or when the flush has failed already.
         """
         if self.offline_reason is not None:
             waiter(KafkaStorageError(f"{self.directory} is offline"))
-        elif self not in self.commits.held:
-            waiter(None)
-        else:
+        elif self in self.commits.held:
             self._flush_waiters.append(waiter)
+        elif self.high_watermark < self.log_end_offset:
+            waiter(KafkaStorageError(f"{self.directory} could not be flushed"))
+        else:
+            waiter(None)
 
     # -- after an append that reached flush_at
 

@@ -144,6 +144,8 @@ class Log(DurableLog):
                 verification_guard=verification_guard,
             )
             if duplicate is not None:
+                if duplicate[1] >= self.high_watermark:  # there, but not on disk as it has to be
+                    self._commit()
                 return AppendInfo(*duplicate, self.log_start_offset, True)
         _STAMP.pack_into(buffer, 0, base_offset, size_bytes - LOG_OVERHEAD, self.leader_epoch)
         segment.append(buffer, base_offset, last_offset, max_timestamp, config.index_interval_bytes)

@@ -3,9 +3,11 @@
 import asyncio
 import errno
 import os
+import random
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -13,10 +15,15 @@ import anyio.lowlevel
 import pytest
 
 from broker_lite.errors import ErrorCode
+from broker_lite.handler import produce_append
 from broker_lite.handler.context import CloseConnection, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.fetch_session import FetchSessionCache
+from broker_lite.handler.produce_append import INLINE_BYTES_MAX
+from broker_lite.log.durable_log import DurableLog
+from broker_lite.log.validate import validate_records
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.compression import Codec
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.wire import messages
 from tests.handler.data_apis import join
@@ -85,7 +92,10 @@ async def serving(broker: HandlerBroker) -> AsyncIterator[HandlerBroker]:
 
 
 async def produce(
-    broker: HandlerBroker, *partitions: int, producer: tuple[int, int, int] | None = None
+    broker: HandlerBroker,
+    *partitions: int,
+    producer: tuple[int, int, int] | None = None,
+    records: Mapping[int, bytes] = MappingProxyType({}),
 ) -> list[int]:
     kind = messages.ProduceRequest
     data = []
@@ -98,7 +108,8 @@ async def produce(
             fields["is_transactional"] = True
         builder = BatchBuilder(**fields)
         builder.append(1, b"k", b"v")
-        data.append(kind.PartitionProduceData(index=partition, records=bytes(builder.build())))
+        batch = records.get(partition) or bytes(builder.build())
+        data.append(kind.PartitionProduceData(index=partition, records=batch))
     answer = await ask(
         broker,
         "Produce",
@@ -328,3 +339,31 @@ async def test_s32_a_fetch_that_waits_is_answered_when_the_record_is_on_disk(
         assert await produced == [0]
         answer = (await fetched).responses[0].partitions[0]
     assert (is_early, answer.high_watermark, answer.error_code) == (False, 1, 0)
+
+
+async def test_s32_a_flush_that_fails_before_the_last_partition_is_appended_counts(
+    durable: HandlerBroker, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one's batch is so large that a thread validates it meanwhile, and damaged."""
+    builder = BatchBuilder(codec=Codec.GZIP)
+    builder.append(1, b"k", random.Random(7).randbytes(2 * INLINE_BYTES_MAX))
+    damaged = bytes(builder.build())[:-1] + b"?"
+    commits = durable.cluster.logs.commits
+    go_offline, is_offline = commits.went_offline, threading.Event()
+
+    def went_offline(log: DurableLog) -> None:
+        go_offline(log)
+        is_offline.set()
+
+    def validate_late(*args: Any, **kwargs: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            assert is_offline.wait(10)
+        return validate_records(*args, **kwargs)
+
+    commits.went_offline = went_offline
+    monkeypatch.setattr(produce_append, "validate_records", validate_late)
+    disk.broken = f"{TOPIC}-0"
+    async with serving(durable) as broker:
+        codes = await produce(broker, 0, 1, records={1: damaged})
+    assert codes == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.CORRUPT_MESSAGE]
+    assert is_offline.is_set()

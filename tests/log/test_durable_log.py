@@ -171,12 +171,47 @@ def test_s32_what_is_no_error_of_fsync_may_be_tried_again(tmp_path: Path) -> Non
         log.flush_records(1)
     log.flush_ended(1, caught.value)
     assert (log.offline_reason, log.high_watermark) == (None, 0)
+    told: list[Outcome] = []
+    log.when_flushed(told.append)
+    assert isinstance(told[0], errors.KafkaStorageError)  # it came too late to be told then
     away.rename(log.active.path)
     append(log)
     assert flusher.asked == [log, log]
     log.flush_records(2)
     log.flush_ended(2, None)
     assert log.high_watermark == 2
+
+
+@pytest.mark.parametrize("is_served", [True, False], ids=["served", "flushed-by-the-append"])
+def test_s32_a_duplicate_of_what_could_not_be_flushed_is_flushed(
+    tmp_path: Path, is_served: bool
+) -> None:
+    """V-58: the producer sends the batch again, and is told that it is there when it is."""
+    log, flusher = held_log(tmp_path)
+    append(log, producer=(7, 0, 0))
+    log.flush_records(1)
+    log.flush_ended(1, None)
+    if not is_served:
+        flusher.commits.start = None
+    away = tmp_path / "away"
+    path = Path(log.active.path)
+    path.rename(away)
+    if is_served:
+        append(log, producer=(7, 0, 1))
+        log.flush_ended(2, errors.KafkaStorageError())
+    else:
+        with pytest.raises(errors.KafkaStorageError):
+            append(log, producer=(7, 0, 1))
+    away.rename(path)
+    flusher.asked.clear()
+    assert append(log, producer=(7, 0, 0)).duplicate
+    assert log.high_watermark == 1  # that one was on disk
+    assert append(log, producer=(7, 0, 1)).duplicate
+    if is_served:
+        assert (flusher.asked, log in flusher.commits.held) == ([log], True)
+        log.flush_records(2)
+        log.flush_ended(2, None)
+    assert (log.high_watermark, log.recovery_point) == (2, 2)
 
 
 def test_s32_a_flush_for_an_acknowledgement_is_of_one_file(
