@@ -91,6 +91,7 @@ def _told_in_one_line() -> Iterator[None]:
         *_of_a_person(),
         FileNotFoundError,
         NotADirectoryError,
+        PermissionError,
     )
     try:
         yield
@@ -98,6 +99,10 @@ def _told_in_one_line() -> Iterator[None]:
         raise KafkaStorageError(str(error)) from error
     except wrong_use as error:
         raise SettingsError(str(error)) from error
+    except BrokenPipeError:
+        raise  # who reads the output went away: that is no fault
+    except OSError as error:
+        raise KafkaStorageError(str(error)) from error
     except PySparkException as error:
         text, _, _ = str(error).partition("\n\tat ")
         raise KafkaStorageError(text.partition("JVM stacktrace")[0]) from error

@@ -8,6 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from broker_lite.cli import main
+from broker_lite.commands.spark import _told_in_one_line
+from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.log.data_directory import DirectoryLock
 from tests.pipeline.support import Partition, damage, numbered
 
@@ -125,3 +127,19 @@ def test_wrong_use(run: Run, log: Path, arguments: tuple[str, ...], expected: st
     code, _, errors = run(*(str(log) if word == "LOG" else word for word in arguments))
     assert code == 2
     assert expected in errors
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (PermissionError(13, "Permission denied", "/data"), SettingsError),
+        (OSError("AWS Error NO_SUCH_BUCKET"), KafkaStorageError),
+        (OSError(5, "Input/output error", "/data/0.log"), KafkaStorageError),
+        (BrokenPipeError(), BrokenPipeError),
+    ],
+    ids=["permission", "storage", "disk", "pipe"],
+)
+def test_what_files_and_stores_say_is_one_line(raised: OSError, told: type[Exception]) -> None:
+    with pytest.raises(told) as caught, _told_in_one_line():
+        raise raised
+    assert str(caught.value) == str(raised)
