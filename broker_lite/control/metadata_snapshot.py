@@ -55,14 +55,19 @@ def newest_snapshot(directory: Path) -> Snapshot | None:
             break
         path = directory / name
         try:
-            return Snapshot(end_offset, epoch, tuple(_batches(path.read_bytes())))
+            return Snapshot(end_offset, epoch, tuple(snapshot_batches(path.read_bytes())))
         except (BrokerError, DecodeError) as error:
             _log.warning("metadata snapshot passed over path=%s reason=%s", path, error)
     return None
 
 
-def _batches(data: bytes) -> Iterator[tuple[MetadataRecord, ...]]:
-    """Give the records of each batch up to the footer.
+def is_snapshot(name: str) -> bool:
+    """Tell a snapshot by its name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def snapshot_batches(data: bytes) -> Iterator[tuple[MetadataRecord, ...]]:
+    """Give the records of each batch of a snapshot up to its footer.
 
     Raises:
         BrokerError: a batch is damaged, or there is no footer.

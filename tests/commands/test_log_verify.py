@@ -64,8 +64,13 @@ def test_a_sound_directory(verify: CommandLine, data_dir: Path, tmp_path: Path) 
 def test_s97_what_a_kafka_wrote_is_sound(verify: CommandLine, tmp_path: Path) -> None:
     """Batches of its coordinators have sequences without a producer."""
     unpack(KAFKAS, tmp_path)
-    for name in ("__consumer_offsets-3", "__transaction_state-3", "orders-0"):
+    metadata = tmp_path / "__cluster_metadata-0"
+    (metadata / "partition.metadata").write_text(f"version: 0\ntopic_id: {'A' * 21}Q")
+    for name in ("__consumer_offsets-3", "__transaction_state-3", "orders-0", metadata.name):
         assert verify.ok("--deep", str(tmp_path / name)).startswith("sound: 1 partitions")
+    snapshot = max(metadata.glob("*.checkpoint"))
+    snapshot.write_bytes(snapshot.read_bytes()[:-1])
+    assert lines(verify(str(metadata)).out) == ["S-97"]
 
 
 def write(path: Path, content: bytes) -> None:

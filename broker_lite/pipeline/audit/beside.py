@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from broker_lite.control.metadata_snapshot import is_snapshot, snapshot_batches
+from broker_lite.errors import BrokerError
 from broker_lite.log.checkpoints import (
     META_PROPERTIES_FILE,
     PARTITION_METADATA_FILE,
@@ -22,6 +24,7 @@ from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.pipeline.audit.task import Finding
 from broker_lite.pipeline.files.file_io import FileIO, join
 from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.wire import DecodeError
 
 _QUORUM_STATE_FILE: Final = "quorum-state"
 
@@ -44,7 +47,7 @@ def judge_beside(io: FileIO, log: PartitionLog, end_offset: int) -> Iterator[Fin
         log: whose batches were looked at.
         end_offset: what follows its last batch.
 
-    Rule: S-17, S-18, S-60, S-75.
+    Rule: S-17, S-18, S-60, S-75, S-97.
     """
     names = {info.name for info in io.list(log.directory) if not info.is_directory}
     for name, rule in ((PARTITION_METADATA_FILE, "S-75"), (_QUORUM_STATE_FILE, "S-76")):
@@ -53,6 +56,8 @@ def judge_beside(io: FileIO, log: PartitionLog, end_offset: int) -> Iterator[Fin
     if EPOCH_FILE in names:
         yield from _judge_epochs(io, join(log.directory, EPOCH_FILE), end_offset)
     yield from _judge_snapshots(io, log, names, end_offset)
+    for name in sorted(filter(is_snapshot, names)):
+        yield from _judge_metadata_snapshot(io, join(log.directory, name))
 
 
 def _judge_text(io: FileIO, path: str, rule: str) -> Iterator[Finding]:
@@ -104,6 +109,18 @@ def _judge_snapshots(
         else:
             if parsed[0] > end_offset:
                 yield Finding(path, -1, "S-18", f"it is behind the end {end_offset} of the log")
+
+
+def _judge_metadata_snapshot(io: FileIO, path: str) -> Iterator[Finding]:
+    """Read one as a start does; the quorum's own of a new directory has nothing to decode."""
+    try:
+        with io.open(path) as file:
+            for _ in snapshot_batches(file.read_at(0, file.size_bytes)):
+                continue
+    except FileNotFoundError:
+        return
+    except (BrokerError, DecodeError) as error:
+        yield Finding(path, -1, "S-97", " ".join(str(error).split()))
 
 
 def _text(io: FileIO, path: str) -> str:
