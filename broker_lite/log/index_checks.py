@@ -227,9 +227,7 @@ def is_true_time(segment: "LogSegment", entry: IndexEntry) -> bool:
         place = next(walk(segment.file(), found[0], segment.size_bytes))
     except CorruptMessage:
         return False
-    if place.leader_epoch == place.max_timestamp == -1:
-        return True  # perhaps of an old format, whose timestamps are not read here
-    return place.base_offset <= offset and place.max_timestamp == entry.key
+    return place.max_timestamp == entry.key
 
 
 def rebuild(segment: "LogSegment", reason: str) -> None:

@@ -263,11 +263,14 @@ def test_s44_an_offset_that_falls_behind_the_last_entry(tmp_path: Path) -> None:
     assert open_log(tmp_path, config, now_ms=T0).log_end_offset == 1
 
 
-def test_s14_the_timestamps_of_old_formats_are_believed(tmp_path: Path) -> None:
-    """R-60: the walk by headers does not know where they are."""
+def test_s14_the_timestamps_of_old_formats_are_looked_at(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R-60."""
     body = bytes([1, 0]) + struct.pack(">qii", T0, -1, -1)
     message = struct.pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body
     (tmp_path / f"{STEM}.log").write_bytes(message)
     put(tmp_path / INDEX, ">ii", [])
     put(tmp_path / TIMES, ">qi", [(T0, 0)])
     assert open_log(tmp_path, CONFIG, now_ms=T0).active.max_timestamp == T0
+    assert caplog.messages == []
