@@ -6,12 +6,16 @@
   several groups (KIP-709), v9 member id and epoch (KIP-848), v10 topic ids.
 - OffsetDelete is of KIP-496.
 
-Not done: OffsetCommit v0 and v1, and OffsetFetch v0, which are about ZooKeeper.
+With `emulate` of a release before 4.0 OffsetCommit v1 is served too, and versions 0, which are about
+ZooKeeper, are refused partition by partition, as by a Kafka 3.9 without it.
+
+Not done: offsets in ZooKeeper (OffsetCommit v0, OffsetFetch v0), and the time of the commit that
+OffsetCommit v1 may bring.
 """
 
 from typing import Any, Final
 
-from broker_lite.errors import BrokerError
+from broker_lite.errors import BrokerError, UnsupportedVersion
 from broker_lite.handler.ask_group import answer_group, ask_group
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
@@ -20,10 +24,13 @@ from broker_lite.wire import messages
 COMMIT_MIN_VERSION: Final = 2
 COMMIT_MAX_VERSION: Final = 10
 FETCH_MIN_VERSION: Final = 1
+OLD_MIN_VERSION: Final = 0
+"""Of both, of what brokers before 4.0 offer."""
 FETCH_MAX_VERSION: Final = 10
 DELETE_MIN_VERSION: Final = 0
 DELETE_MAX_VERSION: Final = 0
 
+_ZOOKEEPER_VERSION: Final = 0
 _GROUPS_SINCE: Final = 8
 
 
@@ -52,6 +59,8 @@ async def handle_commit(context: HandlerContext, request: Request) -> Parts:
             ]
         )
 
+    if request.api_version == _ZOOKEEPER_VERSION:
+        return encode(messages.OffsetCommitResponse, refusal(UnsupportedVersion()), request)
     event = context.groups.coordinator.commit_offsets
     response = await ask_group(context, request, event, body, refusal)
     return encode(messages.OffsetCommitResponse, response, request)
@@ -69,6 +78,8 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
     else:
         group_ids = [body.group_id]
     try:
+        if version == _ZOOKEEPER_VERSION:
+            raise UnsupportedVersion
         context.groups.check_loaded(group_ids)
         response = context.groups.coordinator.fetch_offsets(body, version)
     except BrokerError as error:

@@ -39,7 +39,7 @@ from broker_lite.handler import (
 )
 from broker_lite.handler.context import Api
 
-__all__ = ["APIS", "NEVER_FLEXIBLE", "OLD_MESSAGES_MIN_VERSIONS", "Api", "offered"]
+__all__ = ["APIS", "NEVER_FLEXIBLE", "OLD_MIN_VERSIONS", "Api", "offered"]
 
 NEVER_FLEXIBLE: Final = 32767
 """`flexible_from` of an API without flexible versions (P-44)."""
@@ -297,9 +297,11 @@ APIS: Final[Mapping[int, Api]] = {
     ),
 }
 
-OLD_MESSAGES_MIN_VERSIONS: Final[Mapping[int, int]] = {
+OLD_MIN_VERSIONS: Final[Mapping[int, int]] = {
     0: produce.OLD_MIN_VERSION,
     1: fetch.OLD_MIN_VERSION,
+    8: offset_commits.OLD_MIN_VERSION,
+    9: offset_commits.OLD_MIN_VERSION,
 }
 """API key to the lowest version of a broker that serves messages of magic 0 and 1 too."""
 

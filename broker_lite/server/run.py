@@ -26,7 +26,7 @@ from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler import emulate
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
-from broker_lite.handler.table import APIS, OLD_MESSAGES_MIN_VERSIONS, offered
+from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
 from broker_lite.log.data_directory import erase
 from broker_lite.log.load_watch import LoadStopped
 from broker_lite.server.compaction import compact
@@ -187,7 +187,7 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
     apis = APIS
     release = cluster.settings.emulate
     if release != emulate.NO_RELEASE:
-        min_versions = OLD_MESSAGES_MIN_VERSIONS if emulate.serves_old_messages(release) else None
+        min_versions = OLD_MIN_VERSIONS if emulate.serves_old_messages(release) else None
         apis = offered(APIS, emulate.max_versions(release), min_versions)
     fetch_sessions = FetchSessionCache(cluster.settings.max_incremental_fetch_session_cache_slots)
     hooks: list[Hook] = []

@@ -111,7 +111,7 @@ class _Client:
             )
             if made.error_code == 0:
                 return {"producer_id": made.producer_id, "producer_epoch": made.producer_epoch}
-            assert made.error_code in {14, 15, 51}, made  # not yet
+            assert made.error_code in {14, 15, 16, 51}, made  # not yet
 
     def transaction(self, topic: str, number: int, now_ms: int) -> None:
         """Write two records in a transaction; some are aborted."""

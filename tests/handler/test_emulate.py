@@ -7,7 +7,7 @@ from broker_lite.handler.emulate import (
     releases,
     serves_old_messages,
 )
-from broker_lite.handler.table import APIS, OLD_MESSAGES_MIN_VERSIONS, offered
+from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
 from broker_lite.settings import BROKER_SETTINGS
 
 
@@ -74,9 +74,9 @@ def test_v92_f60_old_messages_were_served_until_4_0(release: str) -> None:
 
 
 def test_p50_p56_old_messages_come_with_their_versions() -> None:
-    apis = offered(APIS, max_versions("3.9"), OLD_MESSAGES_MIN_VERSIONS)
-    assert [apis[key][1:3] for key in (0, 1)] == [(0, 11), (0, 17)]
+    apis = offered(APIS, max_versions("3.9"), OLD_MIN_VERSIONS)
+    assert [apis[key][1:3] for key in (0, 1, 8, 9)] == [(0, 11), (0, 17), (0, 9), (0, 9)]
     assert apis[2].min_version == APIS[2].min_version
-    apis = offered(APIS, max_versions("0.10.0"), OLD_MESSAGES_MIN_VERSIONS)
+    apis = offered(APIS, max_versions("0.10.0"), OLD_MIN_VERSIONS)
     assert [apis[key][1:3] for key in (0, 1)] == [(0, 2), (0, 2)]
     assert 0 not in offered(APIS, max_versions("0.10.0"))

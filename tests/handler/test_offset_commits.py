@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from broker_lite.control.topic_rules import NewTopic
+from broker_lite.handler.emulate import max_versions
+from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
 from broker_lite.wire import messages
 from tests.handler.group_requests import break_log, commit, member_of
 from tests.support.handler_broker import HandlerBroker, one
@@ -98,3 +100,22 @@ def test_g105_not_of_a_group_that_cannot_be_read(broker: HandlerBroker) -> None:
     member_of(broker)
     break_log(broker)
     assert delete(broker).error_code == 16
+
+
+def stand_in_for_3_9(broker: HandlerBroker) -> None:
+    broker.context.apis = offered(APIS, max_versions("3.9"), OLD_MIN_VERSIONS)
+
+
+def test_p60_version_1_commits_on_an_older_broker(broker: HandlerBroker) -> None:
+    stand_in_for_3_9(broker)
+    topic = one(commit(broker, 1).topics)
+    assert [partition.error_code for partition in topic.partitions] == [0]
+    assert offsets(fetch(broker, 1), 1) == [(0, 7, 0), (1, -1, 0)]
+
+
+def test_p60_versions_of_zookeeper_are_refused_on_an_older_broker(broker: HandlerBroker) -> None:
+    """As by a Kafka 3.9 without ZooKeeper: every partition is answered 35."""
+    stand_in_for_3_9(broker)
+    topic = one(commit(broker, 0).topics)
+    assert [partition.error_code for partition in topic.partitions] == [35]
+    assert offsets(fetch(broker, 0), 0) == [(0, -1, 35), (1, -1, 35)]
