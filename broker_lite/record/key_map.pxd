@@ -13,10 +13,15 @@ cdef class KeyMap:
     cdef readonly int64_t slots
     cdef readonly int64_t count
 
-    @cython.locals(entry=int64_t)
     cpdef bint put(
         self, const unsigned char[::1] buffer, int64_t position, int64_t length, int64_t offset
     ) except -1
+
+    @cython.locals(entry=int64_t, end=int64_t, offset=int64_t)
+    cpdef bint copy_to(self, KeyMap other) except -1
+
+    @cython.locals(entry=int64_t)
+    cdef bint _put(self, int64_t offset) except -1
 
     @cython.locals(offset=int64_t)
     cpdef int64_t get(

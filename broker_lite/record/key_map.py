@@ -51,6 +51,27 @@ class KeyMap:
             ValueError: the key is not in the buffer, or the map is full.
         """
         self._hash(buffer, position, length)
+        return self._put(offset)
+
+    def copy_to(self, other: "KeyMap") -> bool:
+        """Put all keys into another map, of the same seeds, with their offsets.
+
+        Raises:
+            ValueError: the other map is full.
+        """
+        entry = 0
+        end = self.slots * 3
+        while entry < end:
+            offset = self._table[entry + 2]
+            if offset != 0:
+                other._low = self._table[entry]
+                other._high = self._table[entry + 1]
+                other._put(offset - 1)
+            entry += 3
+        return True
+
+    def _put(self, offset: int) -> bool:
+        """Let the key that was hashed last have an offset."""
         entry = self._find()
         if self._table[entry + 2] == 0:
             if self.count + 1 >= self.slots:

@@ -80,6 +80,18 @@ def test_a_key_lies_in_its_buffer(key_map: ModuleType, position: int, length: in
         found.put(memoryview(b"abc"), position, length, 1)
 
 
+def test_keys_move_to_a_larger_map(key_map: ModuleType) -> None:
+    small, large = map_of(key_map, 20), map_of(key_map, 100)
+    for number in range(15):
+        small.put(memoryview(b"key %d" % number), 0, len(b"key %d" % number), number)
+    small.copy_to(large)
+    assert large.count == 15
+    for number in range(15):
+        assert large.get(memoryview(b"key %d" % number), 0, len(b"key %d" % number)) == number
+    with pytest.raises(ValueError, match="full"):
+        large.copy_to(map_of(key_map, 10))
+
+
 def test_a_search_goes_on_at_the_front(key_map: ModuleType) -> None:
     """All slots but one are taken, so some key has to be looked for beyond the last slot."""
     found = map_of(key_map, 17)

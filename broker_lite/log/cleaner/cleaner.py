@@ -76,6 +76,9 @@ class Cleaner:
                 reason = error.__cause__ or error
                 logger.warning("not looked at topic=%s-%d reason=%s", *key, reason)
                 continue
+            except Exception:  # as everywhere: a bug that one log meets is no end of the broker
+                logger.exception("not looked at topic=%s-%d", *key)
+                continue
             if found is not None:
                 yield found
 

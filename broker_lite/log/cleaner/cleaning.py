@@ -5,7 +5,9 @@ loop lets the new segment take the place of its sources.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from broker_lite.log.checkpoints import sync_directory
 from broker_lite.log.cleaner.grouping import Sizes, grouped
 from broker_lite.log.cleaner.job import CleaningJob, SourceSegment
 from broker_lite.log.cleaner.offset_map import MapLimits, OffsetMap
@@ -68,10 +70,12 @@ class Cleaning:
             CleaningStopped: it is to be given up.
             OSError: a file cannot be read or written.
 
-        Rule: S-88 (Cleaner.cleanSegments).
+        Rule: S-88, S-89 (Cleaner.cleanSegments).
         """
         group = next(self._groups, None)
         if group is None or self._rewriter is None:
+            # The checkpoint follows, which must not be ahead of the files' names.
+            sync_directory(Path(self.job.log.directory))
             self.is_complete = True
             return None
         cleaned = self._rewriter.rewrite(group)

@@ -1,14 +1,18 @@
-"""What a compaction leaves of a message of magic 0 or 1, or of a compressed set of them.
+"""What a compaction leaves of a message of magic 0 or 1, or of a compressed set: a v2 batch.
 
-Such a message has no delete horizon: a tombstone goes when its segment is so old. And there is no
-empty form of it, so a round that would have to end with one fails, here as in Kafka.
+From 4.0 on Kafka writes nothing older any more, so what stays becomes a batch, also where all of it
+stays. An old tombstone has no delete horizon, and goes when its segment is so old; as a v2 record
+it gets one the next time. And there is no empty form of an old message, so a round that would have
+to end with one fails, here as in Kafka.
 
-Rule: S-84, R-90 (Cleaner.cleanInto, MemoryRecords.filterTo).
+Rule: S-84, R-90, R-92 (Cleaner.cleanInto, MemoryRecords.filterTo).
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from broker_lite.errors import UnknownServerError
+from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.key_map import KeyMap
 from broker_lite.record.legacy import (
     LOG_APPEND_TIME,
@@ -16,7 +20,6 @@ from broker_lite.record.legacy import (
     LegacyRecord,
     iterate_legacy,
 )
-from broker_lite.record.legacy_builder import LegacySetBuilder
 
 
 class LegacyRound(NamedTuple):
@@ -27,40 +30,53 @@ class LegacyRound(NamedTuple):
         latest_offset: what comes after it was not looked at, and stays.
         keeps_null: whether tombstones of this segment stay.
         end_offset: the first one that cannot be cleaned.
+        horizon_ms: of tombstones that stay.
     """
 
     keys: KeyMap
     latest_offset: int
     keeps_null: bool
     end_offset: int
+    horizon_ms: int
 
 
-def compacted_legacy(message: LegacyMessage, given: LegacyRound) -> bytes | memoryview | None:
-    """Give what is left of a message or a set: itself, as a view, a smaller one, or None.
+def compacted_legacy(message: LegacyMessage, given: LegacyRound) -> bytes | None:
+    """Give what is left of a message or a set, as one v2 batch, or None.
+
+    Its base offset is that of the first record that stays, its last offset that of the last one.
 
     Raises:
         BrokerError: its records cannot be read; or nothing is left of the last one of a round.
+
+    Rule: R-90, R-91, R-92 (MemoryRecords.buildRetainedRecordsInto).
     """
-    records = list(iterate_legacy(message))
-    kept = [record for record in records if _is_kept(record, given)]
-    if len(kept) == len(records):
-        return message.buffer[message.position : message.end]
-    if kept:
-        return _rebuilt(message, kept)
-    if message.next_offset == given.end_offset:
-        raise UnknownServerError("Empty batches are only supported for magic v2 and above")
-    return None
+    kept = [record for record in iterate_legacy(message) if _is_kept(record, given)]
+    if not kept:
+        if message.next_offset == given.end_offset:
+            raise UnknownServerError("Empty batches are only supported for magic v2 and above")
+        return None
+    has_null = any(record.value is None for record in kept)
+    is_append_time = message.timestamp_type == LOG_APPEND_TIME
+    builder = BatchBuilder(
+        base_offset=kept[0].offset,
+        codec=message.codec,
+        log_append_time_ms=message.timestamp if is_append_time else None,
+        delete_horizon_ms=given.horizon_ms if has_null else None,
+    )
+    for record in kept:
+        builder.append(record.timestamp, record.key, record.value, offset=record.offset)
+    return builder.build()
 
 
 def note_legacy_keys(
-    message: LegacyMessage, keys: KeyMap, count_max: int, first_offset: int
+    records: Iterable[LegacyRecord], keys: KeyMap, count_max: int, first_offset: int
 ) -> tuple[int, bool]:
-    """Put the keys of a message or a set into a map; give what note_keys gives but the status.
+    """Put the keys of records into a map; give what note_keys gives but the status.
 
     Rule: S-82 (Cleaner.buildOffsetMapForSegment).
     """
     last_offset = -1
-    for record in iterate_legacy(message):
+    for record in records:
         if record.key is None or record.offset < first_offset:
             continue
         if keys.count >= count_max:
@@ -77,16 +93,3 @@ def _is_kept(record: LegacyRecord, given: LegacyRound) -> bool:
     if record.key is None or (record.value is None and not given.keeps_null):
         return False
     return record.offset >= given.keys.get(memoryview(record.key), 0, len(record.key))
-
-
-def _rebuilt(message: LegacyMessage, kept: list[LegacyRecord]) -> bytes:
-    """Rule: R-90 (MemoryRecords.buildRetainedRecordsInto)."""
-    is_append_time = message.timestamp_type == LOG_APPEND_TIME
-    builder = LegacySetBuilder(
-        message.magic,
-        codec=message.codec,
-        log_append_time_ms=message.timestamp if is_append_time else None,
-    )
-    for record in kept:
-        builder.append(record.offset, record.timestamp, record.key, record.value)
-    return builder.build()

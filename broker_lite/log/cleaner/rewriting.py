@@ -111,16 +111,19 @@ class Rewriter:
             self._map.latest_offset,
             source.segment.modified_ms() > self._legacy_horizon_ms,
             job.end_offset,
+            job.now_ms + config.delete_retention_ms,
         )
         for batch in read_source(source, job.log.directory, job.pace):
             if isinstance(batch, LegacyMessage):
-                data, timestamp = _left_of_message(batch, legacy)
+                left = _viewed(compacted_legacy(batch, legacy))
             else:
-                data, timestamp = _left_of_batch(batch, round_)
-            if data is not None:
-                last = batch.last_offset
-                target.append(data, last, last, timestamp, config.index_interval_bytes)
-                job.pace.spend(len(data))
+                data = compacted(batch, round_)
+                left = batch if isinstance(data, memoryview) else _viewed(data)
+            if left is not None:
+                last = left.last_offset
+                interval_bytes = config.index_interval_bytes
+                target.append(left.data, last, last, left.max_timestamp, interval_bytes)
+                job.pace.spend(left.size_bytes)
 
     def _keep(self, aborted: AbortedTransaction) -> None:
         """Rule: S-86 (CleanedTransactionMetadata.onControlBatchRead)."""
@@ -142,22 +145,9 @@ def _new_segment(job: CleaningJob, first: SourceSegment) -> LogSegment:
     return segment
 
 
-def _left_of_batch(batch: RecordBatch, given: Round) -> tuple[bytes | memoryview | None, int]:
-    """Give what stays of a batch, and its largest timestamp."""
-    data = compacted(batch, given)
-    if isinstance(data, bytes):  # it was written anew
-        return data, RecordBatch(memoryview(data), 0, len(data)).max_timestamp
-    return data, batch.max_timestamp
-
-
-def _left_of_message(
-    message: LegacyMessage, given: LegacyRound
-) -> tuple[bytes | memoryview | None, int]:
-    """Give what stays of a message or a set of them, and its timestamp."""
-    data = compacted_legacy(message, given)
-    if isinstance(data, bytes):
-        return data, LegacyMessage(memoryview(data), 0, len(data)).timestamp
-    return data, message.timestamp
+def _viewed(data: bytes | None) -> RecordBatch | None:
+    """View a batch that was written anew."""
+    return None if data is None else RecordBatch(memoryview(data), 0, len(data))
 
 
 def parts_of(segment: LogSegment) -> tuple[HasPath, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from itertools import compress
 from typing import NamedTuple, Protocol
 
+from broker_lite.errors import InvalidRecord
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder, normalised_header_key
 from broker_lite.record.decompressed import Decompressed
@@ -139,9 +140,12 @@ def _marker(batch: RecordBatch, given: Round, is_over: bool) -> bytes | memoryvi
 def _data(batch: RecordBatch, given: Round, is_due: bool) -> bytes | memoryview | None:
     """Rule: S-84, S-88, R-90, R-91 (MemoryRecords.filterTo)."""
     content = read_content(batch)
-    kept = memoryview(bytearray(max(batch.record_count, 0)))
+    data, count = memoryview(content.data), batch.record_count
+    if not 0 <= count <= len(data):  # before anything is allocated for them
+        raise InvalidRecord(f"{count} records in {len(data)} bytes")
+    kept = memoryview(bytearray(count))
     judgement = Judgement(kept)
-    status = given.newest.judge(judgement, batch, memoryview(content.data), is_due)
+    status = given.newest.judge(judgement, batch, data, is_due)
     error = scan_error(status, compressed=batch.is_compressed, codec_failed=content.failed)
     if error is not None:
         raise error

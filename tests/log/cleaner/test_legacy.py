@@ -8,13 +8,16 @@ import pytest
 
 from broker_lite.errors import UnknownServerError
 from broker_lite.log.cleaner.legacy import LegacyRound, compacted_legacy, note_legacy_keys
+from broker_lite.record.batch import RecordBatch
 from broker_lite.record.key_map import KeyMap
-from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.legacy import LegacyMessage, iterate_legacy
 from broker_lite.record.legacy_builder import LegacySetBuilder
+from broker_lite.record.records import iterate_records
 from tests.log.cleaner.cleaning import RETENTION_MS, CleanedLog
 from tests.log.logs import T0
 
 Row = tuple[int, bytes | None, bytes | None]
+HORIZON_MS = T0 + 10**9
 ROWS: tuple[Row, ...] = ((10, b"a", b"0"), (11, b"b", None), (12, b"a", b"2"), (13, None, b"3"))
 
 
@@ -37,55 +40,57 @@ def new_keys() -> KeyMap:
 
 def round_of(*, latest: int = 100, keeps_null: bool = True, end_offset: int = 100) -> LegacyRound:
     keys = new_keys()
-    assert note_legacy_keys(message(), keys, 10, 0) == (12, False)
-    return LegacyRound(keys, latest, keeps_null, end_offset)
+    assert note_legacy_keys(iterate_legacy(message()), keys, 10, 0) == (12, False)
+    return LegacyRound(keys, latest, keeps_null, end_offset, HORIZON_MS)
 
 
-def left(found: bytes | memoryview | None) -> list[LegacyRecord]:
+def left(found: bytes | None) -> RecordBatch:
     assert found is not None
-    return list(iterate_legacy(viewed(found)))
+    batch = RecordBatch(memoryview(found), 0, len(found))
+    assert batch.crc_is_valid()
+    return batch
+
+
+def offsets(batch: RecordBatch) -> list[int]:
+    return [record.offset for record in iterate_records(batch)]
 
 
 def test_keys_go_into_the_map_s82() -> None:
     keys = new_keys()
-    assert note_legacy_keys(message(), keys, 1, 11) == (11, True)
+    assert note_legacy_keys(iterate_legacy(message()), keys, 1, 11) == (11, True)
     assert keys.get(memoryview(b"b"), 0, 1) == 11
     assert keys.get(memoryview(b"a"), 0, 1) == -1
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", [1, 2, 3])
-def test_a_set_is_rebuilt_s84_r90(magic: int, codec: int) -> None:
-    given = message(magic=magic, codec=codec)
-    found = compacted_legacy(given, round_of())
-    assert isinstance(found, bytes)
-    new = viewed(found)
-    assert (new.magic, new.codec, new.last_offset) == (magic, codec, 12)
-    times = [T0 + 11, T0 + 12] if magic else [-1, -1]
-    assert [(r.offset, r.key, r.value, r.timestamp) for r in left(found)] == [
-        (11, b"b", None, times[0]),
-        (12, b"a", b"2", times[1]),
-    ]
-    assert new.timestamp == times[1]
-    assert new.crc_is_valid()
+@pytest.mark.parametrize("codec", [0, 1, 2, 3])
+def test_what_stays_becomes_a_v2_batch_s84_r90_r92(magic: int, codec: int) -> None:
+    """As Kafka 4.3.1 writes it, not by the rule of 3.x, which keeps the magic."""
+    given = message(ROWS if codec else ROWS[2:3], magic=magic, codec=codec)
+    found = left(compacted_legacy(given, round_of()))
+    assert (found.magic, found.codec, found.is_log_append_time) == (2, codec, False)
+    assert (found.leader_epoch, found.producer_id, found.base_sequence) == (-1, -1, -1)
+    expected = [(11, b"b", None), (12, b"a", b"2")][-found.record_count :]
+    times = [T0 + offset if magic else -1 for offset, _, _ in expected]
+    records = list(iterate_records(found))
+    assert [(r.offset, r.key, r.value) for r in records] == expected
+    assert [r.timestamp for r in records] == times
+    assert (found.base_offset, found.last_offset) == (expected[0][0], 12)
+    assert found.max_timestamp == times[-1]
+    assert found.delete_horizon_ms == (HORIZON_MS if codec else None)  # of the tombstone
 
 
 def test_tombstones_go_with_the_age_of_their_segment_s84() -> None:
-    found = compacted_legacy(message(), round_of(keeps_null=False))
-    assert [record.offset for record in left(found)] == [12]
+    assert offsets(left(compacted_legacy(message(), round_of(keeps_null=False)))) == [12]
 
 
 def test_log_append_time_stays_r90() -> None:
     found = left(compacted_legacy(message(append_time=T0 + 99), round_of()))
-    assert [(record.timestamp, record.timestamp_type) for record in found] == [(T0 + 99, 1)] * 2
+    assert (found.is_log_append_time, found.max_timestamp) == (True, T0 + 99)
 
 
 def test_what_was_not_looked_at_stays_s84() -> None:
-    given = message()
-    data = given.buffer[given.position : given.end]
-    assert compacted_legacy(given, round_of(latest=9)) == data
-    single = message([(12, b"a", b"2")], codec=0)
-    assert compacted_legacy(single, round_of()) == single.buffer[: single.end]
+    assert offsets(left(compacted_legacy(message(), round_of(latest=9)))) == [10, 11, 12, 13]
 
 
 def test_nothing_is_left_s84_s87() -> None:
@@ -109,13 +114,8 @@ def test_a_log_of_old_messages_is_compacted_s82_s84(tmp_path: Path) -> None:
     cleaned.roll()
     cleaned.append(("end", "1"))
     assert cleaned.clean() == 9
-    data = memoryview(Path(cleaned.log.segments[0].path).read_bytes())
-    offsets, position = [], 0
-    while position < len(data):
-        size_bytes = 12 + int.from_bytes(data[position + 8 : position + 12], "big")
-        offsets += [r.offset for r in iterate_legacy(LegacyMessage(data, position, size_bytes))]
-        position += size_bytes
-    assert offsets == [4, 5, 6, 8]
+    found = cleaned.batches()
+    assert [offset for batch in found for offset in offsets(batch)] == [4, 5, 6, 8, 9]
     assert cleaned.log.segments[0].max_timestamp == T0 + 8
 
 

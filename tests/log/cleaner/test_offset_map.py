@@ -157,3 +157,19 @@ def test_it_can_be_stopped(tmp_path: Path) -> None:
     job.pace.stop()
     with pytest.raises(CleaningStopped):
         OffsetMap(LIMITS, 10).fill(job)
+
+
+def test_the_map_grows_with_its_keys_s82(tmp_path: Path) -> None:
+    given = CleanedLog(tmp_path)
+    count = 40_000
+    for first in range(0, count, 1000):
+        given.append(*((str(number), "v") for number in range(first, first + 1000)))
+    given.append(("7", "w"))
+    given.roll()
+    given.append(("end", "v"))
+    job = job_of(given)
+    found = OffsetMap(MapLimits(1 << 24, 0.9), count)
+    before = found.keys.slots
+    found.fill(job)
+    assert (found.keys.slots > before, found.keys.count) == (True, count)
+    assert [offset_of(found, key) for key in ("0", "7", "39999")] == [0, count, count - 1]

@@ -214,6 +214,10 @@ def test_what_was_not_looked_at_stays_s84() -> None:
 def test_a_damaged_batch_is_told_r37() -> None:
     with pytest.raises(InvalidRecord):
         compacted(view(raw_batch(b"\x02")), round_of())
+    with pytest.raises(InvalidRecord, match="99 records in 1 bytes"):
+        compacted(view(raw_batch(b"\x02", count=99)), round_of())
+    with pytest.raises(InvalidRecord, match="-1 records"):
+        compacted(view(raw_batch(b"\x02", count=-1)), round_of())
     broken = bytearray(batch(codec=1).data)
     broken[-8:] = bytes(8)  # gzip's own checksum
     with pytest.raises(UnknownServerError, match="decompress"):

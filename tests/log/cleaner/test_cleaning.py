@@ -1,0 +1,39 @@
+"""The steps of one cleaning: S-82, S-83, S-88."""
+
+from pathlib import Path
+
+from broker_lite.log.cleaner.offset_map import MapLimits
+from tests.log.cleaner.cleaning import CleanedLog, config
+
+
+def several(data_dir: Path) -> CleanedLog:
+    given = CleanedLog(data_dir, config(segment_bytes=150))
+    for number in range(5):
+        given.append((f"{number}", "v"))
+        given.roll()
+    given.append(("end", "v"))
+    return given
+
+
+def test_groups_one_after_the_other_s83_s88(tmp_path: Path) -> None:
+    given = several(tmp_path)
+    cleaning = given.begin()
+    assert (cleaning.round_end, cleaning.is_complete) == (0, False)
+    cleaning.gather()
+    assert cleaning.round_end == 5
+    bases = []
+    while (cleaned := cleaning.rewrite_next()) is not None:
+        bases.append([source.base_offset for source in cleaned.sources])
+        given.cleaner.swap(cleaning, cleaned)
+    assert bases == [[0, 1], [2, 3], [4]]
+    assert cleaning.is_complete
+    assert cleaning.summary() == "from=0 to=5 bytes=350 left=350"
+    given.cleaner.done(cleaning)
+    assert given.records() == [*((n, f"{n}", "v") for n in range(5)), (5, "end", "v")]
+
+
+def test_a_round_ends_where_the_map_is_full_s82(tmp_path: Path) -> None:
+    given = several(tmp_path)
+    small = MapLimits(24 * 4, 0.5)
+    assert [given.clean(small) for _ in range(3)] == [2, 4, 5]
+    assert [one.base_offset for one in given.log.segments] == [0, 2, 4, 5]
