@@ -4,7 +4,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from broker_lite.record.batch import RecordBatch
+from broker_lite.record.batch import CURRENT_MAGIC, MAGIC_OFFSET, RecordBatch
+from broker_lite.record.legacy import LegacyMessage, iterate_legacy
 from broker_lite.record.records import iterate_records
 from tests.differential.compaction_logs import Plan
 from tests.log.logs import batches_of
@@ -51,18 +52,18 @@ def compare(
     )
     for base, theirs in theirs_by_base.items():
         pairs = batches_of(theirs), batches_of(ours_by_base[base])
-        offsets = [[view(one).base_offset for one in each] for each in pairs]
+        offsets = [[offset_of(one) for one in each] for each in pairs]
         if offsets[0] != offsets[1]:
             text = f"batches {offsets[0]} are {offsets[1]} here"
             found.append(Difference(plan.topic, phase, base, text))
             continue
         for one, other in zip(*pairs, strict=True):
             batches += 1
-            name = judge(view(one), view(other), horizons)
+            name = judge(one, other, horizons)
             if name in REASONS:
                 listed[name] += 1
             elif name:
-                found.append(Difference(plan.topic, phase, view(one).base_offset, name))
+                found.append(Difference(plan.topic, phase, offset_of(one), name))
         sizes = [[len(one) for one in each] for each in pairs]
         if sizes[0] == sizes[1] and base != max(theirs_by_base):
             found += [
@@ -87,10 +88,35 @@ def view(data: bytes) -> RecordBatch:
     return RecordBatch(memoryview(data), 0, len(data))
 
 
-def judge(theirs: RecordBatch, ours: RecordBatch, horizons: range) -> str:
+def offset_of(data: bytes) -> int:
+    return int.from_bytes(data[:8], "big")
+
+
+def judge(theirs: bytes, ours: bytes, horizons: range) -> str:
     """Name the difference of two batches; nothing when there is none."""
-    if theirs.data == ours.data:
+    if theirs == ours:
         return ""
+    if theirs[MAGIC_OFFSET] != ours[MAGIC_OFFSET]:
+        return f"magic {theirs[MAGIC_OFFSET]} is {ours[MAGIC_OFFSET]} here"
+    if theirs[MAGIC_OFFSET] < CURRENT_MAGIC:
+        return _judge_old(*(LegacyMessage(memoryview(one), 0, len(one)) for one in (theirs, ours)))
+    return _judge(view(theirs), view(ours), horizons)
+
+
+def _judge_old(theirs: LegacyMessage, ours: LegacyMessage) -> str:
+    for name in ("last_offset", "attributes", "timestamp"):
+        sides = getattr(theirs, name), getattr(ours, name)
+        if sides[0] != sides[1]:
+            return f"{name} {sides[0]} is {sides[1]} here"
+    if not ours.crc_is_valid():
+        return "the checksum is wrong"
+    records = [list(iterate_legacy(one)) for one in (theirs, ours)]
+    if records[0] != records[1]:
+        return f"records {records[0]} are {records[1]} here"
+    return "compressed" if theirs.codec else "other bytes"
+
+
+def _judge(theirs: RecordBatch, ours: RecordBatch, horizons: range) -> str:
     for name in (
         "attributes",
         "last_offset_delta",

@@ -33,6 +33,7 @@ from tests.differential.compaction_kafka import (
     SETTINGS,
     CleaningKafka,
 )
+from tests.differential.compaction_legacy import make_legacy_plan, write_legacy_log
 from tests.differential.compaction_logs import Plan, make_plan
 from tests.differential.compaction_outcomes import REASONS, Difference, compare
 from tests.support.reference_kafka import ReferenceKafka
@@ -103,46 +104,83 @@ def clean(directory: Path, plan: Plan, checkpoint: int | None) -> tuple[Log, int
     return log, cleaner.checkpoint.get(key)
 
 
-def run(*, seed: int, logs: int, folder: Path) -> Result:
-    """Compare as many logs, in one life of a Kafka."""
+class Comparison:
+    """What was found so far.
+
+    Args:
+        kafka: in its only life, or the one in which it has the logs.
+        plans: of its topics.
+        folder: for the copies.
+    """
+
+    def __init__(self, kafka: CleaningKafka, plans: list[Plan], folder: Path) -> None:
+        self._kafka = kafka
+        self._plans = plans
+        self._folder = folder
+        self.batches = 0
+        self.listed = Counter[str]()
+        self.found: list[Difference] = []
+
+    def clean_both(self, phase: str) -> None:
+        """Clean copies of all logs, have Kafka clean its own, and compare."""
+        topics = [plan.topic for plan in self._plans]
+        checkpoint = self._kafka.checkpoint()
+        expected, begun_ms = {}, now_ms()
+        for plan in self._plans:
+            copy = self._copy(phase, plan)
+            shutil.copytree(self._kafka.directory(plan.topic), copy)
+            _, offset = clean(copy, plan, checkpoint.get((plan.topic, 0)))
+            if offset is not None:
+                expected[plan.topic] = offset
+        self._kafka.configure(topics, cleanup_policy="compact", min_cleanable_dirty_ratio="0.0")
+        self.found += [
+            Difference(topic, phase, -1, f"checkpoint {offset} is {expected[topic]} here")
+            for topic, offset in self._kafka.wait_until_cleaned(expected).items()
+        ]
+        window = range(begun_ms, now_ms() + 1)
+        self._kafka.configure(topics, min_cleanable_dirty_ratio="1.0")
+        for plan in self._plans:
+            theirs, ours = self._kafka.directory(plan.topic), self._copy(phase, plan)
+            count, names, found = compare(theirs, ours, plan, phase, window)
+            self.batches += count
+            self.listed.update(names)
+            self.found += found
+
+    def _copy(self, phase: str, plan: Plan) -> Path:
+        return self._folder / phase / plan.topic / f"{plan.topic}-0"
+
+
+def run(*, seed: int, logs: int, folder: Path, old_logs: int = 0) -> Result:
+    """Compare as many logs, and as many of magic 0 and 1, which take a life of Kafka more."""
     plans = [make_plan(seed, number, now_ms()) for number in range(logs)]
-    topics = [plan.topic for plan in plans]
-    found: list[Difference] = []
-    batches, listed = 0, Counter[str]()
-    with ReferenceKafka(folder / "kafka", settings=SETTINGS) as reference:
+    old = [make_legacy_plan(seed, number) for number in range(old_logs)]
+    reference = ReferenceKafka(folder / "kafka", settings=SETTINGS)
+    if old:
+        put_old_logs(reference, old, seed)
+    with reference:
         kafka = CleaningKafka(reference)
         kafka.create(plans)
-        for name, steps in (
-            ("first", [p.first for p in plans]),
-            ("second", [p.second for p in plans]),
-        ):
-            kafka.send(dict(zip(topics, steps, strict=True)))
-            checkpoint = kafka.checkpoint()
-            expected, begun_ms = {}, now_ms()
-            for plan in plans:
-                copy = folder / name / plan.topic / f"{plan.topic}-0"
-                shutil.copytree(kafka.directory(plan.topic), copy)
-                _, offset = clean(copy, plan, checkpoint.get((plan.topic, 0)))
-                if offset is not None:
-                    expected[plan.topic] = offset
-            kafka.configure(topics, cleanup_policy="compact", min_cleanable_dirty_ratio="0.0")
-            others = kafka.wait_until_cleaned(expected)
-            found += [
-                Difference(topic, name, -1, f"checkpoint {offset} is {expected[topic]} here")
-                for topic, offset in others.items()
-            ]
-            window = range(begun_ms, now_ms() + 1)
-            kafka.configure(topics, min_cleanable_dirty_ratio="1.0")
-            for plan in plans:
-                ours = folder / name / plan.topic / f"{plan.topic}-0"
-                count, names, others_ = compare(
-                    kafka.directory(plan.topic), ours, plan, name, window
-                )
-                batches += count
-                listed.update(names)
-                found += others_
+        comparison = Comparison(kafka, [*plans, *old], folder)
+        kafka.send({plan.topic: plan.first for plan in plans})
+        comparison.clean_both("first")
+        kafka.send({plan.topic: plan.second for plan in plans})
+        comparison.clean_both("second")
         kafka.close()
-    return Result(logs, batches, listed, found)
+    return Result(logs + old_logs, comparison.batches, comparison.listed, comparison.found)
+
+
+def put_old_logs(reference: ReferenceKafka, plans: list[Plan], seed: int) -> None:
+    """Have a Kafka make topics, and put logs into their directories when it is down."""
+    with reference:
+        kafka = CleaningKafka(reference)
+        kafka.create(plans)
+        kafka.close()
+    for number, plan in enumerate(plans):
+        directory = kafka.directory(plan.topic)
+        for path in directory.glob("0*"):
+            path.unlink()
+        write_legacy_log(directory, seed, number, now_ms())
+    (reference.log_dir / ".kafka_cleanshutdown").unlink()
 
 
 def main() -> int:
@@ -150,9 +188,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--logs", type=int, default=100)
+    parser.add_argument("--old-logs", type=int, default=20, help="of magic 0 and 1")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run(seed=given.seed, logs=given.logs, folder=Path(folder))
+        found = run(seed=given.seed, logs=given.logs, old_logs=given.old_logs, folder=Path(folder))
     print(found.summary())
     return 1 if found.unlisted else 0
 
