@@ -6,8 +6,8 @@
   several groups (KIP-709), v9 member id and epoch (KIP-848), v10 topic ids.
 - OffsetDelete is of KIP-496.
 
-With `emulate` of a release before 4.0 OffsetCommit v1 is served too, and versions 0, which are about
-ZooKeeper, are refused partition by partition, as by a Kafka 3.9 without it.
+With `emulate` of a release before 4.0 OffsetCommit v1 is served too, and versions 0, which are
+about ZooKeeper, are refused partition by partition, as by a Kafka 3.9 without it.
 
 Not done: offsets in ZooKeeper (OffsetCommit v0, OffsetFetch v0), and the time of the commit that
 OffsetCommit v1 may bring.
