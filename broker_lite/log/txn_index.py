@@ -70,19 +70,22 @@ class TransactionIndex:
             self.save()
 
     def save(self) -> None:
-        """Write what the file lacks; it is made with the first entry.
+        """Write what the file lacks; it is made with the first entry. May run in a worker thread.
 
         Raises:
             OSError: the file may hold a part; the next save writes all of it again.
         """
-        entries, first = self.entries(), self._saved_count
-        if first == len(entries):
+        entries, first = self._entries, self._saved_count
+        if entries is None:  # nothing is new, and only the loop reads: it may append meanwhile
+            return
+        last = len(entries)
+        if first == last:
             return
         file = OpenFile(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
         self.exists = True
-        data = b"".join(ENTRY.pack(VERSION, *entry) for entry in entries[first:])
+        data = b"".join(ENTRY.pack(VERSION, *entry) for entry in entries[first:last])
         file.write(data, first * ENTRY.size)
-        self._saved_count = len(entries)
+        self._saved_count = last
 
     def check(self, base_offset: int) -> None:
         """Look whether the entries can belong to a segment: none below it, each above the last.

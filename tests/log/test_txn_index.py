@@ -62,3 +62,13 @@ def test_an_entry_that_cannot_be_written_counts_and_is_written_later(tmp_path: P
     index.clear()
     index.clear()
     assert (path.exists(), index.entries()) == (False, [])
+
+
+def test_s32_a_flush_beside_the_loop_reads_nothing(tmp_path: Path) -> None:
+    """What a thread reads could take the place of what the loop has appended meanwhile."""
+    path = tmp_path / "x.txnindex"
+    path.write_bytes(b"\x01\0" + vector("TV-63")[2:])
+    index = TransactionIndex(str(path), exists=True)
+    index.save()
+    with pytest.raises(CorruptTransactionIndex):
+        index.entries()
