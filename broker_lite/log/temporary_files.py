@@ -4,6 +4,7 @@ Rule: S-41 (LogLoader.removeTempFilesAndCollectSwapFiles).
 """
 
 import os
+from contextlib import suppress
 from typing import Final
 
 from broker_lite.errors import CorruptMessage
@@ -29,8 +30,7 @@ def finish_interrupted_changes(directory: str) -> dict[str, int]:
     Raises:
         OSError: a file cannot be looked at, deleted or renamed.
     """
-    with os.scandir(directory) as entries:
-        names = {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+    names = _sizes(directory)
     if not any(
         name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX, _TEMPORARY_SUFFIX))
         for name in names
@@ -46,9 +46,20 @@ def finish_interrupted_changes(directory: str) -> dict[str, int]:
     return names
 
 
+def _sizes(directory: str) -> dict[str, int]:
+    sizes = {}
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_file():
+                with suppress(FileNotFoundError):  # retention also removes what is .deleted
+                    sizes[entry.name] = entry.stat().st_size
+    return sizes
+
+
 def _remove(directory: str, names: dict[str, int], suffixes: tuple[str, ...]) -> None:
     for name in [name for name in names if name.endswith(suffixes)]:
-        os.unlink(f"{directory}/{name}")
+        with suppress(FileNotFoundError):  # as in _sizes
+            os.unlink(f"{directory}/{name}")
         del names[name]
 
 

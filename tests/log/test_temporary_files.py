@@ -1,6 +1,10 @@
 """S-04, S-41: a crash while segments were deleted or cleaned leaves nothing in the way."""
 
+import os
+from contextlib import nullcontext
 from pathlib import Path
+
+import pytest
 
 from broker_lite.log.config import LogConfig
 from broker_lite.log.temporary_files import finish_interrupted_changes
@@ -59,3 +63,30 @@ def test_s41_a_damaged_swap_file_covers_what_is_whole(tmp_path: Path) -> None:
         (tmp_path / name(offset, "log")).touch()
     left = finish_interrupted_changes(str(tmp_path))
     assert left == {name(0, "log"): len(batch_bytes()) + 40, name(1, "log"): 0}
+
+
+@pytest.mark.parametrize("goes", ["before-its-size-is-read", "before-it-is-removed"])
+def test_s54_what_another_thread_deletes_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes: str
+) -> None:
+    """Retention deletes it in a log that nobody has loaded, which somebody loads now."""
+    deleted = tmp_path / name(0, "log.deleted")
+    deleted.touch()
+    (tmp_path / "keep").touch()
+    scandir, unlink = os.scandir, os.unlink
+
+    def scan_late(path: str) -> object:
+        with scandir(path) as entries:
+            found = list(entries)
+        deleted.unlink()
+        return nullcontext(found)
+
+    def unlink_late(path: str) -> None:
+        unlink(path)
+        unlink(path)
+
+    if goes == "before-its-size-is-read":
+        monkeypatch.setattr(os, "scandir", scan_late)
+    else:
+        monkeypatch.setattr(os, "unlink", unlink_late)
+    assert finish_interrupted_changes(str(tmp_path)) == {"keep": 0}
