@@ -133,6 +133,10 @@ class CleanerThread:
             logger.debug("cleaning stopped topic=%s-%d", found.log.topic, found.log.partition)
         except (BrokerError, OSError, CorruptTransactionIndex) as error:
             self._cleaner.failed(found.log, error)
+        except Exception as error:
+            # A bug of ours must not end the broker, nor hold up the other logs.
+            logger.exception("cleaning broke topic=%s-%d", found.log.topic, found.log.partition)
+            self._cleaner.failed(found.log, error)
         return False
 
     async def _dirtiest(self) -> Cleanable | None:

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from broker_lite.control.clock import Clock
+from broker_lite.log.cleaner.cleaning import Cleaning
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
 from broker_lite.log.manager import LogManager
@@ -148,6 +149,29 @@ async def test_s_91_a_damaged_log_does_not_hold_up_others(
         while "log not cleaned topic=damaged-0" not in caplog.text:
             await anyio.lowlevel.checkpoint()
     assert values(log) == ["2"]
+
+
+async def test_a_bug_does_not_end_the_broker_nor_hold_up_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = Broker(tmp_path)
+    broken, log = broker.make("broken"), broker.make("t", config(min_cleanable_dirty_ratio=0.9))
+    append(broken, "1", "2")
+    append(log, "1", "2")
+    gather = Cleaning.gather
+
+    def gather_or_break(cleaning: Cleaning) -> None:
+        if cleaning.job.log is broken:
+            raise ZeroDivisionError("a bug")
+        gather(cleaning)
+
+    monkeypatch.setattr(Cleaning, "gather", gather_or_break)
+    async with broker.running():
+        await broker.until_checkpoint_names("t 0 2\n")
+        while "log not cleaned topic=broken-0" not in caplog.text:
+            await anyio.lowlevel.checkpoint()
+    assert values(log) == ["2"]
+    assert "cleaning broke topic=broken-0" in caplog.text
 
 
 async def test_a_stop_does_not_wait_for_a_slow_cleaning(tmp_path: Path) -> None:

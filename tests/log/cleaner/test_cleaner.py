@@ -67,13 +67,14 @@ def test_the_loop_has_its_turn_among_many_logs(tmp_path: Path) -> None:
     assert sum(one is None for one in turns) == 3
 
 
+@pytest.mark.parametrize("error", [KafkaStorageError("the disk"), ZeroDivisionError("a bug")])
 def test_a_log_that_cannot_be_loaded_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     given = dirty(tmp_path)
 
     def load(topic: str, partition: int) -> None:
-        raise KafkaStorageError(f"{topic}-{partition} is not there")
+        raise error
 
     given.cleaner = Cleaner(
         tmp_path,
@@ -84,6 +85,7 @@ def test_a_log_that_cannot_be_loaded_is_told(
     )
     assert found(given) == []
     assert "not looked at topic=topic-0" in caplog.text
+    assert str(error) in caplog.text
 
 
 def test_a_checkpoint_behind_the_log_is_written_anew_s80(tmp_path: Path) -> None:
