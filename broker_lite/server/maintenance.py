@@ -2,7 +2,8 @@
 
 Intervals are of the broker's clock: whoever steps it forward makes due what then is. What waits for
 the disk runs in a worker thread; what touches state that handlers use runs in the loop and is
-short. A failure is logged and tried again the next time.
+short. A failure is logged and tried again the next time. The threads are not those that requests
+wait for: while a disk hangs, records are decompressed all the same.
 """
 
 import logging
@@ -11,7 +12,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 import anyio
-import anyio.to_thread
+from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.clock import Clock
@@ -28,6 +29,7 @@ Work: TypeAlias = Callable[[], Awaitable[None]]
 # An interval of Kafka's largest number means never; no timer has to know numbers of that size.
 _NEVER_MS: Final = 10 * 365 * 24 * 3_600_000
 _CHORES_INTERVAL_MS: Final = 200
+_THREADS_MAX: Final = 4
 
 
 async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
@@ -36,24 +38,25 @@ async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
     Rule: S-31, S-32, S-33, S-50, S-54, S-70, V-65.
     """
     pauses = Pauses(clock)
+    threads = CapacityLimiter(_THREADS_MAX)
     async with anyio.create_task_group() as group:
         for name, interval_ms, work in (
             (
                 "checkpoint",
                 settings.log_flush_offset_checkpoint_interval_ms,
-                partial(_in_thread, logs, logs.checkpoint),
+                partial(_in_thread, logs, threads, logs.checkpoint),
             ),
             (
                 "checkpoint of log start offsets",
                 settings.log_flush_start_offset_checkpoint_interval_ms,
-                partial(anyio.to_thread.run_sync, logs.checkpoints.write_log_starts),
+                partial(to_thread.run_sync, logs.checkpoints.write_log_starts, limiter=threads),
             ),
             (
                 "flush",
                 settings.log_flush_scheduler_interval_ms,
-                partial(_flush, logs, clock),
+                partial(_flush, logs, threads, clock),
             ),
-            ("chores", _CHORES_INTERVAL_MS, partial(_do_chores, logs)),
+            ("chores", _CHORES_INTERVAL_MS, partial(_do_chores, logs, threads)),
             (
                 "expire producers",
                 settings.producer_id_expiration_check_interval_ms,
@@ -67,7 +70,7 @@ async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
                 repeat,
                 "retention",
                 settings.log_retention_check_interval_ms,
-                partial(check_retention, logs),
+                partial(check_retention, logs, threads),
                 pauses,
                 first_ms=settings.log_initial_task_delay_ms,
             )
@@ -82,7 +85,7 @@ async def repeat(
     Args:
         name: for the log.
         interval_ms: from the end of one run to the start of the next; 0 counts as 1.
-        work: its KafkaStorageError is logged.
+        work: whatever it raises is logged.
         pauses: of the broker's clock.
         first_ms: before the first run, None for the same interval.
     """
@@ -94,37 +97,43 @@ async def repeat(
             await work()
         except KafkaStorageError as error:
             logger.error("%s failed reason=%s", name, error.__cause__ or error)
+        except Exception:  # a bug of ours must not end the broker, as it does not in Kafka
+            logger.exception("%s broke", name)
 
 
-async def check_retention(logs: LogManager) -> None:
+async def check_retention(logs: LogManager, threads: CapacityLimiter | None = None) -> None:
     """Remove the segments that are due, of all logs, with the loop's turn between the steps.
+
+    Args:
+        logs: open.
+        threads: which may be used.
 
     Rule: S-50 (LogManager.cleanupLogs).
     """
     for keys in logs.retention.unread():
-        await anyio.to_thread.run_sync(logs.retention.read, keys)
+        await to_thread.run_sync(logs.retention.read, keys, limiter=threads)
     for _ in logs.retention.steps():
         await checkpoint()
 
 
-async def _flush(logs: LogManager, clock: Clock) -> None:
-    await _in_thread(logs, partial(flush_due, logs, clock.now_ms()))
+async def _flush(logs: LogManager, threads: CapacityLimiter, clock: Clock) -> None:
+    await _in_thread(logs, threads, partial(flush_due, logs, clock.now_ms()))
 
 
-async def _in_thread(logs: LogManager, work: Callable[[], None]) -> None:
+async def _in_thread(logs: LogManager, threads: CapacityLimiter, work: Callable[[], None]) -> None:
     """Flush in a worker thread; a log that could not be flushed is offline afterwards."""
     try:
-        await anyio.to_thread.run_sync(work)
+        await to_thread.run_sync(work, limiter=threads)
     except KafkaStorageError:
         logs.offline.take_failed()
         raise
 
 
-async def _do_chores(logs: LogManager) -> None:
+async def _do_chores(logs: LogManager, threads: CapacityLimiter) -> None:
     while logs.chores:
-        await anyio.to_thread.run_sync(logs.chores.work)
+        await to_thread.run_sync(logs.chores.work, limiter=threads)
     while logs.removal.has_due():
-        await anyio.to_thread.run_sync(logs.removal.unlink_due)
+        await to_thread.run_sync(logs.removal.unlink_due, limiter=threads)
 
 
 async def _expire_producers(logs: LogManager, clock: Clock) -> None:

@@ -23,8 +23,15 @@ def anyio_backend() -> Any:
     return ("asyncio", {"use_uvloop": True})
 
 
-async def test_work_is_repeated_and_a_full_disk_is_survived(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KafkaStorageError("the disk"), "work failed reason=the disk"),
+        (ZeroDivisionError("a bug"), "work broke"),
+    ],
+)
+async def test_work_is_repeated_whatever_fails(
+    caplog: pytest.LogCaptureFixture, error: Exception, message: str
 ) -> None:
     runs = 0
     enough = anyio.Event()
@@ -34,14 +41,14 @@ async def test_work_is_repeated_and_a_full_disk_is_survived(
         runs += 1
         if runs == 3:
             enough.set()
-        raise KafkaStorageError("the disk")
+        raise error
 
     with anyio.fail_after(10):
         async with anyio.create_task_group() as group:
             group.start_soon(repeat, "work", 0, work, Pauses(Clock()))
             await enough.wait()
             group.cancel_scope.cancel()
-    assert [record.getMessage() for record in caplog.records] == ["work failed reason=the disk"] * 3
+    assert [record.getMessage() for record in caplog.records] == [message] * 3
 
 
 async def test_s_33_checkpoints_are_written(tmp_path: Path) -> None:
