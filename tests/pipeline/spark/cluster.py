@@ -16,12 +16,22 @@ from typing import IO, Final, Self
 
 import pyspark
 
-from broker_lite.pipeline.spark.java import find_java
+from broker_lite.pipeline.spark.class_archive import class_archive
+from broker_lite.pipeline.spark.java import Java, find_java
 from broker_lite.pipeline.spark.session import LOOPBACK
 
 LINE_TIMEOUT_S: Final = 60
 WORKERS: Final = 2
 _HOME: Final = Path(pyspark.__file__).parent
+
+
+def shared_classes(java: Java) -> str:
+    """Options for a Java that takes its classes from the archive of the sessions, if it is there.
+
+    It saves each of a cluster's processes a third of the CPU time of its start.
+    """
+    archive = class_archive(java)
+    return archive.java_options() if archive is not None and archive.is_there else ""
 
 
 class Cluster:
@@ -74,14 +84,16 @@ class Cluster:
         self._start("worker.Worker", "--host", LOOPBACK, *limits, self.master_url)
 
     def _start(self, name: str, *arguments: str) -> "_Daemon":
+        java = find_java()
+        options = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
         environment = {
             **os.environ,
-            "JAVA_HOME": str(find_java().home),
+            "JAVA_HOME": str(java.home),
             "SPARK_HOME": str(_HOME),
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_LOCAL_DIRS": str(self._folder / "local"),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "SPARK_DAEMON_JAVA_OPTS": f"{options} {shared_classes(java)}",
         }
         program = (_HOME / "bin" / "spark-class", f"org.apache.spark.deploy.{name}")
         process = subprocess.Popen(

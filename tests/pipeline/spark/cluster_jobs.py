@@ -1,4 +1,6 @@
-"""Jobs on a cluster, as a user's program runs them: MASTER LOGS TARGET.
+"""Jobs on a cluster, as a user's program runs them: MASTER LOGS TARGET OPTIONS.
+
+The options are for the Java of executors.
 
 It prints `middle` when a job is in its middle and waits for a line on standard input before it goes
 on to look; what each job found is a line of JSON.
@@ -22,7 +24,6 @@ from broker_lite.pipeline.spark.session import session
 
 CONF: Final = {
     "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # no job begins on one worker
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.showConsoleProgress": "false",
@@ -91,8 +92,10 @@ def is_in_the_middle(stage: SparkStageInfo) -> bool:
     return stage.numActiveTasks > 1 and stage.numCompletedTasks >= stage.numTasks // 8
 
 
-def main(master: str, logs: str, target: str) -> None:
-    spark = session("jobs", master, CONF, quick_start=True)
+def main(master: str, logs: str, target: str, java_options: str) -> None:
+    options = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {java_options}"
+    conf = {**CONF, "spark.executor.extraJavaOptions": options}
+    spark = session("jobs", master, conf, quick_start=True)
     with ThreadPoolExecutor(1) as pool:
         for name, run in JOBS.items():
             job = pool.submit(run, spark, Path(logs), Path(target, name))

@@ -12,10 +12,11 @@ from typing import Any, Final
 import pytest
 from pyspark.sql import SparkSession
 
+from broker_lite.pipeline.spark.java import find_java
 from broker_lite.pipeline.spark.jobs.generate import generate
 from tests.packaging.environment import Environment
 from tests.pipeline.spark import cluster_jobs
-from tests.pipeline.spark.cluster import Cluster
+from tests.pipeline.spark.cluster import Cluster, shared_classes
 from tests.pipeline.support import Partition, numbered
 from tests.support.toolchain import require
 from tests.tidy.project_files import ROOT, project_files
@@ -67,8 +68,9 @@ def found(
     folder = tmp_path_factory.mktemp("cluster")
     with Cluster(folder / "spark") as cluster:
         program = (installed.programs / "python", cluster_jobs.__file__, cluster.master_url)
+        classes = shared_classes(find_java())
         with subprocess.Popen(
-            [*program, logs, target],
+            [*program, logs, target, classes],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
