@@ -154,7 +154,7 @@ def run(*, seed: int, logs: int, folder: Path, old_logs: int = 0) -> Result:
     """Compare as many logs, and as many of magic 0 and 1, which take a life of Kafka more."""
     plans = [make_plan(seed, number, now_ms()) for number in range(logs)]
     old = [make_legacy_plan(seed, number) for number in range(old_logs)]
-    reference = ReferenceKafka(folder / "kafka", settings=SETTINGS)
+    reference = ReferenceKafka(folder / "kafka", settings=SETTINGS, is_short_lived=True)
     if old:
         put_old_logs(reference, old, seed)
     with reference:
