@@ -8,9 +8,9 @@ from tests.differential import corruption, corruption_start
 from tests.support.toolchain import require
 
 SEED = 20261121
-ALONE = 120
-COMPARED = 60
-STARTED = 40
+ALONE = 80
+COMPARED = 40
+STARTED = 16
 
 
 @pytest.mark.slow
