@@ -152,6 +152,8 @@ class DurableLog(LocalLog):
         Returns:
             Whether more is held back by now, so that another flush is needed.
         """
+        if self.offline_reason is not None:  # of two flushes at once one only may see the error
+            error = error or KafkaStorageError(f"{self.directory} is offline")
         if error is None and self._held_to > offset:
             self._show(offset)
             return True

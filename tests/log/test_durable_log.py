@@ -162,6 +162,23 @@ def test_s32_without_anybody_who_flushes_the_append_does(
     assert (log.high_watermark, log.offline_reason is None) == (1, False)
 
 
+def test_s32_a_flush_beside_the_one_that_failed_counts_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel tells an error of writing once, and both flushes were to write the same pages."""
+    log, _ = held_log(tmp_path)
+    told: list[Outcome] = []
+    append(log)
+    log.when_flushed(told.append)
+    log.flush_records(1)
+    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
+    with pytest.raises(errors.KafkaStorageError):
+        log.flush()
+    assert not log.flush_ended(1, None)
+    assert isinstance(told[0], errors.KafkaStorageError)
+    assert log.high_watermark == 0
+
+
 def test_s32_what_is_no_error_of_fsync_may_be_tried_again(tmp_path: Path) -> None:
     log, flusher = held_log(tmp_path)
     append(log)
