@@ -33,7 +33,7 @@ from tests.support.reference_kafka import KAFKA_OF_OLD_CLIENTS, ReferenceKafka
 
 TIMEOUT_S: Final = 2.0
 FETCHES_PER_REQUEST: Final = 0.4
-TRANSACTIONS: Final = 10
+TRANSACTIONS: Final = 4
 CONTROL: Final = 32
 SAME_COMPRESSOR: Final = frozenset((0, 1))
 NOTE_LETTERS_MAX: Final = 200
