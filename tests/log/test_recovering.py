@@ -24,7 +24,7 @@ def open_manager(path: Path) -> LogManager:
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Path:
-    """A data directory whose broker was killed; each partition has as many records as its number."""
+    """What a killed broker leaves; each partition has as many records as its number."""
     manager = open_manager(tmp_path)
     manager.recover()
     for partition in range(COUNT):
