@@ -96,6 +96,8 @@ class HandlerContext:
 
     `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node:
     it may be changed while connections are open, and is empty when nobody watches.
+    `has_waited` tells that a Produce of this connection had to wait for the disk: the next one may,
+    too, and no answer is to wait for that.
     """
 
     __slots__ = (
@@ -105,6 +107,7 @@ class HandlerContext:
         "cluster",
         "fetch_sessions",
         "groups",
+        "has_waited",
         "hooks",
         "listener",
         "local_address",
@@ -138,6 +141,7 @@ class HandlerContext:
         self.client_address = client_address
         self.fetch_sessions = fetch_sessions
         self.hooks = hooks
+        self.has_waited = False
 
     def advertised_address(self) -> tuple[str, int]:
         """Host and port under which this connection's client reaches this node."""

@@ -94,6 +94,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
                 )
             answers[key] = answer or refusal(_unknown(None, version))
         if commits.held or commits.failures != failures:
+            context.has_waited = True
             await wait_until_flushed(context.cluster, accepted, answers)
         answers.update(refused)
     if produce.acks == 0:

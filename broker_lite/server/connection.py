@@ -132,7 +132,9 @@ class ClientConnection:
             body = await dispatch(context, request)
             stream.handling = False
             if body is not None:
-                outgoing = self._send(request, body, more=framing.has_whole_produce())
+                outgoing = self._send(
+                    request, body, more=not context.has_waited and framing.has_whole_produce()
+                )
                 if outgoing is not None:
                     await stream.send_rest(outgoing)
                 # A connection that waits must not keep files open or buffers alive.
@@ -141,8 +143,9 @@ class ClientConnection:
     def _send(self, request: Request, body: Parts, *, more: bool) -> Outgoing | None:
         """Send an answer, or keep a short one back to leave with that of the next request.
 
-        A Produce that has arrived whole is answered within the same turn. A client that sends
-        several at a time is woken once for all of them, which is a tenth of what each one costs.
+        A Produce that has arrived whole is answered within the same turn, unless it has to wait for
+        the disk. A client that sends several at a time is woken once for all of them, which is a
+        tenth of what each one costs.
         """
         flexible_header = has_flexible_header(request.api_key, request.flexible)
         parts = frame(request.correlation_id, flexible_header, body)

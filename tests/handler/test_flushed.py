@@ -140,6 +140,7 @@ async def test_s32_a_produce_is_answered_when_all_its_partitions_are_on_disk(
     disk.slow = f"{TOPIC}-2"
     async with serving(durable) as broker:
         codes = await comes_after(disk, lambda: produce(broker, 0, 1, 2))
+        assert broker.context.has_waited
     assert codes == [0, 0, 0]
     assert sorted(disk.synced) == [f"{TOPIC}-{index}" for index in range(3)]
 

@@ -102,6 +102,24 @@ async def test_p_05_a_parked_request_holds_no_answer_back(serve: Serve) -> None:
         assert await client.answer() == (1, b"first")
 
 
+async def test_p_05_a_produce_that_waits_for_the_disk_holds_no_answer_back(serve: Serve) -> None:
+    may_go_on = anyio.Event()
+
+    async def produce(context: HandlerContext, request: Request) -> Parts | None:
+        body = bytes(request.body[request.position :])
+        if body == b"second":
+            await may_go_on.wait()
+        context.has_waited = True
+        return [body]
+
+    async with serve({ECHO: produce}) as served:
+        client = await served.connect()
+        await client.send(request_frame(ECHO, b"first") + request_frame(ECHO, b"second"))
+        assert await client.answer() == (1, b"first")
+        may_go_on.set()
+        assert await client.answer() == (1, b"second")
+
+
 async def test_p_05_large_answers_and_small_ones_keep_their_order(serve: Serve) -> None:
     async with serve() as served:
         client = await served.connect()
