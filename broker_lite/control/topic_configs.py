@@ -86,6 +86,7 @@ class TopicConfigs:
             max_compaction_lag_ms=config.max_compaction_lag_ms,
             min_cleanable_dirty_ratio=config.min_cleanable_dirty_ratio,
             delete_retention_ms=config.delete_retention_ms,
+            is_append_time=config.is_log_append_time,
             producer_id_expiration_ms=self._settings.producer_id_expiration_ms,
         )
 

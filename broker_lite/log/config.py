@@ -28,4 +28,5 @@ class LogConfig:
     max_compaction_lag_ms: int = _INT64_MAX
     min_cleanable_dirty_ratio: float = 0.5
     delete_retention_ms: int = 86_400_000
+    is_append_time: bool = False
     producer_id_expiration_ms: int = 86_400_000

@@ -206,6 +206,8 @@ class Log(DurableLog):
             transaction_version=transaction_version,
         )
         batch = end_transaction_batch(producer_id, producer_epoch, marker, timestamp=now_ms)
+        if self.config.is_append_time:
+            RecordBatch(memoryview(batch), 0, len(batch)).set_max_timestamp(True, now_ms)
         size_bytes, offset = len(batch), self.log_end_offset
         if self._is_unsettled:
             self._settle()

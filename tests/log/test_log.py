@@ -56,6 +56,18 @@ def test_tv60_to_tv67_the_same_appends_give_the_same_files(vector_directory: Pat
     }
 
 
+@pytest.mark.parametrize(("is_append_time", "attributes"), [(False, 0x30), (True, 0x38)])
+def test_v42_a_marker_has_the_timestamp_type_of_its_topic(
+    tmp_path: Path, is_append_time: bool, attributes: int
+) -> None:
+    log = open_log(tmp_path / "p", LogConfig(is_append_time=is_append_time))
+    log.append_control(7, 0, EndTransactionMarker(True, 4), now_ms=NOW_MS)
+    (data,) = batches_of((tmp_path / "p" / f"{STEM}.log").read_bytes())
+    batch = RecordBatch(memoryview(data), 0, len(data))
+    assert (batch.attributes, batch.max_timestamp) == (attributes, NOW_MS)
+    assert batch.crc_is_valid()
+
+
 def test_tv68_recovery_of_a_damaged_directory(vector_directory: Path) -> None:
     """TV-68, S-12, S-43, S-44: cut at the last whole batch, all indexes rebuilt."""
     expected = files(vector_directory)
