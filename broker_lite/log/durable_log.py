@@ -241,15 +241,12 @@ class DurableLog(LocalLog):
 
     def _sync_epochs(self) -> None:
         """Make the leader epochs durable once; below the recovery point no batch tells of them."""
-        if self.are_epochs_synced:
+        saved = self.epochs_saved  # the loop may save them again meanwhile
+        if self.epochs_synced == saved:
             return
-        self.are_epochs_synced = True  # what is saved meanwhile, by the loop, counts as unsynced
-        try:
-            sync_file(f"{self.directory}/{EPOCH_FILE}")
-            sync_directory(Path(self.directory))
-        except OSError:
-            self.are_epochs_synced = False
-            raise
+        sync_file(f"{self.directory}/{EPOCH_FILE}")
+        sync_directory(Path(self.directory))
+        self.epochs_synced = saved  # not before: another flush may be made at the same time
 
     def _fail(self, error: OSError) -> None:
         if self.is_deleted:

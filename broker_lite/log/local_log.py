@@ -56,7 +56,8 @@ class LocalLog:
             the middle only take_segments() changes it, by another list.
         is_being_cleaned: the cleaner works on its segments, and nothing else removes any.
         recovery_point: everything below it is on disk.
-        are_epochs_synced: whether the leader epochs' file is on disk as it is.
+        epochs_saved: how often the leader epochs' file was written, or read.
+        epochs_synced: which of these times is on disk.
         offline_reason: why the log must not be used any more.
         is_failing: the last append failed on the disk; kept by who appends, to tell it once.
     """
@@ -69,10 +70,11 @@ class LocalLog:
         "_is_unsettled",
         "_snapshot_offset",
         "active",
-        "are_epochs_synced",
         "config",
         "directory",
         "epochs",
+        "epochs_saved",
+        "epochs_synced",
         "is_being_cleaned",
         "is_failing",
         "last_flush_ms",
@@ -107,7 +109,7 @@ class LocalLog:
         self._cache = parts.cache
         self._first_use = parts.first_use
         self.offline_reason: OSError | None = None
-        self.are_epochs_synced = False
+        self.epochs_saved, self.epochs_synced = 1, 0
         # Something has to be written before the next batch.
         self._is_unsettled = parts.first_use is not None
         # Of their file, by entries below the log start only, which the next load drops anyway.
@@ -210,7 +212,7 @@ class LocalLog:
             write(f"{self.directory}/{EPOCH_FILE}", self.epochs.to_text().encode())
         except OSError as error:
             raise KafkaStorageError from error
-        self.are_epochs_synced = False
+        self.epochs_saved += 1
         self._is_unsettled = self.offline_reason is not None
         self._are_epochs_ahead = False
 

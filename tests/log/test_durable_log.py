@@ -179,6 +179,30 @@ def test_s32_a_flush_beside_the_one_that_failed_counts_as_failed(
     assert log.high_watermark == 0
 
 
+def test_s32_two_flushes_at_once_both_wait_for_the_leader_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the recovery point nothing but their file tells them."""
+    log, _ = held_log(tmp_path)
+    append(log)
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def note(fd: int) -> None:
+        name = os.path.basename(os.readlink(f"/proc/self/fd/{fd}"))
+        synced.append(name)
+        if len(synced) == 1:
+            log.flush_records(1)
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    log.flush()
+    assert synced.count("leader-epoch-checkpoint") == 2
+    append(log)
+    log.flush()
+    assert synced.count("leader-epoch-checkpoint") == 2
+
+
 def test_s32_what_is_no_error_of_fsync_may_be_tried_again(tmp_path: Path) -> None:
     log, flusher = held_log(tmp_path)
     append(log)
