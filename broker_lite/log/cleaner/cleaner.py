@@ -83,8 +83,8 @@ class Cleaner:
                 yield found
 
     def _look_at(self, key: Key, entry: Partition, now_ms: int) -> Cleanable | None:
-        if entry.log is None and len(entry.idle or ()) < 2:
-            return None  # nobody uses it, and there is nothing to clean
+        if entry.log is None and not (entry.is_clean and len(entry.idle or ()) > 1):
+            return None  # it is offline; or nobody uses it, and there is nothing to clean
         log = self._load(*key)
         if log.is_being_cleaned or self._uncleanable.get(key) is log or log.offline_reason:
             return None

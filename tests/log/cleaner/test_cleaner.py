@@ -55,6 +55,8 @@ def test_a_log_that_nobody_uses_is_loaded_when_there_is_something_to_clean(tmp_p
     assert found(given) == []
     given.partition.idle = (IdleSegment(0, 70, 0), IdleSegment(1, 70, 0))
     assert len(found(given)) == 1
+    given.partition.is_clean = False  # it is offline
+    assert found(given) == []
 
 
 def test_the_loop_has_its_turn_among_many_logs(tmp_path: Path) -> None:
