@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Final, Self
 
@@ -55,6 +56,7 @@ READERS: Final = 2
 KILLS_A_DIRECTORY: Final = 10
 IDLE_S_MAX: Final = 4.0
 LOAD_S: Final = (0.0, 0.4)
+AT_A_POINT_S_MAX: Final = 2.0
 NTH_MAX: Final = 20
 ACTIONS: Final = ("kill", "kill-after", "torn")
 AT_A_POINT: Final = 0.9
@@ -74,7 +76,10 @@ SETTINGS: Final = (
     "offsets.topic.segment.bytes=1048576",
     "transaction.state.log.segment.bytes=1048576",
 )
-_POINTS: Final = sorted(listed())
+_POINTS: Final = {
+    operation: sorted(names)
+    for operation, names in groupby(sorted(listed()), key=lambda name: name.partition(".")[0])
+}
 DURABLE: Final = ("log.flush.interval.messages=1",)
 
 
@@ -114,6 +119,7 @@ class Machine:
         self._data_dir.mkdir(parents=True)
         self._disk = Disk(self._data_dir)
         self.port = free_port()
+        self._named = ""
         self._broker: BrokerProcess | None = None
 
     def __enter__(self) -> Self:
@@ -143,6 +149,7 @@ class Machine:
 
     def start_for_good(self, found: Findings) -> BrokerProcess:
         """Start a broker that does not crash by itself."""
+        self._named = ""
         self._broker = self._new_broker("").start()
         found.ready_ms_max = max(found.ready_ms_max, self._broker.ready_ms)
         return self._broker
@@ -152,8 +159,9 @@ class Machine:
         assert self._broker is not None
         before = crowd.progress()
         self._wait(IDLE_S_MAX, lambda: crowd.progress() > before)
-        self._wait(self._source.uniform(*LOAD_S), lambda: False)
-        if self._source.random() < STOPPED:
+        seconds = self._source.uniform(*LOAD_S)
+        self._wait(max(seconds, AT_A_POINT_S_MAX) if self._named else seconds, lambda: False)
+        if self._source.random() < STOPPED or self._named.startswith("stop."):
             self._broker.terminate()
             self._wait(STOP_S_MAX, lambda: False)
         if self._broker.killed():
@@ -171,7 +179,8 @@ class Machine:
     def _point(self) -> str:
         self._named = ""
         if self._source.random() < AT_A_POINT:
-            name = self._source.choice(_POINTS)
+            # an operation first: a swap passes 28 places, an append two
+            name = self._source.choice(_POINTS[self._source.choice(list(_POINTS))])
             nth = min(int(self._source.expovariate(0.5)) + 1, NTH_MAX)
             self._named = f"{name}:{nth}:{self._source.choice(ACTIONS)}"
         return self._named
