@@ -170,7 +170,7 @@ def test_a_gap_leads_to_the_next_segment(tmp_path: Path) -> None:
     log.log_end_offset = 5
     append(log)
     assert first_offset(content(log.read(3, max_bytes=999))) == 5
-    log.log_end_offset = 9
+    log.log_end_offset = log.high_watermark = 9
     assert log.read(7, max_bytes=999).slice is None
 
 
