@@ -1,4 +1,8 @@
-"""The cleaner of a data directory: which log is next, how far each one is, and what went wrong."""
+"""The cleaner of a data directory: which log is next, how far each one is, and what went wrong.
+
+A difference to Kafka: a batch whose checksum is wrong ends the compaction of its log; Kafka gives
+what is left of it a new checksum.
+"""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
