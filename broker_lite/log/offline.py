@@ -67,10 +67,14 @@ class OfflinePartitions:
             self.when_taken(*key)
 
     def take_failed(self) -> None:
-        """Take the logs that could not be flushed by another thread."""
+        """Take the logs that could not be flushed by another thread, and tell who waits there."""
         for entry in list(self._partitions.values()):
-            if entry.log is not None and entry.log.offline_reason is not None:
-                self.take(entry.log)
+            log = entry.log
+            if log is not None and log.offline_reason is not None:
+                self.take(log)
+                log.flush_ended(
+                    log.recovery_point, KafkaStorageError(f"{log.directory} is offline")
+                )
 
     def forget(self, key: tuple[str, int]) -> None:
         """Forget a partition that is deleted."""

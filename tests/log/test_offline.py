@@ -63,11 +63,15 @@ def test_s32_a_flush_of_another_thread_takes_its_log_offline_too(
     manager.update_config("t", 2, LogConfig(flush_ms=1, segment_ms=FOREVER_MS))
     first, second = manager.get("t", 0), manager.get("t", 1)
     append(first)
+    woken: list[bool] = []
+    first.add_waiter(lambda: woken.append(("t", 0) in manager.offline))
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(errors.KafkaStorageError):
         first.flush()
     monkeypatch.undo()
+    failures = manager.commits.failures
     manager.offline.take_failed()
+    assert (woken, manager.commits.failures) == ([True], failures + 1)
     manager.offline.take(first)  # it is already
     assert manager.loaded_logs() == [second]
     with pytest.raises(errors.KafkaStorageError):
