@@ -4,14 +4,14 @@ Broker-lite and a real Kafka: each makes the topics, stops, gets segments behind
 as after a clean stop, and gives all of it to a real client, transactions as they ended.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_lite.pipeline.files.file_io import LocalFileIO
@@ -110,8 +110,8 @@ def produce(bootstrap: str) -> None:
     assert producer.flush(TIMEOUT_S) == 0
 
 
-def read(bootstrap: str, isolation_level: str) -> Iterator[bytes]:
-    """All values, up to the ends."""
+def read(bootstrap: str, isolation_level: str, topics: Sequence[str] = TOPICS) -> Iterator[Message]:
+    """All records, up to the ends."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -123,13 +123,13 @@ def read(bootstrap: str, isolation_level: str) -> Iterator[bytes]:
         }
     )
     with closing(consumer):
-        consumer.assign([TopicPartition(name, 0, 0) for name in TOPICS])
-        left = len(TOPICS)
+        consumer.assign([TopicPartition(name, 0, 0) for name in topics])
+        left = len(topics)
         while left:
             message = consumer.poll(TIMEOUT_S)
             assert message is not None, "an end is reached"
             if message.error() is None:
-                yield message.value() or b""
+                yield message
             else:
                 left -= 1
 
@@ -164,13 +164,13 @@ def test_kafka_serves_it_and_its_dump_tool_finds_no_fault(tmp_path: Path) -> Non
     output = (tmp_path / "kafka" / "server.out").read_text()
     assert "Recovering unflushed" not in output
     assert "stray" not in output
-    dump(kafka.log_dir)
+    dump(kafka.log_dir, TOPICS)
 
 
-def dump(data_directory: Path) -> None:
+def dump(data_directory: Path, topics: Iterable[str]) -> None:
     """Let the tool look at logs, record by record, and at indexes and snapshots."""
     tool = "org.apache.kafka.tools.DumpLogSegments"
-    every = [path for name in TOPICS for path in (data_directory / f"{name}-0").iterdir()]
+    every = [path for name in topics for path in (data_directory / f"{name}-0").iterdir()]
     for suffixes, flags in (
         ((".log",), ["--deep-iteration"]),
         ((".index", ".timeindex"), ["--verify-index-only"]),
