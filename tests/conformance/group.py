@@ -10,6 +10,7 @@ from broker_lite.wire import messages
 from tests.conformance.clients import Builds, Client, Mode
 from tests.conformance.feeder import PARTITIONS, TIMEOUT_S
 from tests.conformance.program import Event, Program, Programs
+from tests.support.broker_process import KEEP
 from tests.support.raw_client import RawClient
 
 SESSION_MS = 1500
@@ -17,6 +18,7 @@ STATIC_SESSION_MS = 20_000
 HEARTBEAT_MS = 250
 GROUP_RESOURCE = 32
 SHORT_TIMES = (
+    KEEP,
     "group.min.session.timeout.ms=1000",
     "group.consumer.min.session.timeout.ms=1000",
     "group.consumer.session.timeout.ms=1500",
@@ -24,7 +26,7 @@ SHORT_TIMES = (
     "group.consumer.heartbeat.interval.ms=300",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms=200",
 )
-"""Settings of a broker, so that a test does not wait long for what is gone."""
+"""Settings of a broker, so that a test does not wait long for what is gone, and records stay."""
 
 
 def committed_offsets(bootstrap: str, group: str) -> dict[int, int]:

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.conformance.records import CODECS
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.reference_kafka import java_command, run_tool
 from tests.support.toolchain import require
 
@@ -105,7 +105,7 @@ def _fill(broker: BrokerProcess) -> None:
 @pytest.mark.slow
 def test_dump_tool_finds_no_fault_in_what_we_wrote(tmp_path: Path) -> None:
     """S-10 to S-17, S-95: logs, indexes, snapshots and the metadata log."""
-    with BrokerProcess(tmp_path / "data") as broker:
+    with BrokerProcess(tmp_path / "data", settings=[KEEP]) as broker:
         _fill(broker)
     files = {
         suffix: sorted(str(path) for path in (tmp_path / "data").glob(f"*-[01]/*{suffix}"))

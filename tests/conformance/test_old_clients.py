@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, To
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.conformance.clients import HERE, run
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.reference_kafka import fetch_jars
 from tests.support.toolchain import require
 
@@ -96,7 +96,7 @@ def test_an_old_java_client(version: str, release: str, topic: str, tmp_path: Pa
     """
     (classes := tmp_path / "classes").mkdir()
     command = java(version, classes)
-    with BrokerProcess(tmp_path / "data", settings=(f"emulate={release}",)) as broker:
+    with BrokerProcess(tmp_path / "data", settings=(KEEP, f"emulate={release}")) as broker:
         make_topics(broker.bootstrap, topic)
         for codec in CODECS:
             produce(broker.bootstrap, f"{topic}-new-{codec}", codec, release)

@@ -38,7 +38,7 @@ from tests.fuzz.live import (
 )
 from tests.fuzz.read_committed import read_committed
 from tests.fuzz.well_behaved import WellBehaved
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.command import seeded_main
 from tests.support.raw_client import RawClient
 
@@ -46,6 +46,7 @@ BURST: Final = 10_000
 # what an attacker may hold for so long: a session, and then a rebalance that waits for another one
 PATIENCE_S: Final = 4 * SESSION_MS_MAX / 1000
 SETTINGS: Final = (
+    KEEP,
     "auto.create.topics.enable=false",
     "connections.max.idle.ms=12000",
     "group.min.session.timeout.ms=1",

@@ -22,7 +22,7 @@ from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
 from broker_lite.wire import messages
 from tests.fuzz.full_disk import batches
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.command import seeded_main
 from tests.support.raw_client import Closed, RawClient
 
@@ -32,6 +32,7 @@ IN_FLIGHT: Final = 5
 TOPIC: Final = "killed"
 LOAD_S: Final = (0.05, 0.5)
 SETTINGS: Final = (
+    KEEP,
     "log.segment.bytes=1048576",
     "log.index.interval.bytes=100",
     "log.flush.offset.checkpoint.interval.ms=20",

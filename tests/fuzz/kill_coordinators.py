@@ -20,13 +20,14 @@ from tests.fuzz.group_users import Classic, Committer, Consumer, Member
 from tests.fuzz.kill import create, load_and_kill
 from tests.fuzz.read_committed import read_committed
 from tests.fuzz.transactor import PARTITIONS, TOPIC, Transactor
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.command import seeded_main
 from tests.support.raw_client import RawClient
 
 LOAD_S: Final = (0.05, 0.6)
 END_S: Final = 15.0
 SETTINGS: Final = (
+    KEEP,
     "log.segment.bytes=1048576",
     "offsets.topic.segment.bytes=1048576",
     "transaction.state.log.segment.bytes=1048576",

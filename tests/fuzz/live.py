@@ -27,7 +27,7 @@ from typing import Any, Final, Protocol, TypeVar
 from tests.bench.growth import resident_bytes
 from tests.fuzz.frames import TOPIC, Frame, FrameGenerator
 from tests.fuzz.well_behaved import WellBehaved
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.command import seeded_main
 
 CONNECTIONS: Final = 50
@@ -37,7 +37,7 @@ STUCK_S: Final = 15.0
 CALM_S: Final = 5.0
 STOP_S: Final = 1.0
 GROWTH_BYTES_MAX: Final = 100_000_000
-SETTINGS: Final = ("auto.create.topics.enable=false", "connections.max.idle.ms=12000")
+SETTINGS: Final = (KEEP, "auto.create.topics.enable=false", "connections.max.idle.ms=12000")
 T = TypeVar("T")
 _SENTINEL_ID: Final = 0x7EEDBEEF
 _SENTINEL: Final = struct.pack(">ihhih", 10, 18, 0, _SENTINEL_ID, -1)

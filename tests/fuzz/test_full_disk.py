@@ -15,7 +15,7 @@ from tests.fuzz.full_disk import (
     offsets_on_disk,
     value_of,
 )
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.small_disk import small_disk
 
 _ERROR = re.compile(r"^([\w.]+(?:Error|Exception|Warning))\b", re.MULTILINE)
@@ -23,6 +23,7 @@ _ERROR = re.compile(r"^([\w.]+(?:Error|Exception|Warning))\b", re.MULTILINE)
 DISK_BYTES = 6_000_000
 BALLAST_BYTES = 2_000_000
 SETTINGS = (
+    KEEP,
     "log.segment.bytes=1048576",
     "log.index.interval.bytes=0",
     # both fail again and again while there is no room

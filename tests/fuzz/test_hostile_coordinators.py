@@ -16,7 +16,7 @@ from tests.fuzz.crowds import run as run_crowds
 from tests.fuzz.kill import create
 from tests.fuzz.test_memory import peak_bytes
 from tests.fuzz.well_behaved import longest_wait_s
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.raw_client import Closed, RawClient
 
 WAIT_S_MAX = 3.0
@@ -91,7 +91,7 @@ REGEXES = {
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    with BrokerProcess(tmp_path_factory.mktemp("hostile") / "data") as running:
+    with BrokerProcess(tmp_path_factory.mktemp("hostile") / "data", settings=[KEEP]) as running:
         with RawClient(running.host, running.port) as client:
             assert create(client, MANY_AS, 1) == 0
         yield running

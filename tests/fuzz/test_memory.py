@@ -11,7 +11,7 @@ import pytest
 
 from tests.bench.growth import resident_bytes
 from tests.fuzz.well_behaved import WellBehaved, longest_wait_s
-from tests.support.broker_process import BrokerProcess
+from tests.support.broker_process import KEEP, BrokerProcess
 
 CONNECTIONS = 200
 LARGEST = 104_857_600
@@ -23,7 +23,7 @@ PEAK_BYTES_MAX = 500_000_000
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    with BrokerProcess(tmp_path_factory.mktemp("memory") / "data") as running:
+    with BrokerProcess(tmp_path_factory.mktemp("memory") / "data", settings=[KEEP]) as running:
         yield running
 
 

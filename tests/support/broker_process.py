@@ -11,6 +11,8 @@ from typing import Self
 
 READY_TIMEOUT_S = 20
 STOP_TIMEOUT_S = 10
+KEEP = "log.retention.ms=-1"
+"""A setting for brokers whose records are years old, and shall not be deleted for that."""
 READY = re.compile(r"broker-lite \S+ ready on (\S+):(\d+) in (\d+) ms")
 
 

@@ -93,7 +93,7 @@ def wait_for_log_starts(log_dir: Path) -> None:
 
 
 def wait_for_cleaner(log_dir: Path) -> None:
-    """Wait until Kafka has compacted all but the active segments of the topics that it compacts."""
+    """Wait until the broker has compacted all but the active segments of the compacted topics."""
     compacted = [topic.name for topic in TOPICS if topic.config is _COMPACT]
     names = [(name, number) for name in compacted for number in range(PARTITIONS)]
     active = {

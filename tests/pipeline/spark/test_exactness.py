@@ -26,10 +26,9 @@ pytestmark = [pytest.mark.kafka, pytest.mark.client, pytest.mark.slow]
 
 SPARKS_TOPIC: Final = "written-by-spark"
 # The records are years old, and shall not be deleted for that; where logs start is noted at once.
-SETTINGS: Final = {"num.partitions": "2", "log.retention.ms": "-1"}
-OURS_SETTINGS: Final = {**SETTINGS, "log.flush.offset.checkpoint.interval.ms": "100"}
-KAFKA_SETTINGS: Final = {
-    **SETTINGS,
+SETTINGS: Final = {
+    "num.partitions": "2",
+    "log.retention.ms": "-1",
     "log.flush.start.offset.checkpoint.interval.ms": "100",
     "log.initial.task.delay.ms": "100",
     "log.cleaner.backoff.ms": "100",
@@ -58,7 +57,6 @@ class Written(NamedTuple):
 
     bootstrap: str
     directory: Path
-    is_kafka: bool
 
 
 class Readers(NamedTuple):
@@ -100,18 +98,19 @@ def readers(
     folder = tmp_path_factory.mktemp("exactness")
     if request.param == "kafka":
         require("java", "mvn")
-        with ReferenceKafka(folder / "kafka", settings=KAFKA_SETTINGS, heap="500m") as kafka:
+        with ReferenceKafka(folder / "kafka", settings=SETTINGS, heap="500m") as kafka:
             write_topics(connector, Broker("127.0.0.1", kafka.port))
             topics.wait_for_cleaner(kafka.log_dir)
             topics.wait_for_log_starts(kafka.log_dir)
-            yield Readers(connector, Written(kafka.bootstrap, kafka.log_dir, is_kafka=True))
+            yield Readers(connector, Written(kafka.bootstrap, kafka.log_dir))
         kafka.remove()
         return
-    settings = [f"{name}={value}" for name, value in OURS_SETTINGS.items()]
+    settings = [f"{name}={value}" for name, value in SETTINGS.items()]
     with BrokerProcess(folder / "data", settings=settings) as broker:
         write_topics(connector, Broker(broker.host, broker.port))
+        topics.wait_for_cleaner(broker.data_dir)
         topics.wait_for_log_starts(broker.data_dir)
-        yield Readers(connector, Written(broker.bootstrap, broker.data_dir, is_kafka=False))
+        yield Readers(connector, Written(broker.bootstrap, broker.data_dir))
 
 
 def write_topics(spark: SparkSession, broker: Broker) -> None:
@@ -144,22 +143,20 @@ def test_the_topics_hold_what_they_are_for(readers: Readers) -> None:
     every = counts(readers.ours(ALL))
     committed = counts(readers.ours({**ALL, **COMMITTED}))
     assert every.keys() == {topic.name for topic in TOPICS} - {"empty"} | {SPARKS_TOPIC}
-    undone = {"decided", "undecided"}
-    if not readers.written.is_kafka:
-        undone.add("compacted-transactions")  # compaction leaves nothing of what was aborted
-    assert {name for name in every if committed[name] < every[name]} == undone
+    # compaction has left nothing of what was aborted in the other topics
+    undone = {name for name in every if committed[name] < every[name]}
+    assert undone == {"decided", "undecided"}
     batches = readers.ours({**ALL, "view": "batches"})
     [found] = batches.selectExpr(
         "collect_set(codec) AS codecs", "collect_set(timestampType) AS timestamp_types"
     ).collect()
     assert len(found["codecs"]) == len(CODECS)
     assert len(found["timestamp_types"]) == 2
-    if readers.written.is_kafka:
-        gaps = "max(offset) + 1 - count(*)"
-        per_partition = readers.ours({**ALL, "subscribePattern": "compacted.*"})
-        rows = per_partition.groupBy("topic", "partition").agg(expr(gaps).alias("gaps")).collect()
-        assert len(rows) == 4
-        assert all(row["gaps"] > 1000 for row in rows)
+    gaps = "max(offset) + 1 - count(*)"
+    per_partition = readers.ours({**ALL, "subscribePattern": "compacted.*"})
+    rows = per_partition.groupBy("topic", "partition").agg(expr(gaps).alias("gaps")).collect()
+    assert len(rows) == 4
+    assert all(row["gaps"] > 1000 for row in rows)
 
 
 def _json(topic: str, first: int, second: int) -> str:
