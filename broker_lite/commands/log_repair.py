@@ -23,7 +23,7 @@ from broker_lite.control.image import MetadataImage
 from broker_lite.control.metadata_log import MetadataLog
 from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.errors import SettingsError
-from broker_lite.log.batch_reader import read_valid
+from broker_lite.log.batch_reader import SegmentOverflow, read_valid
 from broker_lite.log.checkpoints import CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE
 from broker_lite.log.data_directory import DirectoryLock
 from broker_lite.log.files import FileCache
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
     parser.add_argument("data_dir", type=Path, metavar="DATA_DIR")
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be cut, and change nothing"
+        "--dry-run", action="store_true", help="say what would be changed, and change nothing"
     )
 
 
@@ -122,12 +122,12 @@ def _tell_only(data_dir: Path) -> int:
         count = len(directories)
     finally:
         lock.release()
-    print(*lines, f"{count} partitions, {len(lines)} would be cut", sep="\n")
+    print(*lines, f"{count} partitions, {len(lines)} would be changed", sep="\n")
     return 0
 
 
 def _cuts(directory: Path, bar: ProgressBar) -> Iterator[str]:
-    """Say where a log would be cut, if it would be."""
+    """Say where a log would be split and cut, if it would be."""
     paths = _logs(directory)
     cache = FileCache(1)
     for number, path in enumerate(paths):
@@ -137,9 +137,13 @@ def _cuts(directory: Path, bar: ProgressBar) -> Iterator[str]:
         )
         limit = _base_offset(paths[number + 1]) if number + 1 < len(paths) else None
         valid_bytes, end_offset = 0, base_offset
-        for batch in read_valid(segment, limit=limit, tell=bar.add):
-            valid_bytes += batch.size_bytes
-            end_offset = batch.last_offset + 1
+        try:
+            for batch in read_valid(segment, limit=limit, tell=bar.add):
+                valid_bytes += batch.size_bytes
+                end_offset = batch.last_offset + 1
+        except SegmentOverflow as overflow:
+            yield f"{path}: split at {overflow.position}, offset {overflow.first_offset}"
+            continue
         if valid_bytes < size_bytes:
             gone = len(paths) - number - 1
             text = f"; {gone} segments behind it go" if gone else ""

@@ -7,7 +7,7 @@ of the buffer, and of use only until the next one is asked for.
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from broker_lite.errors import CorruptMessage, UnknownServerError
+from broker_lite.errors import CorruptMessage, KafkaStorageError, UnknownServerError
 from broker_lite.log.files import OpenFile
 from broker_lite.log.roll import RELATIVE_OFFSET_MAX
 from broker_lite.log.segment import LogSegment
@@ -20,6 +20,24 @@ BUFFER_BYTES: Final = 1 << 21
 _MAGIC_POSITION: Final = 16
 # Kafka takes what is above 2 for a v2 batch; from 128 on its byte is negative, and of no format.
 _MAGIC_MAX: Final = 127
+
+
+class SegmentOverflow(KafkaStorageError):
+    """A batch has an offset that does not fit the 31 bits above its segment's base.
+
+    Attributes:
+        segment: it is in.
+        position: of the batch.
+        first_offset: a base above those before the batch, to which its offsets fit.
+
+    Rule: S-42 (LogSegmentOffsetOverflowException).
+    """
+
+    def __init__(self, segment: LogSegment, position: int, first_offset: int) -> None:
+        super().__init__(f"an offset from {first_offset} on does not fit {segment.path}")
+        self.segment = segment
+        self.position = position
+        self.first_offset = first_offset
 
 
 def tell_nobody(_size_bytes: int) -> None:
@@ -35,9 +53,9 @@ def read_valid(
 ) -> Iterator[RecordBatch | LegacyMessage]:
     """Read the whole, valid batches from a position on; stop before the first that is not.
 
-    Valid is a batch with the right checksum whose offsets are above those before it, and fit the
-    segment. The checksum does not cover the base offset: a damaged one shows in the order only, so
-    behind a gap the next batch is looked at, too. If that one is below, the gap is none.
+    Valid is a batch with the right checksum whose offsets are above those before it. The checksum
+    does not cover the base offset: a damaged one shows in the order only, so behind a gap the next
+    batch is looked at, too. If that one is below, the gap is none.
 
     Args:
         segment: whose .log file is read.
@@ -46,15 +64,15 @@ def read_valid(
         tell: called with the number of bytes after each read; what it raises ends the reading.
 
     Raises:
+        SegmentOverflow: the next one, though valid, does not fit the segment.
         OSError: the file cannot be read.
 
-    Rule: R-04, R-06, S-43 (FileLogInputStream, LogSegment.recover).
+    Rule: R-04, R-06, S-42, S-43 (FileLogInputStream, LogSegment.recover).
     """
     file, end = segment.file(), segment.size_bytes
     window = _Window(file, position, end, tell)
-    floor, ceiling = segment.base_offset, segment.base_offset + RELATIVE_OFFSET_MAX + 1
-    if limit is not None:
-        ceiling = min(ceiling, limit)
+    floor = segment.base_offset
+    last_fitting = segment.base_offset + RELATIVE_OFFSET_MAX
     while position < end - FRAME_MIN:
         start = window.find(position, FRAME_MIN)
         size_bytes = _size_at(window.buffer, start, position) if start >= 0 else 0
@@ -67,11 +85,16 @@ def read_valid(
         last_offset = batch.last_offset
         # A message of an old format names the last one of its set only.
         first = batch.base_offset if isinstance(batch, RecordBatch) else last_offset
-        if first < floor or last_offset >= ceiling:
+        if first < floor or (limit is not None and last_offset >= limit):
             return
-        position += size_bytes
-        if first > floor and floor <= _offset_at(file, position, end) <= last_offset:
+        following = position + size_bytes
+        if first > floor and floor <= _offset_at(file, following, end) <= last_offset:
             return
+        if last_offset > last_fitting:
+            # That of an old format may begin below, but not by more than 31 bits.
+            base = first if isinstance(batch, RecordBatch) else last_offset - RELATIVE_OFFSET_MAX
+            raise SegmentOverflow(segment, position, max(base, floor))
+        position = following
         yield batch
         floor = last_offset + 1
 

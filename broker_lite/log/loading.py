@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log import txn_index_checks
+from broker_lite.log.batch_reader import SegmentOverflow
 from broker_lite.log.checkpoints import CorruptCheckpoint, read_file
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
@@ -34,8 +35,9 @@ from broker_lite.log.names import (
 from broker_lite.log.producer_loading import ProducerLoader
 from broker_lite.log.producer_state import ProducerStateManager
 from broker_lite.log.recovery import recover_segment
-from broker_lite.log.roll import draw_jitter_ms
+from broker_lite.log.roll import RELATIVE_OFFSET_MAX, draw_jitter_ms
 from broker_lite.log.segment import LogSegment
+from broker_lite.log.splitting import split_segment
 from broker_lite.log.temporary_files import finish_interrupted_changes
 
 logger = logging.getLogger("broker_lite.log")
@@ -67,7 +69,12 @@ def load_log(request: LoadRequest, cache: FileCache, *, now_ms: int) -> Log:
         KafkaStorageError: a file cannot be read or written.
     """
     try:
-        return _Loader(request, cache, now_ms).load()
+        while True:
+            try:
+                return _Loader(request, cache, now_ms).load()
+            except SegmentOverflow as overflow:
+                split_segment(request.directory, overflow)
+                cache.discard_directory(request.directory)
     except OSError as error:
         raise KafkaStorageError from error
 
@@ -239,10 +246,27 @@ class _Loader:
         below = len(self.segments) if self.request.is_clean else self._first_unflushed()
         for index, segment in enumerate(self.segments[:below]):
             is_complete = segment.base_offset not in self.incomplete
-            if not is_complete or not txn_index_checks.is_true(self.segments, index):
+            if (
+                not is_complete
+                or not self._fits(index)
+                or not txn_index_checks.is_true(self.segments, index)
+            ):
                 logger.warning("segment recovered for its indexes path=%s", segment.path)
                 self.watch.expect(1, segment.size_bytes)
                 self._recover(index)
+
+    def _fits(self, index: int) -> bool:
+        """Whether all offsets of a segment are within 31 bits of its base; one rarely has to look.
+
+        The last one's end has to be looked for anyway, by _end_offset.
+
+        Rule: S-42 (LogSegment.hasOverflow).
+        """
+        following = self.segments[index + 1 : index + 2]
+        if not following or _is_within(self.segments[index], following[0].base_offset):
+            return True
+        end_offset = find_end(self.segments[index])
+        return end_offset is None or _is_within(self.segments[index], end_offset)
 
     def _first_unflushed(self) -> int:
         """Give the index of the segment that the recovery point is in."""
@@ -299,7 +323,7 @@ class _Loader:
         last = self.segments[-1]
         if last.base_offset not in self.recovered:
             end_offset = find_end(last)
-            if end_offset is not None:
+            if end_offset is not None and _is_within(last, end_offset):
                 return end_offset
             logger.warning("segment recovered for what it ends with path=%s", last.path)
             self.watch.expect(1, last.size_bytes)
@@ -337,3 +361,8 @@ class _Loader:
         if self.replayed is not self.segments[-1]:
             self.producers.load(self.segments, end_offset)
         self.producers.write_snapshot(end_offset)
+
+
+def _is_within(segment: LogSegment, end_offset: int) -> bool:
+    """Whether the offsets below an end fit the 31 bits above the segment's base."""
+    return end_offset - 1 - segment.base_offset <= RELATIVE_OFFSET_MAX

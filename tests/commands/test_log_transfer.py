@@ -205,7 +205,7 @@ def test_s96_an_export_is_a_directory_of_its_own(
 
 
 def test_s43_repair_cuts_and_says_so(log: CommandLine, source: Path) -> None:
-    assert log.ok("repair", "--dry-run", str(source)).endswith(" 0 would be cut\n")
+    assert log.ok("repair", "--dry-run", str(source)).endswith(" 0 would be changed\n")
     damaged(source)
     files = {path: path.read_bytes() for path in source.rglob("*") if path.is_file()}
     told = log.ok("repair", "--dry-run", str(source))
@@ -217,6 +217,22 @@ def test_s43_repair_cuts_and_says_so(log: CommandLine, source: Path) -> None:
     assert told.count("segment deleted") == 2
     assert content(source)[:2] == (3, 4)
     assert log.ok("verify", str(source)).startswith("sound")
+
+
+def test_s42_repair_splits_a_segment(log: CommandLine, source: Path) -> None:
+    """The last batch of a partition comes to lie far behind the others."""
+    path = max((source / "orders-0").glob("*.log"))
+    data = path.read_bytes()
+    offset = int.from_bytes(data[:8], "big") + (1 << 31)
+    again = offset.to_bytes(8, "big") + data[8 : int.from_bytes(data[8:12], "big") + 12]
+    with path.open("ab") as file:
+        file.write(again)
+    told = log.ok("repair", "--dry-run", str(source))
+    assert f"{path}: split at {len(data)}, offset {offset}\n" in told
+    assert told.endswith(" 1 would be changed\n")
+    assert f"segment split path={path} position={len(data)} " in log.ok("repair", str(source))
+    assert path.read_bytes() == data
+    assert path.with_stem(f"{offset:020}").read_bytes() == again
 
 
 def test_s43_repair_makes_indexes_anew_also_of_a_topic_that_is_gone(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.batch_reader import BUFFER_BYTES, read_valid
+from broker_lite.log.batch_reader import BUFFER_BYTES, SegmentOverflow, read_valid
 from broker_lite.log.files import FileCache
 from broker_lite.log.segment import LogSegment
 from broker_lite.record.batch import RecordBatch
@@ -39,11 +39,24 @@ def offsets_of(segment: LogSegment, **options: int) -> list[int]:
         pytest.param((100, 613, 102, 103), [100], id="a damaged offset, by what follows"),
         pytest.param((100, 613, 50), [100, 613], id="what follows is damaged itself"),
         pytest.param((100, 613), [100, 613], id="nothing follows"),
-        pytest.param((100, BASE + (1 << 31)), [100], id="more than 31 bits"),
     ],
 )
 def test_s44_offsets_rise(tmp_path: Path, offsets: tuple[int, ...], read: list[int]) -> None:
     assert offsets_of(segment_of(tmp_path, *at(*offsets))) == read
+
+
+@pytest.mark.parametrize("first", [BASE + (1 << 31) - 1, BASE + (1 << 40)])
+def test_s42_more_than_31_bits(tmp_path: Path, first: int) -> None:
+    """The batch is whole, and only at a wrong place."""
+    segment = segment_of(tmp_path, *at(100), *at(first, count=2))
+    found = read_valid(segment)
+    assert next(found).last_offset == 100
+    with pytest.raises(SegmentOverflow) as told:
+        next(found)
+    overflow = told.value
+    assert overflow.segment is segment
+    assert (overflow.position, overflow.first_offset) == (len(at(100)[0]), first)
+    assert offsets_of(segment, limit=first + 1) == [100]
 
 
 def test_s44_the_next_segment_limits_them(tmp_path: Path) -> None:
