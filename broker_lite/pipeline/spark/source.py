@@ -29,6 +29,7 @@ from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.spark.pushdown import pruning_of
 from broker_lite.pipeline.spark.stream import SegmentsStreamReader
+from broker_lite.pipeline.spark.worker import settle_worker
 from broker_lite.pipeline.spark.writer import SegmentsWriter
 from broker_lite.pipeline.stream.planned import plan_settled, read_planned
 from broker_lite.pipeline.views.table import view_schema
@@ -140,6 +141,7 @@ def read_split(partition: InputPartition, options: ReadOptions) -> Iterator[pa.R
         partition: with a split; without one when Spark had none, for it always makes a task.
         options: of the reader.
     """
+    settle_worker()
     split: Split | None = partition.value
     if split is not None:
         io, _ = open_file_io(split.uri)

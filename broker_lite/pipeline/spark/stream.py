@@ -26,6 +26,7 @@ from pyspark.sql.streaming.datasource import (
 from broker_lite.pipeline.files.file_io import open_file_io
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions
+from broker_lite.pipeline.spark.worker import settle_worker
 from broker_lite.pipeline.stream.log_watch import Horizon, LogWatch, reachable
 from broker_lite.pipeline.stream.offsets import (
     Offsets,
@@ -115,6 +116,7 @@ class SegmentsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[explicit-override]
         """Yield the rows of a stretch."""
+        settle_worker()
         stretch: Stretch = partition.value
         io, _ = open_file_io(stretch.uri)
         return read_stretch(io, stretch, self.options)

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from broker_lite.pipeline.files.file_io import open_file_io
 from broker_lite.pipeline.files.log_root import WriteRefused, locked, refuse_unusable, sweep
+from broker_lite.pipeline.spark.worker import settle_worker
 from broker_lite.pipeline.write.commit import commit
 from broker_lite.pipeline.write.log_writer import StagedSegment
 from broker_lite.pipeline.write.options import WriteOptions
@@ -59,6 +60,7 @@ class SegmentsWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:  # type: ignore[explicit-override]
         """Write the rows of one attempt of a task."""
+        settle_worker()
         attempt = uuid.uuid4()
         writer = RowWriter(self.plan, attempt.hex, first_unkeyed=attempt.int)
         for arrow_batch in iterator:

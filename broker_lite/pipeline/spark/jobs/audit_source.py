@@ -27,6 +27,7 @@ from broker_lite.pipeline.files.layout import PartitionLog
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import find_logs
+from broker_lite.pipeline.spark.worker import settle_worker
 
 FORMAT: Final = "kafka_segments_audit"
 SCHEMA: Final = """
@@ -147,6 +148,7 @@ class AuditReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:  # type: ignore[explicit-override]
         """Look at the batches of a task."""
+        settle_worker()
         task: AuditTask | None = partition.value
         if task is not None:  # without any partition Spark makes one of None
             io, _ = open_file_io(task.split.uri)

@@ -26,6 +26,7 @@ from broker_lite.pipeline.files.log_root import (
 from broker_lite.pipeline.generate.plan import tasks_of
 from broker_lite.pipeline.generate.segments import PartitionGenerator
 from broker_lite.pipeline.generate.spec import GenerateSpec
+from broker_lite.pipeline.spark.worker import settle_worker
 from broker_lite.pipeline.write.commit import CommittedPartition, commit, log_ends
 from broker_lite.pipeline.write.log_writer import Placement, StagedSegment
 
@@ -131,6 +132,7 @@ class GenerateReader(DataSourceReader):
         Raises:
             OSError: a file cannot be written.
         """
+        settle_worker()
         io, root = open_file_io(self.path)
         tag = f"{self.job}{uuid.uuid4().hex}"
         for piece in partition.value or ():

@@ -15,6 +15,7 @@ from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.plan import plan
 from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.report.plain_sizes import plain_sizes
+from broker_lite.pipeline.spark.worker import settle_worker
 
 FORMAT: Final = "kafka_segments_plain_sizes"
 
@@ -62,6 +63,7 @@ class PlainSizeReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:  # type: ignore[explicit-override]
         """Sum up a split."""
+        settle_worker()
         split: Split | None = partition.value
         if split is not None:  # without any partition Spark makes one of None
             io, _ = open_file_io(split.uri)
