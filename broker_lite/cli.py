@@ -10,43 +10,40 @@ import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NoReturn
 
 from broker_lite import __version__
 from broker_lite.commands.descriptors import drop_output, take_standard_descriptors
 from broker_lite.commands.scripts import as_command
+from broker_lite.commands.subcommands import Subcommand
 from broker_lite.errors import ClientError, KafkaStorageError, SettingsError
 
 _USAGE_ERROR: Final = 2
 _FAILURE: Final = 1
 
 
-class Command(NamedTuple):
-    """A command: a module with `add_arguments(parser)` and `run(options) -> exit code`."""
-
-    module: str
-    help: str
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "serve": Command("broker_lite.commands.serve", "start a broker"),
-    "config": Command("broker_lite.commands.config", "print every setting"),
-    "container": Command("broker_lite.commands.container", "do what the image's arguments say"),
-    "topics": Command("broker_lite.commands.topics", "list and change topics (kafka-topics)"),
-    "configs": Command("broker_lite.commands.configs", "print and change configs (kafka-configs)"),
-    "produce": Command("broker_lite.commands.produce", "write lines (kafka-console-producer)"),
-    "consume": Command("broker_lite.commands.consume", "print records (kafka-console-consumer)"),
-    "groups": Command("broker_lite.commands.groups", "look after groups (kafka-consumer-groups)"),
-    "offsets": Command("broker_lite.commands.offsets", "print offsets (kafka-get-offsets)"),
-    "api-versions": Command(
+COMMANDS: Final[Mapping[str, Subcommand]] = {
+    "serve": Subcommand("broker_lite.commands.serve", "start a broker"),
+    "config": Subcommand("broker_lite.commands.config", "print every setting"),
+    "container": Subcommand("broker_lite.commands.container", "do what the image's arguments say"),
+    "topics": Subcommand("broker_lite.commands.topics", "list and change topics (kafka-topics)"),
+    "configs": Subcommand(
+        "broker_lite.commands.configs", "print and change configs (kafka-configs)"
+    ),
+    "produce": Subcommand("broker_lite.commands.produce", "write lines (kafka-console-producer)"),
+    "consume": Subcommand("broker_lite.commands.consume", "print records (kafka-console-consumer)"),
+    "groups": Subcommand(
+        "broker_lite.commands.groups", "look after groups (kafka-consumer-groups)"
+    ),
+    "offsets": Subcommand("broker_lite.commands.offsets", "print offsets (kafka-get-offsets)"),
+    "api-versions": Subcommand(
         "broker_lite.commands.api_versions",
         "print what a broker speaks (kafka-broker-api-versions)",
     ),
-    "cluster": Command("broker_lite.commands.cluster", "print a cluster's id (kafka-cluster)"),
-    "storage": Command("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
-    "log": Command("broker_lite.commands.log", "look at logs, check, repair and move them"),
-    "spark": Command("broker_lite.commands.spark", "check, measure and change logs, on Spark"),
+    "cluster": Subcommand("broker_lite.commands.cluster", "print a cluster's id (kafka-cluster)"),
+    "storage": Subcommand("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
+    "log": Subcommand("broker_lite.commands.log", "look at logs, check, repair and move them"),
+    "spark": Subcommand("broker_lite.commands.spark", "check, measure and change logs, on Spark"),
 }
 
 
@@ -88,7 +85,7 @@ def _main(arguments: Sequence[str]) -> int:
 
         arguments = unwrap(arguments[1:], COMMANDS)
     name = next((word for word in arguments if not word.startswith("-")), "")
-    module = import_module(COMMANDS[name].module) if name in COMMANDS else None
+    module = COMMANDS[name].load() if name in COMMANDS else None
     parser = _Parser(
         prog="broker-lite", description="A Kafka-compatible broker for tests and load tests."
     )

@@ -10,41 +10,35 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
-from typing import Final, NamedTuple
+from typing import Final
 
+from broker_lite.commands.subcommands import Subcommand, add_subcommands
 from broker_lite.errors import KafkaStorageError, SettingsError
 
 _INTERRUPTED: Final = 130
 
 
-class Action(NamedTuple):
-    """An action: a module with `add_arguments(parser)` and `run(options) -> exit code`."""
-
-    module: str
-    help: str
-
-
-ACTIONS: Final[Mapping[str, Action]] = {
-    "dump": Action("broker_lite.commands.log_dump", "print what is in files (kafka-dump-log)"),
-    "verify": Action("broker_lite.commands.log_verify", "look for anything wrong with logs"),
-    "repair": Action("broker_lite.commands.log_repair", "cut and rebuild what a crash damaged"),
-    "import": Action("broker_lite.commands.log_import", "take logs of a Kafka into a directory"),
-    "export": Action("broker_lite.commands.log_export", "make a directory that Kafka starts on"),
+ACTIONS: Final[Mapping[str, Subcommand]] = {
+    "dump": Subcommand("broker_lite.commands.log_dump", "print what is in files (kafka-dump-log)"),
+    "verify": Subcommand("broker_lite.commands.log_verify", "look for anything wrong with logs"),
+    "repair": Subcommand("broker_lite.commands.log_repair", "cut and rebuild what a crash damaged"),
+    "import": Subcommand(
+        "broker_lite.commands.log_import", "take logs of a Kafka into a directory"
+    ),
+    "export": Subcommand(
+        "broker_lite.commands.log_export", "make a directory that Kafka starts on"
+    ),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, action in ACTIONS.items():
-        subparser = actions.add_parser(name, help=action.help, description=action.help)
-        import_module(action.module).add_arguments(subparser)
+    add_subcommands(parser, ACTIONS, kind="action")
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what is asked for."""
-    module = import_module(ACTIONS[options.action].module)
+    module = ACTIONS[options.action].load()
     try:
         with _told_in_one_line():
             code: int = module.run(options)

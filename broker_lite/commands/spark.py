@@ -10,41 +10,35 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.commands.spark_options import assignments
+from broker_lite.commands.subcommands import Subcommand, add_subcommands
 from broker_lite.errors import KafkaStorageError, SettingsError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class Job(NamedTuple):
-    """A job: a module with `add_arguments(parser)` and `run(spark, options) -> exit code`."""
-
-    module: str
-    help: str
-
-
-JOBS: Final[Mapping[str, Job]] = {
-    "verify": Job("broker_lite.commands.spark_verify", "look for anything wrong with a log"),
-    "report": Job("broker_lite.commands.spark_report", "make an HTML page about a log"),
-    "export": Job("broker_lite.commands.spark_export", "write records as Parquet or Delta"),
-    "import": Job("broker_lite.commands.spark_import", "write a table of records as logs"),
-    "generate": Job("broker_lite.commands.spark_generate", "make logs of any size from a seed"),
-    "diff": Job("broker_lite.commands.spark_diff", "tell which records of two logs differ"),
-    "compact": Job("broker_lite.commands.spark_compact", "keep the newest record of each key"),
+JOBS: Final[Mapping[str, Subcommand]] = {
+    "verify": Subcommand("broker_lite.commands.spark_verify", "look for anything wrong with a log"),
+    "report": Subcommand("broker_lite.commands.spark_report", "make an HTML page about a log"),
+    "export": Subcommand("broker_lite.commands.spark_export", "write records as Parquet or Delta"),
+    "import": Subcommand("broker_lite.commands.spark_import", "write a table of records as logs"),
+    "generate": Subcommand(
+        "broker_lite.commands.spark_generate", "make logs of any size from a seed"
+    ),
+    "diff": Subcommand("broker_lite.commands.spark_diff", "tell which records of two logs differ"),
+    "compact": Subcommand(
+        "broker_lite.commands.spark_compact", "keep the newest record of each key"
+    ),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the jobs, and the flags that all of them have."""
-    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
-    for name, job in JOBS.items():
-        subparser = jobs.add_parser(name, help=job.help, description=job.help)
-        import_module(job.module).add_arguments(subparser)
+    for subparser in add_subcommands(parser, JOBS, kind="job"):
         subparser.add_argument(
             "--master", default="local[*]", help="as of spark-submit; default: %(default)s"
         )
@@ -62,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
         raise SettingsError("spark: needs more packages: pip install 'broker-lite[spark]'")
     conf = assignments("--conf", options.conf)
-    module = import_module(JOBS[options.job].module)
+    module = JOBS[options.job].load()
     with _told_in_one_line(), _session(options.job, options.master, conf) as spark:
         code: int = module.run(spark, options)
         return code
