@@ -6,6 +6,7 @@ block header to block header before. So what follows a frame cannot take away wh
 Rule: R-81 (ZstdCompression, com.github.luben.zstd.ZstdInputStream).
 """
 
+import threading
 from typing import Final
 
 import zstandard
@@ -27,11 +28,31 @@ _DICTIONARY_ID_BYTES: Final = (0, 1, 2, 4)
 _CONTENT_SIZE_BYTES: Final = (0, 2, 4, 8)
 _BLOCK_RLE: Final = 1
 
+# Room for the window of level 3, and not for those of the highest levels: up to 128 MB.
+_CONTEXT_BYTES_MAX: Final = 4 << 20
+
+
+class _Contexts(threading.local):
+    """A thread's own contexts: to make one takes as long as to read a batch of 16 KB."""
+
+    def __init__(self) -> None:
+        self.compressors: dict[int, zstandard.ZstdCompressor] = {}
+        self.decompressor: zstandard.ZstdDecompressor | None = None
+
+
+_contexts: Final = _Contexts()
+
 
 def compress(data: bytes | memoryview, level: int) -> bytes:
     """Write one frame as a stream: without content size and checksum."""
-    stream = zstandard.ZstdCompressor(level=level, write_content_size=False).compressobj()
-    return stream.compress(data) + stream.flush()
+    compressor = _contexts.compressors.pop(level, None)
+    if compressor is None:
+        compressor = zstandard.ZstdCompressor(level=level, write_content_size=False)
+    stream = compressor.compressobj()
+    frame = stream.compress(data) + stream.flush()
+    if compressor.memory_size() <= _CONTEXT_BYTES_MAX:
+        _contexts.compressors = {level: compressor}
+    return frame
 
 
 def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
@@ -61,7 +82,17 @@ def _truncation_is_seen(data: memoryview, position: int) -> bool:
 
 def _read_frame(data: memoryview, output: bytearray, output_bytes_max: int) -> tuple[bool, bool]:
     """Add one frame to the output, or what is there of it; give failed and limit_exceeded."""
-    reader = zstandard.ZstdDecompressor().stream_reader(data)
+    decompressor = _contexts.decompressor or zstandard.ZstdDecompressor()
+    _contexts.decompressor = None
+    failed, limit_exceeded = _read_all(decompressor.stream_reader(data), output, output_bytes_max)
+    if not failed and decompressor.memory_size() <= _CONTEXT_BYTES_MAX:
+        _contexts.decompressor = decompressor
+    return failed, limit_exceeded
+
+
+def _read_all(
+    reader: zstandard.ZstdDecompressionReader, output: bytearray, output_bytes_max: int
+) -> tuple[bool, bool]:
     while True:
         try:
             step = reader.read(_STEP_BYTES)

@@ -10,7 +10,7 @@ import pytest
 
 from broker_lite.record.builder import BatchBuilder
 from tests.support.broker_process import BrokerProcess
-from tests.support.command_line import CommandLine, command, process_of
+from tests.support.command_line import CommandLine, process_of
 
 BATCHES = 600_000
 TOPIC = "large"
