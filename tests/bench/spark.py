@@ -1,7 +1,7 @@
 """Reading by Spark: our source, Spark's Kafka connector and Parquet, side by side in one run.
 
     python -m tests.bench.spark [--mib 512] [--rounds 3] [--values 100,1000] [--codecs none,lz4]
-                                [--generate-mib 2048]
+                                [--generate-mib 2048] [--tables-mib 512]
 
 Each data set is written to an Apache Kafka and to broker-lite, the same batches to both. Our source
 reads Kafka's files; the connector reads from either broker; Parquet was written from the same
@@ -10,7 +10,7 @@ counted, then the best of the rounds, the readers taking turns. CPU is that of S
 Python workers; a broker's own is told beside it. A ratio is our rate over the other's. The reads
 from the two brokers differ little, as most of the time is the connector's: they have three times as
 many rounds, and the ratio is the median of those of each round. In the end a log is generated and
-verified, as the jobs do it.
+verified, and one of small records is exported, written and compacted, as the jobs do it.
 """
 
 import argparse
@@ -19,7 +19,8 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -28,7 +29,10 @@ from typing import Final
 import pyspark
 from pyspark.sql import DataFrame
 
+from broker_lite.pipeline.spark.jobs.compact import compact
+from broker_lite.pipeline.spark.jobs.export import export, records_of
 from broker_lite.pipeline.spark.jobs.generate import generate
+from broker_lite.pipeline.spark.jobs.import_ import import_table
 from broker_lite.pipeline.spark.jobs.verify import verify
 from broker_lite.record import scan_implementation
 from tests.bench.spark_readers import (
@@ -60,6 +64,13 @@ BROKER_ROUNDS: Final = 3
 VERIFY_BOUND_GB: Final = 2.0
 GENERATE_BOUND_MB: Final = 200
 GENERATED: Final = {"name": "generated", "partitions": 2, "value_bytes": 1000}
+KEYED: Final = {
+    "name": "keyed",
+    "partitions": 2,
+    "value_bytes": 100,
+    "segment_bytes": 32 * MIB,
+    "keys": {"distribution": "uniform", "min": 0, "max": 499_999},
+}
 
 
 def to_nowhere(rows: DataFrame) -> None:
@@ -158,6 +169,38 @@ def run_jobs(bench: Bench, size_bytes: int, rounds: int) -> None:
     print(bounded(figure, by_cpu, VERIFY_BOUND_GB), flush=True)
 
 
+def run_tables(bench: Bench, size_bytes: int, rounds: int) -> None:
+    """Export a log of small records, write and import it, compact it: a line each, no bounds."""
+    spec = {"seed": 2, "topics": [{**KEYED, "bytes": size_bytes}]}
+    source, table = str(bench.folder / "keyed"), str(bench.folder / "table")
+    Path(source).mkdir()
+    generate(bench.spark, spec, source)
+    rows = records_of(bench.spark, source)
+    now_ms = int(time.time() * 1000)
+
+    def into(job: Callable[[str], None]) -> None:
+        with tempfile.TemporaryDirectory(dir=bench.folder) as target:
+            job(target)
+
+    def write(target: str) -> None:
+        rows.write.format("kafka_segments").mode("append").save(target)
+
+    jobs: dict[str, Callable[[], object]] = {
+        "export to Parquet": partial(export, bench.spark, source, table, mode="overwrite"),
+        "writer": partial(into, write),
+        "import": partial(into, partial(import_table, bench.spark, table)),
+    }
+    records = rows.count()
+    costs = {name: [bench.measure(job) for _ in range(rounds)] for name, job in jobs.items()}
+    job = partial(compact, bench.spark, source, [KEYED["name"]], now_ms=now_ms)
+    costs["compact"] = [bench.measure(job)]  # another time there would be nothing to do
+    for name, each in costs.items():
+        by_wall = records / min(cost.seconds for cost in each) / 1e6
+        by_cpu = records / min(cost.cpu_s for cost in each) / 1e6
+        figure = f"{name} of {records:,} records of 100 B: {by_wall:.2f} M/s"
+        print(f"{figure}, {by_cpu:.2f} M a CPU-s", flush=True)
+
+
 def run_shape(bench: Bench, shape: Shape, size_bytes: int, rounds: int) -> None:
     """One data set: a line a reader, then the ratios."""
     with bench.data_set(shape, size_bytes) as records:
@@ -176,6 +219,7 @@ def main() -> int:
     parser.add_argument("--values", default="100,1000", help="value sizes in bytes")
     parser.add_argument("--codecs", default="none,lz4,zstd")
     parser.add_argument("--generate-mib", type=int, default=2048, help="size of the last log")
+    parser.add_argument("--tables-mib", type=int, default=512, help="size of what is exported")
     options = parser.parse_args()
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
@@ -188,6 +232,7 @@ def main() -> int:
             for codec in options.codecs.split(","):
                 run_shape(bench, Shape(value_bytes, codec), options.mib * MIB, options.rounds)
         run_jobs(bench, options.generate_mib * MIB, options.rounds)
+        run_tables(bench, options.tables_mib * MIB, options.rounds)
     return 0
 
 
