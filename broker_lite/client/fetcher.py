@@ -15,9 +15,8 @@ from broker_lite.client.offsets import EARLIEST, LATEST, list_offsets
 from broker_lite.client.partitions import MOVED, NO_LEADER, Topic, TopicPartition, find_topics
 from broker_lite.errors import BrokerError, ClientError, ErrorCode
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.control import ControlType, decode_control_key
+from broker_lite.record.control import read_end_transaction_marker
 from broker_lite.record.framing import CURRENT_MAGIC, walk
-from broker_lite.record.records import keys_and_values
 from broker_lite.wire import messages
 
 _ANSWER_BYTES_MAX: Final = 50 << 20
@@ -225,7 +224,8 @@ class Fetcher:
             while pending and pending[-1].first_offset <= batch.last_offset:
                 producers.add(pending.pop().producer_id)
             if batch.is_control:
-                if _is_abort(batch):
+                marker = read_end_transaction_marker(batch)
+                if marker is not None and not marker.is_commit:
                     producers.discard(batch.producer_id)
             elif not (
                 self._read_committed and batch.is_transactional and batch.producer_id in producers
@@ -240,11 +240,6 @@ def _batches(records: memoryview) -> Iterator[RecordBatch]:
         batch = RecordBatch(records, entry.position, entry.size_bytes)
         batch.ensure_valid()
         yield batch
-
-
-def _is_abort(batch: RecordBatch) -> bool:
-    key, _ = keys_and_values(batch)[0]
-    return decode_control_key(key) is ControlType.ABORT
 
 
 RESETS: Final[Mapping[str, int | None]] = {"earliest": EARLIEST, "latest": LATEST, "none": None}

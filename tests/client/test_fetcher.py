@@ -1,9 +1,15 @@
+import time
+from pathlib import Path
+
 import pytest
 
 from broker_lite.client import Client, NoConnection, Refused
 from broker_lite.client.fetcher import EARLIEST, LATEST, FetchedBatch, Fetcher
 from broker_lite.client.producer import Producer
 from broker_lite.client.producer_config import ProducerConfig
+from broker_lite.record.batch import RecordBatch
+from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
+from broker_lite.record.emptied import emptied
 from broker_lite.record.records import keys_and_values
 from tests.support.broker_process import BrokerProcess
 
@@ -84,3 +90,21 @@ def test_a_broker_that_goes_away(tmp_path_factory: pytest.TempPathFactory) -> No
         assert fetcher.poll(0.1) == []
         with pytest.raises(NoConnection):
             poll_for_ever(fetcher)
+
+
+def test_s87_a_control_batch_that_was_compacted_to_nothing(tmp_path: Path) -> None:
+    """The cleaner leaves the header of a producer's last batch."""
+    data_dir = tmp_path / "data"
+    with BrokerProcess(data_dir) as broker, Client(broker.bootstrap) as client:
+        write(client, "t", b"a")
+    marker = end_transaction_batch(
+        7, 0, EndTransactionMarker(False, 0), timestamp=int(time.time() * 1000), base_offset=1
+    )
+    with (data_dir / "t-0" / f"{0:020}.log").open("ab") as file:
+        file.write(emptied(RecordBatch(memoryview(marker), 0, len(marker))))
+    with BrokerProcess(data_dir) as broker, Client(broker.bootstrap) as client:
+        write(client, "t", b"b")
+        fetcher = Fetcher(client, reset=EARLIEST, read_committed=True)
+        fetcher.assign({("t", 0): None})
+        assert values(fetcher.poll(10)) == [b"a", b"b"]
+        assert fetcher.positions == {("t", 0): 3}

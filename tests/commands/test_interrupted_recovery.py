@@ -12,7 +12,7 @@ from broker_lite.record.builder import BatchBuilder
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import CommandLine, process_of
 
-BATCHES = 600_000
+BATCHES = 2_000_000
 TOPIC = "large"
 TIMEOUT_S = 60
 STOP_S = 2
