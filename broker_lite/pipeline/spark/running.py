@@ -22,6 +22,8 @@ from broker_lite.pipeline.spark.session import session
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+# By a Unix socket a worker may notice that Java went away, and tell that with a traceback.
+_TCP: Final = MappingProxyType({"spark.python.unix.domain.socket.enabled": "false"})
 # Java may be gone by then: a signal to all processes of a group ends it as well.
 _JAVA_IS_GONE: Final = (Py4JError, OSError)
 _TIMEOUT_S: Final = 10
@@ -58,7 +60,7 @@ def running(
         return
     with _Signals() as signals:
         try:
-            spark = session(app_name, master, conf, quick_start=quick_start)
+            spark = session(app_name, master, {**_TCP, **conf}, quick_start=quick_start)
             signals.take()  # Spark has taken one of them for itself
             try:
                 yield spark
