@@ -34,7 +34,7 @@ def split_segment(directory: str, overflow: SegmentOverflow) -> None:
         overflow: where it has to be split.
 
     Raises:
-        OSError: a file cannot be read or written; the segment is as it was.
+        OSError: a file cannot be read or written; the next load finds the segment, or both parts.
     """
     source, position = overflow.segment, overflow.position
     logger.warning(
@@ -45,15 +45,17 @@ def split_segment(directory: str, overflow: SegmentOverflow) -> None:
     try:
         _copy(source.path, 0, position, head + CLEANED_SUFFIX)
         _copy(source.path, position, source.size_bytes, tail + CLEANED_SUFFIX)
-        for path in (tail, head):
-            os.rename(path + CLEANED_SUFFIX, path + SWAP_SUFFIX)
+        os.rename(tail + CLEANED_SUFFIX, tail + SWAP_SUFFIX)
+        # Were the next name on disk without this one, the head alone would replace the segment.
         sync_directory(Path(directory))
+        os.rename(head + CLEANED_SUFFIX, head + SWAP_SUFFIX)
     except BaseException:
-        for path in (head, tail):  # the head first: with it gone, nothing is replaced
-            for suffix in (SWAP_SUFFIX, CLEANED_SUFFIX):
-                with suppress(FileNotFoundError):
-                    os.unlink(path + suffix)
+        # The head last: as long as it is there, a load drops the tail under either name.
+        for path in (tail + SWAP_SUFFIX, tail + CLEANED_SUFFIX, head + CLEANED_SUFFIX):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
         raise
+    sync_directory(Path(directory))
 
 
 def _copy(path: str, start: int, end: int, to: str) -> None:

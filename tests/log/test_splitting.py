@@ -69,6 +69,23 @@ def everything(log: Log) -> bytes:
     return found
 
 
+class Copying:
+    """Keeps what a crash would leave of a directory before each call that changes something."""
+
+    def __init__(self, directory: Path, copies: Path) -> None:
+        self.directory = directory
+        self.copies = copies
+        self.count = 0
+
+    def before(self, _call: Call) -> int | None:
+        shutil.copytree(self.directory, self.copies / str(self.count))
+        self.count += 1
+        return None
+
+    def after(self, _call: Call, _count: int) -> None:
+        """Nothing to do."""
+
+
 # The ranges of a segment with base 0, each as far as its base allows.
 RANGES = (
     (batch_at(0), batch_at(5), batch_at(FAR - 1)),
@@ -172,18 +189,7 @@ def test_s41_s42_a_crash_at_any_call_leaves_all_batches(tmp_path: Path) -> None:
     for suffix in ("index", "timeindex", "txnindex"):
         (directory / f"{0:020}.{suffix}").touch()
 
-    class Copying:
-        count = 0
-
-        def before(self, _call: Call) -> int | None:
-            shutil.copytree(directory, copies / str(self.count))
-            self.count += 1
-            return None
-
-        def after(self, _call: Call, _count: int) -> None:
-            """Nothing to do."""
-
-    copying = Copying()
+    copying = Copying(directory, copies)
     with watch(directory, [copying]):
         open_log(directory, clean=False)
     assert copying.count > 40
@@ -196,7 +202,10 @@ def test_s41_s42_a_crash_at_any_call_leaves_all_batches(tmp_path: Path) -> None:
 def test_s42_a_disk_that_is_full_leaves_the_segment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write_segment(tmp_path, *BATCHES)
+    """A crash while the parts are removed leaves the segment, too."""
+    directory, copies = tmp_path / "log", tmp_path / "copies"
+    directory.mkdir()
+    path = write_segment(directory, *BATCHES)
     rename = os.rename
 
     def fail_once(source: str, target: str) -> None:
@@ -205,12 +214,14 @@ def test_s42_a_disk_that_is_full_leaves_the_segment(
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", fail_once)
-    with pytest.raises(KafkaStorageError):
-        open_log(tmp_path, clean=False)
+    copying = Copying(directory, copies)
+    with watch(directory, [copying]), pytest.raises(KafkaStorageError):
+        open_log(directory, clean=False)
     assert path.read_bytes() == b"".join(BATCHES)
-    assert [name for name in os.listdir(tmp_path) if name.endswith((".cleaned", ".swap"))] == []
+    assert [name for name in os.listdir(directory) if name.endswith((".cleaned", ".swap"))] == []
     monkeypatch.undo()
-    assert open_log(tmp_path, clean=False).log_end_offset == 4 * FAR + 1
+    for left in (directory, *copies.iterdir()):
+        assert everything(open_log(left, clean=False)) == b"".join(BATCHES)
 
 
 def test_s42_who_reads_without_loading_is_told_where() -> None:
