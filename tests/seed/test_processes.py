@@ -62,10 +62,10 @@ def serve(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(path: Path) -> None:
+def wait_until_written(path: Path) -> None:
     deadline_s = time.monotonic() + TIMEOUT_S
-    while not path.exists():
-        assert time.monotonic() < deadline_s, f"{path} does not come"
+    while not path.exists() or path.stat().st_size == 0:
+        assert time.monotonic() < deadline_s, f"{path} stays empty"
         time.sleep(0.005)
 
 
@@ -140,7 +140,7 @@ def test_a_seed_that_is_cut_short_is_made_whole_by_the_next_start(
     seed = write_file("seed.jsonl", text)
     data_dir = tmp_path / "data"
     with serve(data_dir, "--seed-file", seed) as process:
-        wait_for(data_dir / SEED_MARKER_FILE)
+        wait_until_written(data_dir / SEED_MARKER_FILE)
         process.send_signal(number)
         out, err = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == (0 if number is not signal.SIGKILL else -number), err
