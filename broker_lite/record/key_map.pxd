@@ -6,8 +6,10 @@ from libc.stdint cimport int64_t, uint64_t
 @cython.final
 cdef class KeyMap:
     cdef uint64_t[::1] _table
-    cdef uint64_t _seed_low
-    cdef uint64_t _seed_high
+    cdef uint64_t _v0
+    cdef uint64_t _v1
+    cdef uint64_t _v2
+    cdef uint64_t _v3
     cdef readonly uint64_t _low
     cdef readonly uint64_t _high
     cdef readonly int64_t slots

@@ -31,8 +31,10 @@ class KeyMap:
         if len(table) < 6:
             raise ValueError("a table of two slots at least is needed")
         self._table = table
-        self._seed_low = seed_low
-        self._seed_high = seed_high
+        self._v0 = seed_low ^ 0x736F6D6570736575
+        self._v1 = seed_high ^ 0x646F72616E646F6D ^ 0xEE
+        self._v2 = seed_low ^ 0x6C7967656E657261
+        self._v3 = seed_high ^ 0x7465646279746573
         self._low = 0
         self._high = 0
         self.slots = len(table) // 3
@@ -110,10 +112,10 @@ class KeyMap:
         if position < 0 or length < 0 or length > len(buffer) - position:
             raise ValueError("the key is not in the buffer")
         mask = 0xFFFFFFFFFFFFFFFF
-        v0 = self._seed_low ^ 0x736F6D6570736575
-        v1 = self._seed_high ^ 0x646F72616E646F6D ^ 0xEE
-        v2 = self._seed_low ^ 0x6C7967656E657261
-        v3 = self._seed_high ^ 0x7465646279746573
+        v0 = self._v0
+        v1 = self._v1
+        v2 = self._v2
+        v3 = self._v3
         words = length >> 3
         step = 0
         while step < words + 3:
