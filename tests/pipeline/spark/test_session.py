@@ -69,7 +69,8 @@ def test_what_spark_submit_was_told_holds(tmp_path: Path) -> None:
         "from broker_lite.pipeline.spark.session import session\n"
         "spark = session('submitted', conf={'spark.sql.shuffle.partitions': '3'})\n"
         "names = ('spark.sql.shuffle.partitions', 'spark.sql.python.filterPushdown.enabled',\n"
-        "         'spark.sql.execution.pyspark.udf.hideTraceback.enabled')\n"
+        "         'spark.sql.execution.pyspark.udf.hideTraceback.enabled',\n"
+        "         'spark.sql.execution.arrow.maxRecordsPerBatch')\n"
         "print(spark.sparkContext.master, *(spark.conf.get(name) for name in names))\n"
         "spark.stop()\n"
     )
@@ -93,4 +94,4 @@ def test_what_spark_submit_was_told_holds(tmp_path: Path) -> None:
         text=True,
         timeout=120,
     )
-    assert done.stdout.split() == ["local[1]", "3", "true", "false"], done.stderr
+    assert done.stdout.split() == ["local[1]", "3", "true", "false", "1000"], done.stderr
