@@ -12,6 +12,7 @@ Rule: R-75, R-82, R-84 (CompressionType, Compression).
 import importlib
 from collections.abc import Mapping
 from enum import IntEnum
+from functools import cache
 from typing import Final, NamedTuple, Protocol, cast
 
 from broker_lite.errors import UnknownServerError
@@ -119,6 +120,7 @@ def _checked_level(codec: Codec, level: int | None) -> int:
     return level
 
 
+@cache
 def _framing(codec: Codec) -> _Framing:
     # Imported late: the three libraries take longer to import than the broker to start.
     return cast(

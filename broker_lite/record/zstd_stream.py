@@ -98,12 +98,12 @@ def _read_all(
             step = reader.read(_STEP_BYTES)
         except zstandard.ZstdError:
             return True, False
-        if not step:
-            return False, False
         room_bytes = output_bytes_max - len(output)
         output += step[:room_bytes]
         if len(step) > room_bytes:
             return False, True
+        if len(step) < _STEP_BYTES:
+            return False, False
 
 
 def _frame_end(data: memoryview, position: int) -> int:
