@@ -35,6 +35,7 @@ from broker_lite.control.topic_rules import Defaults, NewTopic, TopicPlan, check
 from broker_lite.control.watcher import Watchers
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import parse_uuid
+from broker_lite.log.config import LogConfig
 from broker_lite.log.files import FileCache
 from broker_lite.log.manager import LogManager
 from broker_lite.log.recovery_progress import RecoveryProgress
@@ -126,12 +127,17 @@ class Cluster(ClusterView):
             LoadStopped: is_stopping() said so.
         """
         now_ms = self._clock.now_ms()
-        self._metadata_log = MetadataLog.open(self.logs)
+        settings = self._static_settings
+        config = LogConfig(
+            segment_bytes=settings.metadata_log_segment_bytes,
+            segment_ms=settings.metadata_log_segment_ms,
+        )
+        self._metadata_log = MetadataLog.open(self.logs, config)
         is_new = self._metadata_log.is_new
         for records in self._metadata_log.replay():
             self._image.apply(records)
         self._metadata_log.become_leader(now_ms=now_ms)
-        given = self._static_settings.broker_lite_features
+        given = settings.broker_lite_features
         if is_new:
             features = initial_features(given)
             write_bootstrap_checkpoint(self.logs.data_dir, features, now_ms=now_ms)

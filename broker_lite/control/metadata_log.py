@@ -25,6 +25,7 @@ from broker_lite.log.checkpoints import (
     format_partition_metadata,
     replace_file,
 )
+from broker_lite.log.config import LogConfig
 from broker_lite.log.files import sync_file, write_file
 from broker_lite.log.log import Log
 from broker_lite.log.manager import LogManager
@@ -61,8 +62,12 @@ class MetadataLog:
         self._has_failed = False
 
     @classmethod
-    def open(cls, logs: LogManager) -> Self:
+    def open(cls, logs: LogManager, config: LogConfig | None = None) -> Self:
         """Open the metadata log of a data directory, with the snapshot that it goes on from.
+
+        Args:
+            logs: open.
+            config: of the log, None for the defaults.
 
         Raises:
             KafkaStorageError: it cannot be read or written.
@@ -73,7 +78,9 @@ class MetadataLog:
         except OSError as error:
             raise KafkaStorageError from error
         start_offset = snapshot.end_offset if snapshot is not None else None
-        return cls(logs.open_metadata_log(start_offset=start_offset), logs.node_id, snapshot)
+        return cls(
+            logs.open_metadata_log(config, start_offset=start_offset), logs.node_id, snapshot
+        )
 
     @property
     def end_offset(self) -> int:

@@ -285,3 +285,11 @@ def test_a_new_directory_is_of_the_cluster_that_is_asked_for(open_cluster: OpenC
     second.close(sync=False)
     with pytest.raises(SettingsError, match=r"belongs to cluster d29yZ\S+, not other$"):
         open_cluster(broker_lite_cluster_id="other")
+
+
+def test_the_metadata_log_is_cut_into_segments_as_its_settings_say(
+    open_cluster: OpenCluster,
+) -> None:
+    cluster = open_cluster(metadata_log_segment_bytes="8388608", metadata_log_segment_ms="60000")
+    config = cluster.logs.open_metadata_log().config
+    assert (config.segment_bytes, config.segment_ms) == (8_388_608, 60_000)
