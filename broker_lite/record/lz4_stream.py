@@ -106,17 +106,17 @@ def decompress(
     output: bytes | bytearray | memoryview = b""
     try:
         for block in _blocks(data, _read_header(data, check_header)):
-            room_bytes = output_bytes_max - len(output)
-            if len(block) > room_bytes:
-                return Decompressed(bytes(output) + block[:room_bytes], False, True)
             if not block:
                 break  # Kafka's reader takes a block of no output for the end
+            room_bytes = output_bytes_max - len(output)
             if not output:
-                output = block  # most frames have no other one: nothing is copied
-            elif isinstance(output, bytearray):
-                output += block
+                output = block[:room_bytes]  # most frames have no other one: nothing is copied
             else:
-                output = bytearray(output) + block
+                if not isinstance(output, bytearray):
+                    output = bytearray(output)
+                output += block[:room_bytes]
+            if len(block) > room_bytes:
+                return Decompressed(output, False, True)
     except _FrameError:
         return Decompressed(output, True, False)
     return Decompressed(output, False, False)
