@@ -70,9 +70,9 @@ class OffsetMap:
         self.latest_offset = -1
 
     def _new_map(self, slots: int) -> KeyMap:
-        memory = mmap.mmap(-1, slots * ENTRY_BYTES)
-        # Keys lie all over it: measured with 2.1 million of them, a fifth less CPU in all. A system
-        # that has no huge pages gives small ones.
+        memory = mmap.mmap(-1, slots * ENTRY_BYTES, mmap.MAP_PRIVATE)
+        # Keys lie all over it: measured with 2.5 million of them, a tenth less CPU in all. Memory
+        # that is shared gets no huge pages, and a system without any gives small ones.
         with suppress(AttributeError, OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
         return KeyMap(memoryview(memory).cast("Q"), *self._seeds)
