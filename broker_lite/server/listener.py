@@ -10,6 +10,7 @@ import anyio
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import ListenerInfo
+from broker_lite.server.pacing import accept_unpaced
 from broker_lite.settings import join_address
 
 logger = logging.getLogger("broker_lite.server")
@@ -47,6 +48,7 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if not address.host and family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        accept_unpaced(sock)
         sock.setblocking(False)
         sock.bind(target)
         sock.listen(backlog)

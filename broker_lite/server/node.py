@@ -16,6 +16,7 @@ from broker_lite.protocol.connection import Connection
 from broker_lite.server.connection import ClientConnection
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
+from broker_lite.server.pacing import pace_across_hosts
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -123,11 +124,11 @@ class Node:
             sock.close()
             return
         try:
+            local_address = plain_address(sock.getsockname())
             _configure(sock, limits)
+            pace_across_hosts(sock, address[0], local_address[0])
             context = self._make_context(
-                listener=info,
-                local_address=plain_address(sock.getsockname()),
-                client_address=address,
+                listener=info, local_address=local_address, client_address=address
             )
         except OSError:
             sock.close()

@@ -10,6 +10,7 @@ import struct
 import tempfile
 import time
 
+from broker_lite.server.pacing import accept_unpaced
 from tests.bench.load_client import LoadClient
 
 FILE_BYTES = 1_000_000_000
@@ -42,6 +43,7 @@ def bare_sendfile_mb_per_s(answer_bytes: int, in_flight: int) -> float:
         while file.tell() < FILE_BYTES:
             file.write(chunk)
         file.flush()
+        accept_unpaced(listener)  # as the broker's own
         child = os.fork()
         if child == 0:
             _serve(listener, file.fileno(), answer_bytes)
