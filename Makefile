@@ -2,14 +2,15 @@
 # make test    run every test, in two processes; ARGS="-k name ..." are pytest's arguments
 #
 # Both set up .venv first: Python 3.11+ with its venv module is all they need. A C compiler makes
-# the record scan fast; without one the plain Python form is used.
+# the broker fast; without one its modules run as they are.
 
 PYTHON ?= python3
 ARGS ?=
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml setup.py $(foreach module,scan columns encode_records synthetic key_map survivors batch_walk,broker_lite/record/$(module).py broker_lite/record/$(module).pxd)
+# with the modules that are compiled, which setup.py names
+SOURCES := pyproject.toml setup.py $(wildcard broker_lite/record/*.pxd) $(shell sed -n 's/^    "\(broker_lite.*py\)".*/\1/p' setup.py)
 
 .PHONY: serve test
 .DELETE_ON_ERROR:

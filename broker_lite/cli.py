@@ -89,7 +89,7 @@ def _main(arguments: Sequence[str]) -> int:
     parser = _Parser(
         prog="broker-lite", description="A Kafka-compatible broker for tests and load tests."
     )
-    parser.add_argument("--version", action="store_true", help="print version and form of the scan")
+    parser.add_argument("--version", action="store_true", help="the version, and what is compiled")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for known, command in COMMANDS.items():
         subparser = commands.add_parser(known, help=command.help, description=command.help)
@@ -97,9 +97,9 @@ def _main(arguments: Sequence[str]) -> int:
             module.add_arguments(subparser)
     options = parser.parse_args(arguments)
     if options.version:
-        from broker_lite.record import scan_implementation
+        from broker_lite.record import implementations
 
-        print(f"broker-lite {__version__} (scan: {scan_implementation()})")
+        print(f"broker-lite {__version__} ({implementations()})")
         return 0
     if module is None:
         raise SettingsError("say what to do: a command or --version; --help tells more")

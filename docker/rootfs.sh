@@ -159,7 +159,7 @@ byte_code() {
 
 # A library that is missing is to fail here.
 try_it() {
-  chroot "$ROOT" /usr/bin/broker-lite --version | grep 'scan: native'
+  chroot "$ROOT" /usr/bin/broker-lite --version | grep 'scan: native, request path: native'
   chroot "$ROOT" /usr/bin/python3 -I -c 'import broker_lite.server.run, broker_lite.client, ssl'
   chroot "$ROOT" /bin/sh -c 'busybox true'
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.record import scan_implementation
+from broker_lite.record import implementations
 from tests.support.toolchain import MISSING
 
 
@@ -28,7 +28,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_report_header() -> str:
-    return f"scan: {scan_implementation()}"
+    return f"in this process {implementations()}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -42,7 +42,10 @@ def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
 
 def test_version() -> None:
     done = _run("--version")
-    assert re.fullmatch(r"broker-lite 0\.1\.0 \(scan: (native|python)\)\n", done.stdout)
+    assert re.fullmatch(
+        r"broker-lite 0\.1\.0 \(scan: (native|python), request path: (native|python)\)\n",
+        done.stdout,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -11,7 +11,7 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.transaction import TopicPartition
 from broker_lite.coordinator.transaction_rules import Producer
 from broker_lite.coordinator.transactions import Ending
-from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition
+from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition, cause_of
 from broker_lite.record.control import EndTransactionMarker
 
 logger = logging.getLogger("broker_lite.control")
@@ -175,7 +175,7 @@ class EndMarkers:
                     "marker not written topic=%s partition=%d transactional_id=%s reason=%r",
                     *partition,
                     unfinished.ending.transactional_id,
-                    error.__cause__ or error,
+                    cause_of(error),
                 )
             return error.code in _NEVER_ACCEPTED
         return True

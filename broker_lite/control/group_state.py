@@ -20,6 +20,7 @@ from broker_lite.errors import (
     KafkaStorageError,
     NotCoordinator,
     UnknownServerError,
+    cause_of,
 )
 from broker_lite.record.batch import NO_PRODUCER_ID
 from broker_lite.wire import DecodeError
@@ -140,7 +141,8 @@ class GroupState:
             self.topic.append(partition, effects.records, now_ms=now_ms, producer=effects.producer)
 
     def _on_failed_append(self, partition: int, effects: Effects, error: BrokerError) -> None:
-        reason = error.__cause__ or error.message or error.code.name
+        cause = cause_of(error)
+        reason = cause if cause is not error else error.message or error.code.name
         logger.error("group state not written partition=%d reason=%s", partition, reason)
         is_lost = isinstance(error, KafkaStorageError)
         refusal = NotCoordinator if is_lost else UnknownServerError

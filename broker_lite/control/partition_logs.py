@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from broker_lite.control.image import MetadataImage
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_configs import TopicConfigs
-from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition
+from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition, cause_of
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
 from broker_lite.log.manager import LogManager
@@ -60,7 +60,7 @@ class PartitionLogs:
             try:
                 self._make(topic, partition, config)
             except KafkaStorageError as error:
-                reason = error.__cause__ or error
+                reason = cause_of(error)
                 _log.error(
                     "partition not made topic=%s-%d reason=%s", topic.name, partition, reason
                 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from broker_lite.control.clock import Clock
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.coordinator.transactions import Ending, Outcome, TransactionCoordinator
-from broker_lite.errors import BrokerError, ErrorCode, MessageTooLarge, RecordListTooLarge
+from broker_lite.errors import BrokerError, ErrorCode, MessageTooLarge, RecordListTooLarge, cause_of
 from broker_lite.wire import DecodeError
 
 logger = logging.getLogger("broker_lite.control")
@@ -64,7 +64,7 @@ class TransactionLog:
         try:
             self.topic.append(partition, records, now_ms=self._clock.now_ms())
         except BrokerError as error:
-            reason = error.__cause__ or error
+            reason = cause_of(error)
             logger.error("transactions not written partition=%d reason=%r", partition, reason)
             if self.topic.end_offset(partition) == end_offset:
                 for transactional_id, outcome in outcomes:

@@ -39,7 +39,7 @@ from broker_lite.coordinator.transactions import (
     TransactionCoordinator,
     TransactionSettings,
 )
-from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode
+from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode, cause_of
 from broker_lite.record.control import EndTransactionMarker
 
 logger = logging.getLogger("broker_lite.control")
@@ -278,7 +278,7 @@ class Transactions:
         try:
             outcome = event(self._clock.steady_ms())
         except BrokerError as error:
-            logger.error("no producer id can be given reason=%r", error.__cause__ or error)
+            logger.error("no producer id can be given reason=%r", cause_of(error))
             return Outcome(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         if outcome.record is not None:
             partition = self.topic.partition_of(transactional_id)

@@ -9,6 +9,7 @@ Leaf rooms raise; a handler catches once per partition and answers that partitio
 Source: spec E-01 (Errors).
 """
 
+from broker_lite.errors.cause import cause_of
 from broker_lite.errors.codes import ErrorCode
 from broker_lite.errors.exceptions import (
     BrokerError,
@@ -111,4 +112,5 @@ __all__ = [
     "UnsupportedCompressionType",
     "UnsupportedForMessageFormat",
     "UnsupportedVersion",
+    "cause_of",
 ]

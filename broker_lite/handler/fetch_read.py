@@ -114,8 +114,8 @@ def read_partitions(
             log = find_log(cluster, partition)
             is_first = not size_bytes and terms.version >= _FIRST_BATCH_FROM
             read = _read(log, terms, partition, left_bytes, is_first)
-        except UnknownPartition as error:
-            unknown.append(_unknown(partition, error.code))
+        except UnknownPartition as absent:
+            unknown.append(_unknown(partition, absent.code))
             continue
         except BrokerError as error:
             read = _failed(cluster, terms, partition, error.code)

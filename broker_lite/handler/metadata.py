@@ -21,7 +21,7 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_rules import NewTopic
-from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError
+from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError, cause_of
 from broker_lite.handler.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, if_asked
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
@@ -158,7 +158,7 @@ async def _create_missing(cluster: Cluster, entries: Sequence[Any]) -> None:
     try:
         topics = cluster.create_topics(plans)
     except KafkaStorageError as error:
-        _log.warning("topics not created on demand: %s", error.__cause__ or error)
+        _log.warning("topics not created on demand: %s", cause_of(error))
         return
     for topic in topics:
         await make_logs(cluster, topic, 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import CancelScope, to_thread
 
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError
+from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError, cause_of
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, refusal
 from broker_lite.log.validate import DecompressedTooLarge, validate_records
@@ -88,10 +88,10 @@ async def append(
             and cluster.settings.transaction_partition_verification_enable,
             verification_guard=guard,
         )
-    except KafkaStorageError as error:
+    except KafkaStorageError as failure:
         if (name, index) not in cluster.logs.offline:  # that is told when it goes offline
-            _note_failing(name, index, log, error)
-        return refusal(error.code)
+            _note_failing(name, index, log, failure)
+        return refusal(failure.code)
     except BrokerError as error:
         return _answer_to(error, log or _log_or_none(context, name, index))
     except Exception:
@@ -176,7 +176,7 @@ def _note_failing(topic: str, index: int, log: "Log | None", error: KafkaStorage
     Rule: V-72.
     """
     if log is None or not log.is_failing:
-        cause = error.__cause__ or error
+        cause = cause_of(error)
         logger.error("append failed topic=%s partition=%d reason=%s", topic, index, cause)
     if log is not None:
         log.is_failing = True

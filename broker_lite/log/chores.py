@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from broker_lite.errors import KafkaStorageError
+from broker_lite.errors import KafkaStorageError, cause_of
 from broker_lite.log.names import DELETE_DIRECTORY_SUFFIX, partition_directory
 from broker_lite.log.partitions import set_aside
 
@@ -101,7 +101,7 @@ class Chores:
         try:
             aside = set_aside(self._data_dir, topic, partition, DELETE_DIRECTORY_SUFFIX)
         except KafkaStorageError as error:
-            logger.warning("files of a deleted partition stay %s reason=%s", name, error.__cause__)
+            logger.warning("files of a deleted partition stay %s reason=%s", name, cause_of(error))
         else:
             self._remains.append(os.path.basename(aside))
 

@@ -205,7 +205,7 @@ class DurableLog(LocalLog):
     def _flush(self, target: int, flush_last: Callable[[LogSegment], None]) -> int:
         """Flush the segments that need it, and give the base offset of the one that is the last."""
         if self.offline_reason is not None:
-            raise KafkaStorageError(f"{self.directory} is offline") from self.offline_reason
+            raise self._offline_error()
         point = self.recovery_point
         segments = self.segments  # the loop may put another list there meanwhile
         try:

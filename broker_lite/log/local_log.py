@@ -195,7 +195,7 @@ class LocalLog:
                 offline.
         """
         if self.offline_reason is not None:
-            raise KafkaStorageError(f"{self.directory} is offline") from self.offline_reason
+            raise self._offline_error()
         write = write_file
         if self._first_use is not None:
             self._first_use(self)
@@ -205,6 +205,11 @@ class LocalLog:
                 raise KafkaStorageError from error
             self._first_use, write = None, create_file
         self._save_epochs(write)
+
+    def _offline_error(self) -> KafkaStorageError:
+        error = KafkaStorageError(f"{self.directory} is offline")
+        error.__cause__ = self.offline_reason
+        return error
 
     def _save_epochs(self, write: Callable[[str, bytes], None] = write_file) -> None:
         self._is_unsettled = True

@@ -9,7 +9,6 @@ import struct
 from typing import Final, NamedTuple
 
 from broker_lite.errors import (
-    KafkaStorageError,
     OffsetOutOfRange,
     PolicyViolation,
     RecordListTooLarge,
@@ -275,7 +274,7 @@ class Log(DurableLog):
         if not self.config.cleanup_delete:
             raise PolicyViolation
         if self.offline_reason is not None:
-            raise KafkaStorageError(f"{self.directory} is offline") from self.offline_reason
+            raise self._offline_error()
         target = self.high_watermark if offset == HIGH_WATERMARK else offset
         if not 0 <= target <= self.high_watermark:
             raise OffsetOutOfRange

@@ -8,11 +8,7 @@ import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from broker_lite.errors import (
-    KafkaStorageError,
-    SettingsError,
-    UnknownTopicOrPartition,
-)
+from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition, cause_of
 from broker_lite.log.chores import Chores
 from broker_lite.log.commits import Commits
 from broker_lite.log.config import LogConfig
@@ -389,7 +385,7 @@ class LogManager:
             if are_closed and all(entry.is_clean for entry in self._partitions.values()):
                 leave_clean_mark(self.data_dir, broker_epoch)
         except (KafkaStorageError, OSError) as error:
-            reason = error.__cause__ or error
+            reason = cause_of(error)
             logger.error("stop is not clean data_dir=%s reason=%s", self.data_dir, reason)
         finally:
             self.abandon()

@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Final, NamedTuple
 
-from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.errors import BrokerError, KafkaStorageError, cause_of
 from broker_lite.log.files import FileCache
 from broker_lite.log.load_watch import LoadStopped
 from broker_lite.log.loading import LoadRequest, load_log
@@ -152,6 +152,6 @@ class PartitionRecovery:
         return None
 
     def _give_up(self, key: tuple[str, int], error: Exception) -> None:
-        reason = error.__cause__ or error
+        reason = cause_of(error)
         logger.error("partition offline, not loaded partition=%s-%d reason=%s", *key, reason)
         self._offline.give_up(key)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
-from broker_lite.errors import BrokerError
+from broker_lite.errors import BrokerError, cause_of
 from broker_lite.log.idle import IdleLog, read_idle_segments
 from broker_lite.log.log import Log
 from broker_lite.log.partitions import Partition
@@ -146,7 +146,7 @@ class Retention:
                 if self._partitions.get(key) is entry and self._may_be_due(entry, now_ms):
                     yield from self._remove_due(self._load(topic, partition), now_ms)
             except (BrokerError, OSError) as error:
-                reason = error.__cause__ or error
+                reason = cause_of(error)
                 logger.error("retention failed topic=%s-%d reason=%s", topic, partition, reason)
 
     def _may_be_due(self, entry: Partition, now_ms: int) -> bool:

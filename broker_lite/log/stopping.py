@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from broker_lite.errors import KafkaStorageError
+from broker_lite.errors import KafkaStorageError, cause_of
 from broker_lite.log.log import Log
 from broker_lite.log.names import DELETED_SUFFIX
 
@@ -45,7 +45,7 @@ def _put_down(log: Log) -> bool:
     try:
         log.close()
     except KafkaStorageError as error:
-        reason = error.__cause__ or error
+        reason = cause_of(error)
         logger.error("log not closed directory=%s reason=%s", log.directory, reason)
         return False
     return True

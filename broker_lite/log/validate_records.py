@@ -39,7 +39,7 @@ class PlainRecords(NamedTuple):
         codec_failed: the codec stopped with an error after these bytes.
     """
 
-    buffer: memoryview
+    buffer: "memoryview"  # a name that mypyc does not know
     start: int
     end: int
     full_reader: bool
@@ -99,8 +99,8 @@ def _raise_structure(batch: RecordBatch, status: int, codec_failed: bool) -> NoR
     """Raise what a scan found, without a text, for Kafka sends none here."""
     error = scan_error(status, compressed=batch.is_compressed, codec_failed=codec_failed)
     if isinstance(error, UnknownServerError):
-        raise UnknownServerError from error
-    raise InvalidRecord from error
+        raise UnknownServerError
+    raise InvalidRecord
 
 
 def _check_one_by_one(

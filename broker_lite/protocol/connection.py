@@ -59,7 +59,7 @@ class Request(NamedTuple):
     api_version: int
     correlation_id: int
     client_id: str | None
-    body: memoryview
+    body: "memoryview"  # a name that mypyc does not know
     position: int
     flexible: bool
 

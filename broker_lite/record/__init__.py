@@ -6,6 +6,6 @@ new batches. Never: a file, a clock, a decision whether a sound batch may be app
 are found and left to others.
 """
 
-from broker_lite.record.implementation import scan_implementation
+from broker_lite.record.implementation import implementations
 
-__all__ = ["scan_implementation"]
+__all__ = ["implementations"]

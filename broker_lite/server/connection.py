@@ -99,8 +99,8 @@ class ClientConnection:
                 await self._serve()
             except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
                 logger.info("closing %s: %s", self._context.client_address, reason)
-            except OSError as reason:
-                logger.debug("lost %s: %s", self._context.client_address, reason)
+            except OSError as error:
+                logger.debug("lost %s: %s", self._context.client_address, error)
             except Exception:
                 logger.exception("closing %s after an error", self._context.client_address)
             finally:

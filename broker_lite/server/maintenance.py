@@ -16,7 +16,7 @@ from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.clock import Clock
-from broker_lite.errors import KafkaStorageError
+from broker_lite.errors import KafkaStorageError, cause_of
 from broker_lite.log.manager import LogManager
 from broker_lite.log.upkeep import expire_producers, flush_due
 from broker_lite.server.pauses import Pauses
@@ -96,7 +96,7 @@ async def repeat(
         try:
             await work()
         except KafkaStorageError as error:
-            logger.error("%s failed reason=%s", name, error.__cause__ or error)
+            logger.error("%s failed reason=%s", name, cause_of(error))
         except Exception:  # a bug of ours must not end the broker, as it does not in Kafka
             logger.exception("%s broke", name)
 

@@ -35,7 +35,7 @@ from broker_lite.pipeline.views.batch_view import batch_rows
 from broker_lite.pipeline.views.record_columns import ColumnGatherer
 from broker_lite.pipeline.views.record_schema import record_schema
 from broker_lite.pipeline.views.record_view import record_batches
-from broker_lite.record import scan_implementation
+from broker_lite.record import implementations
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.compression import Codec
@@ -139,7 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
     parser.add_argument("--size-mb", type=int, default=256, help="of each data set")
     size_bytes = parser.parse_args().size_mb << 20
-    sys.stdout.write(f"scan: {scan_implementation()}\n")
+    sys.stdout.write(f"{implementations()}\n")
     sys.stdout.write("| | in memory, M records/s | all columns | offset, timestamp |")
     sys.stdout.write(" batch view, GB/s |\n| --- | --- | --- | --- | --- |\n")
     for data_set in DATA_SETS:

@@ -26,7 +26,7 @@ from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.log import Log
 from broker_lite.log.partitions import Partition
 from broker_lite.log.removal import SegmentRemoval
-from broker_lite.record import scan_implementation
+from broker_lite.record import implementations
 from broker_lite.record.builder import BatchBuilder
 
 KEY: Final = ("t", 0)
@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=256)
     parser.add_argument("--kafka", action="store_true", help="the first case by a Kafka, too")
     given = parser.parse_args()
-    print(f"record scan: {scan_implementation()}")
+    print(implementations())
     print(f"{'case':44} {'MB':>6} {'left':>6} {'CPU s':>6} {'wall s':>6} {'MB/CPU s':>8}")
     for case in CASES:
         with tempfile.TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker_lite.record import scan_implementation
+from broker_lite.record import implementations
 from tests.bench.load_client import (
     LoadClient,
     Round,
@@ -199,7 +199,7 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true", help="broker-lite only, without Kafka")
     options = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-          f"scan: {scan_implementation()}")  # fmt: skip
+          f"{implementations()}")  # fmt: skip
     names = {"broker-lite"} if options.alone else {"broker-lite", "kafka"}
     with tempfile.TemporaryDirectory(prefix="cost-") as name:
         folder = Path(name)

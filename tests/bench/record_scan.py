@@ -11,9 +11,9 @@ import time
 from types import ModuleType
 
 from broker_lite.record import scan as imported_scan
-from broker_lite.record import scan_implementation
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.implementation import form_of
 from tests.record.conftest import load_python_scan
 
 ROUNDS = {"native": 25, "python": 5}
@@ -53,7 +53,7 @@ def seconds_per_view(batch: RecordBatch) -> float:
 
 def main() -> None:
     forms = {"python": load_python_scan()}
-    if scan_implementation() == "native":
+    if form_of(imported_scan) == "native":
         forms["native"] = imported_scan
     else:
         sys.stdout.write("native: scan.py is not compiled here\n")

@@ -34,7 +34,7 @@ from broker_lite.pipeline.spark.jobs.export import export, records_of
 from broker_lite.pipeline.spark.jobs.generate import generate
 from broker_lite.pipeline.spark.jobs.import_ import import_table
 from broker_lite.pipeline.spark.jobs.verify import verify
-from broker_lite.record import scan_implementation
+from broker_lite.record import implementations
 from tests.bench.spark_readers import (
     CONNECTOR,
     CONNECTOR_MANY,
@@ -224,7 +224,7 @@ def main() -> int:
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
         f"PySpark {pyspark.__version__}, connector {CONNECTOR_VERSION}, "
-        f"scan: {scan_implementation()}",
+        f"{implementations()}",
         flush=True,
     )
     with tempfile.TemporaryDirectory(prefix="spark-") as name, started(Path(name)) as bench:

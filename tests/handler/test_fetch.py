@@ -159,6 +159,7 @@ def test_e05_an_unknown_isolation_level_fails_the_request(
     assert [each.error_code for each in fetched(response)] == answers
 
 
+@pytest.mark.as_written
 def test_an_unforeseen_error_is_minus_1_and_logged(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -203,6 +203,7 @@ def test_v72_a_failing_disk_is_56_and_works_again_with_room(
     assert [each.levelname for each in caplog.records] == ["ERROR", "WARNING"]
 
 
+@pytest.mark.as_written
 def test_an_unforeseen_error_is_minus_1_and_logged(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -238,6 +239,7 @@ def test_v44_record_errors_are_listed(handlers: Handlers, version: int) -> None:
     assert answer.error_message.startswith("One or more records have been rejected due to 2")
 
 
+@pytest.mark.as_written
 @pytest.mark.anyio
 async def test_v45_a_small_batch_that_becomes_large_is_validated_in_a_thread(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch

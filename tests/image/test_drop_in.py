@@ -83,7 +83,7 @@ def test_ways_to_name_the_broker(image: str, arguments: tuple[str, ...]) -> None
         (("/opt/kafka/bin/kafka-storage.sh", "random-uuid"), 0, r"[\w-]{22}"),
         (("storage", "random-uuid"), 0, r"[\w-]{22}"),
         (("sh", "-c", "kafka-storage random-uuid"), 0, r"[\w-]{22}"),
-        (("--version",), 0, r"broker-lite \S+ \(scan: native\)"),
+        (("--version",), 0, r"broker-lite \S+ \(scan: native, request path: native\)"),
         (("sh", "-c", "exit 3"), 3, ""),
         (("nosuch",), 2, r"broker-lite: nosuch: No such file or directory"),
     ],

@@ -89,7 +89,7 @@ def test_labels(config: dict[str, Any]) -> None:
 
 def test_the_scan_is_compiled(in_image: InImage) -> None:
     text = in_image("broker-lite", "--version")
-    assert text == f"broker-lite {__version__} (scan: native)"
+    assert text == f"broker-lite {__version__} (scan: native, request path: native)"
 
 
 @pytest.mark.parametrize("tool", TOOLS.split())

@@ -195,6 +195,7 @@ def test_good_records(data: bytes, config: ValidationConfig) -> None:
     assert validate(data, config).record_count == 1
 
 
+@pytest.mark.as_written
 def test_v_44_the_list_of_bad_records_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validate_records_module, "RECORD_ERRORS_MAX", 5)
     content = b"".join(record(key=None, offset_delta=i) for i in range(9))

@@ -9,7 +9,8 @@ from types import ModuleType
 import pytest
 
 import broker_lite.record
-from broker_lite.record import scan_implementation
+from broker_lite.record import scan as imported_scan
+from broker_lite.record.implementation import form_of
 
 
 def load_as_python(name: str) -> ModuleType:
@@ -34,7 +35,7 @@ def load_python_columns() -> ModuleType:
 
 
 def load_native(name: str) -> ModuleType:
-    if scan_implementation() != "native":
+    if form_of(imported_scan) != "native":
         pytest.skip(f"{name}.py is not compiled here")
     return importlib.import_module(f"broker_lite.record.{name}")
 

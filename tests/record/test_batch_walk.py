@@ -13,6 +13,11 @@ from broker_lite.record.batch import HEADER, SEQUENCE_MAX, RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from tests.record.conftest import load_as_python, load_native
 
+FIELDS = (
+    *("base_offset", "length", "leader_epoch", "magic", "crc", "attributes", "last_offset_delta"),
+    *("base_timestamp", "max_timestamp", "producer_id", "producer_epoch", "base_sequence"),
+    "record_count",
+)
 T0 = 1_700_000_000_000
 BASE = 1000
 NO_LIMIT = 2**63 - 1
@@ -37,7 +42,7 @@ def batch(base_offset: int, *, count: int = 2, sequence: int = -1, **header: int
 
 
 def with_header(data: bytes, **header: int) -> bytes:
-    fields = dict(zip(RecordBatch.__annotations__, HEADER.unpack_from(data), strict=True)) | header
+    fields = dict(zip(FIELDS, HEADER.unpack_from(data), strict=True)) | header
     changed = bytearray(data)
     HEADER.pack_into(changed, 0, *fields.values())
     if "crc" not in header:

@@ -1,15 +1,17 @@
-"""Which form of the scan runs."""
+"""Which form of what can be compiled runs."""
 
 import types
 
 import pytest
 
-from broker_lite.record import implementation, scan, scan_implementation
+from broker_lite.record import batch, implementation, implementations, scan
 
 
 def test_it_says_what_was_imported() -> None:
-    compiled = not str(scan.__file__).endswith(".py")
-    assert scan_implementation() == ("native" if compiled else "python")
+    scan_form, path_form = (
+        "python" if str(module.__file__).endswith(".py") else "native" for module in (scan, batch)
+    )
+    assert implementations() == f"scan: {scan_form}, request path: {path_form}"
 
 
 @pytest.mark.parametrize(
@@ -17,4 +19,4 @@ def test_it_says_what_was_imported() -> None:
 )
 def test_by_file(monkeypatch: pytest.MonkeyPatch, file: str, expected: str) -> None:
     monkeypatch.setattr(implementation, "scan", types.SimpleNamespace(__file__=file))
-    assert scan_implementation() == expected
+    assert implementations().startswith(f"scan: {expected}, ")

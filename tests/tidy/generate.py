@@ -5,6 +5,7 @@ python -m tests.tidy.generate
 
 import sys
 
+import tests.support.as_written  # noqa: F401 - a compiled handler does not tell its module
 from tests.tidy.project_files import ROOT
 from tests.tidy.readme import with_parts
 from tests.tidy.rules import rules_page

@@ -166,6 +166,7 @@ def test_topics_and_partitions_up_to_the_limit(
     assert [len(partitions) for _, _, partitions in request.topics] == counts
 
 
+@pytest.mark.as_written
 @pytest.mark.parametrize("version", [8, 9], ids=["P-34 old", "P-34 flexible"])
 @pytest.mark.parametrize("counts", [[9], [3, 6], [0] * 9], ids=str)
 def test_topics_and_partitions_above_the_limit(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.errors import BrokerError, KafkaStorageError, cause_of
 from broker_lite.log.cleaner.checkpoint import CleanerCheckpoint, Key
 from broker_lite.log.cleaner.cleaning import Cleaning
 from broker_lite.log.cleaner.eligibility import Cleanable, find_cleanable
@@ -77,7 +77,7 @@ class Cleaner:
             try:
                 found = self._look_at(key, entry, now_ms)
             except (BrokerError, OSError) as error:
-                reason = error.__cause__ or error
+                reason = cause_of(error)
                 logger.warning("not looked at topic=%s-%d reason=%s", *key, reason)
                 continue
             except Exception:  # as everywhere: a bug that one log meets is no end of the broker
@@ -172,5 +172,5 @@ class Cleaner:
             log.topic,
             log.partition,
             is_final,
-            error.__cause__ or error,
+            cause_of(error),
         )

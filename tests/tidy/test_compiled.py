@@ -1,0 +1,45 @@
+"""What mypyc compiles differently from how it reads, and so may not stand in those modules."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.as_written import MODULES
+from tests.tidy.project_files import ROOT
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def twice_bound(function: ast.AST) -> Iterator[str]:
+    """Names of exceptions of different types: compiled, such a name has the type of the first."""
+    types: dict[str, str] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.ExceptHandler) and node.name and node.type:
+            caught = ast.unparse(node.type)
+            if types.setdefault(node.name, caught) != caught:
+                yield node.name
+
+
+def lost_causes(function: ast.AST) -> Iterator[str]:
+    """`raise ... from` something other than what is being handled; compiled, that is dropped."""
+    handled = {node.name for node in ast.walk(function) if isinstance(node, ast.ExceptHandler)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Raise) and node.cause is not None:
+            cause = ast.unparse(node.cause)
+            if cause != "None" and cause not in handled:
+                yield cause
+
+
+@pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)
+def test_compiled_it_means_the_same(path: Path) -> None:
+    assert not [
+        f"{path.relative_to(ROOT)}:{function.lineno} {name}"
+        for function in functions(path)
+        for name in (*twice_bound(function), *lost_causes(function))
+    ]
