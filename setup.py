@@ -59,7 +59,12 @@ PATH = [
     "broker_lite/log/walk.py",
     "broker_lite/protocol/connection.py",
     "broker_lite/protocol/response.py",
+    "broker_lite/pipeline/read/measured.py",
+    "broker_lite/pipeline/views/record_columns.py",
     "broker_lite/record/batch.py",
+    "broker_lite/record/compression.py",
+    "broker_lite/record/records.py",
+    "broker_lite/record/zstd_stream.py",
     "broker_lite/server/connection.py",
     "broker_lite/server/sendfile.py",
     "broker_lite/server/stream.py",
@@ -80,10 +85,17 @@ class BuildExt(build_ext):  # type: ignore[misc]  # setuptools is not typed
             self.distribution.ext_modules = extensions()
         super().finalize_options()
 
-    def build_extension(self, ext: Extension) -> None:
+    def build_extensions(self) -> None:
+        self.parallel = os.cpu_count()
+        found, modules = extensions(), _names(PATH)
+        others = [extension for extension in found if extension.name not in modules]
+        loaders = [extension for extension in found if extension.name in modules]
+        self.extensions = others
+        super().build_extensions()
         # without their library, the modules of PATH stay as they are written
-        if ext.name not in _names(PATH) or os.path.exists(self.get_ext_fullpath(LIBRARY)):
-            super().build_extension(ext)
+        self.extensions = loaders if os.path.exists(self.get_ext_fullpath(LIBRARY)) else []
+        super().build_extensions()
+        self.extensions = found
 
 
 def _names(paths: Iterable[str]) -> list[str]:

@@ -63,6 +63,10 @@ class MessageTooLarge(BrokerError):
     code = ErrorCode.MESSAGE_TOO_LARGE
 
 
+class DecompressedTooLarge(MessageTooLarge):
+    """Batch that decompresses to more than its reader allows (10)."""
+
+
 class CoordinatorLoadInProgress(BrokerError):
     """State of a coordinator is being read (14)."""
 
@@ -199,6 +203,12 @@ class TransactionCoordinatorFenced(BrokerError):
     """Marker from an outdated transaction coordinator (52)."""
 
     code = ErrorCode.TRANSACTION_COORDINATOR_FENCED
+
+
+class TransactionalIdAuthorizationFailed(BrokerError):
+    """Transactional batch in a request without a transactional id (53)."""
+
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 class KafkaStorageError(BrokerError):

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import BrokerError, ErrorCode, TransactionalIdAuthorizationFailed
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.flushed import wait_for_coordinators, wait_until_flushed
 from broker_lite.handler.produce_append import append
@@ -120,7 +120,7 @@ def _check(
         first_batch_headers([records for _, _, parts in topics for _, records in parts])
         and produce.transactional_id is None
     ):
-        raise _TransactionalIdMissing
+        raise TransactionalIdAuthorizationFailed
     cluster = context.cluster
     accepted: dict[PartitionKey, Accepted] = {}
     refused: dict[PartitionKey, PartitionAnswer] = {}
@@ -150,12 +150,6 @@ def _check(
     if has_producers:
         check_one_producer(partition.producer for partition in accepted.values())
     return accepted, refused
-
-
-class _TransactionalIdMissing(BrokerError):
-    """A transactional batch in a request without a transactional id (53)."""
-
-    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def _unknown(topic: Topic | None, version: int) -> ErrorCode:

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Final
 from anyio import CancelScope, to_thread
 
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError, cause_of
+from broker_lite.errors import (
+    BrokerError,
+    DecompressedTooLarge,
+    ErrorCode,
+    KafkaStorageError,
+    cause_of,
+)
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, refusal
-from broker_lite.log.validate import DecompressedTooLarge, validate_records
+from broker_lite.log.validate import validate_records
 from broker_lite.log.validate_legacy import validate_old_records
 from broker_lite.log.validate_request import answers_log_start_offset
 from broker_lite.log.validated import RejectedRecords, ValidatedRecords, ValidationConfig

@@ -17,6 +17,7 @@ from typing import Final
 
 from broker_lite.errors import (
     CorruptMessage,
+    DecompressedTooLarge,
     InvalidRecord,
     MessageTooLarge,
     UnknownServerError,
@@ -43,10 +44,6 @@ _make = tuple.__new__
 
 CODEC_MAX: Final = 4
 NO_CODEC: Final = 0
-
-
-class DecompressedTooLarge(MessageTooLarge):
-    """A batch decompresses to more than the caller allows (10)."""
 
 
 def validate_records(

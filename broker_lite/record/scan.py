@@ -58,6 +58,11 @@ class RecordCursor:
         Rule: R-24 (ByteUtils.readVarint).
         """
         position = self.position
+        if position < end:  # one byte, as nearly all are
+            byte = self.buffer[position]
+            if byte < 0x80:
+                self.position = position + 1
+                return (byte >> 1) ^ -(byte & 1)
         raw = 0
         shift = 0
         while position < end:
@@ -82,6 +87,12 @@ class RecordCursor:
         Rule: R-24 (ByteUtils.readVarlong).
         """
         position = self.position
+        if position < end:  # one byte, as nearly all are
+            byte = self.buffer[position]
+            if byte < 0x80:
+                self.position = position + 1
+                value = (byte >> 1) ^ -(byte & 1)
+                return value
         raw = 0
         shift = 0
         while position < end:

@@ -6,12 +6,12 @@ block header to block header before. So what follows a frame cannot take away wh
 Rule: R-81 (ZstdCompression, com.github.luben.zstd.ZstdInputStream).
 """
 
-import threading
 from typing import Final
 
 import zstandard
 
 from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.zstd_contexts import CONTEXT_BYTES_MAX, CONTEXTS
 
 _MAGIC: Final = 0xFD2FB528
 _SKIPPABLE_MAGIC: Final = 0x184D2A50
@@ -28,30 +28,16 @@ _DICTIONARY_ID_BYTES: Final = (0, 1, 2, 4)
 _CONTENT_SIZE_BYTES: Final = (0, 2, 4, 8)
 _BLOCK_RLE: Final = 1
 
-# Room for the window of level 3, and not for those of the highest levels: up to 128 MB.
-_CONTEXT_BYTES_MAX: Final = 4 << 20
-
-
-class _Contexts(threading.local):
-    """A thread's own contexts: to make one takes as long as to read a batch of 16 KB."""
-
-    def __init__(self) -> None:
-        self.compressors: dict[int, zstandard.ZstdCompressor] = {}
-        self.decompressor: zstandard.ZstdDecompressor | None = None
-
-
-_contexts: Final = _Contexts()
-
 
 def compress(data: bytes | memoryview, level: int) -> bytes:
     """Write one frame as a stream: without content size and checksum."""
-    compressor = _contexts.compressors.pop(level, None)
+    compressor = CONTEXTS.compressors.pop(level, None)
     if compressor is None:
         compressor = zstandard.ZstdCompressor(level=level, write_content_size=False)
     stream = compressor.compressobj()
     frame = stream.compress(data) + stream.flush()
-    if compressor.memory_size() <= _CONTEXT_BYTES_MAX:
-        _contexts.compressors = {level: compressor}
+    if compressor.memory_size() <= CONTEXT_BYTES_MAX:
+        CONTEXTS.compressors = {level: compressor}
     return frame
 
 
@@ -82,11 +68,11 @@ def _truncation_is_seen(data: memoryview, position: int) -> bool:
 
 def _read_frame(data: memoryview, output: bytearray, output_bytes_max: int) -> tuple[bool, bool]:
     """Add one frame to the output, or what is there of it; give failed and limit_exceeded."""
-    decompressor = _contexts.decompressor or zstandard.ZstdDecompressor()
-    _contexts.decompressor = None
+    decompressor = CONTEXTS.decompressor or zstandard.ZstdDecompressor()
+    CONTEXTS.decompressor = None
     failed, limit_exceeded = _read_all(decompressor.stream_reader(data), output, output_bytes_max)
-    if not failed and decompressor.memory_size() <= _CONTEXT_BYTES_MAX:
-        _contexts.decompressor = decompressor
+    if not failed and decompressor.memory_size() <= CONTEXT_BYTES_MAX:
+        CONTEXTS.decompressor = decompressor
     return failed, limit_exceeded
 
 

@@ -4,7 +4,8 @@ A name is OPERATION.KIND.WHAT: `roll.create.log`, `append.write.log`, `metadata.
 `checkpoint.rename.recovery-point-offset-checkpoint`. The kind is that of calls.Call; what is the
 file's suffix or name, `partition`
 for a partition's directory, `data` for the data directory. The operation is found in the stack of
-the thread that makes the call, so the code of the broker has no marks in it. points.txt lists the
+the thread that makes the call, so the code of the broker has no marks in it, and runs as it is
+written wherever this is imported: what is compiled has no frames there. points.txt lists the
 names that a run of the broker passes; tests/crash/test_points.py makes such a run and compares.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+import tests.support.as_written  # noqa: F401 - see above
 from tests.crash.calls import Call
 
 # Function, or module, to operation. An operation of ALWAYS counts for all that it does, whatever

@@ -16,9 +16,9 @@ COMPILED = [
     ".".join(path.with_suffix("").parts) for path in project_files() if path.suffix == ".pxd"
 ] + list(MODULES)
 PRINT_FILES = """
-import importlib, sys
+import importlib.util, sys
 for name in sys.argv[1:]:
-    print(importlib.import_module(name).__file__)
+    print(importlib.util.find_spec(name).origin)
 """
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import zstandard
 
-from broker_lite.record import zstd_stream
+from broker_lite.record import zstd_contexts
 from broker_lite.record.compression import decompress
 from broker_lite.record.zstd_stream import compress
 
@@ -89,17 +89,17 @@ def test_only_skippable_frames() -> None:
 def test_contexts_are_used_again_and_give_the_same_bytes() -> None:
     frames = [compress(data, level) for level in (3, 1, 3, 3) for data in (DATA, bytes(9000))]
     assert frames[:2] == frames[4:6] == frames[6:]
-    kept = zstd_stream._contexts.decompressor
+    kept = zstd_contexts.CONTEXTS.decompressor
     assert read(b"".join(frames))[0] == (DATA + bytes(9000)) * 4
-    assert zstd_stream._contexts.decompressor is not None
-    assert kept is None or zstd_stream._contexts.decompressor is kept
+    assert zstd_contexts.CONTEXTS.decompressor is not None
+    assert kept is None or zstd_contexts.CONTEXTS.decompressor is kept
 
 
 def test_a_context_that_failed_is_not_used_again() -> None:
     broken = bytearray(FRAME)
     broken[8] ^= 0xFF
     assert read(bytes(broken))[1]
-    assert zstd_stream._contexts.decompressor is None
+    assert zstd_contexts.CONTEXTS.decompressor is None
     assert read(FRAME) == (DATA, False, False)
 
 
@@ -107,7 +107,7 @@ def test_large_contexts_are_given_back() -> None:
     """A frame says how large its window is, and a client may say 128 MB."""
     random = os.urandom(3 << 20)
     assert compress(random, 22)
-    assert 22 not in zstd_stream._contexts.compressors
+    assert 22 not in zstd_contexts.CONTEXTS.compressors
     writer = zstandard.ZstdCompressor(
         compression_params=zstandard.ZstdCompressionParameters(
             window_log=26, write_content_size=False
@@ -115,12 +115,12 @@ def test_large_contexts_are_given_back() -> None:
     ).compressobj()
     frame = writer.compress(random) + writer.flush()
     assert read(frame) == (random, False, False)
-    assert zstd_stream._contexts.decompressor is None
+    assert zstd_contexts.CONTEXTS.decompressor is None
 
 
 def test_each_thread_has_its_own_contexts() -> None:
     assert read(FRAME)[0] == DATA
     with ThreadPoolExecutor(1) as pool:
-        theirs = pool.submit(lambda: (read(FRAME), zstd_stream._contexts.decompressor)).result()
+        theirs = pool.submit(lambda: (read(FRAME), zstd_contexts.CONTEXTS.decompressor)).result()
     assert theirs[0] == (DATA, False, False)
-    assert theirs[1] is not zstd_stream._contexts.decompressor
+    assert theirs[1] is not zstd_contexts.CONTEXTS.decompressor

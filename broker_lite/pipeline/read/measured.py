@@ -44,7 +44,7 @@ class Measured(NamedTuple):
         totals: records, key bytes, value bytes, headers, bytes of their keys and values.
     """
 
-    buffer: memoryview
+    buffer: "memoryview"  # a name that mypyc does not know
     start: int
     end: int
     record_count: int

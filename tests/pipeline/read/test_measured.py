@@ -65,6 +65,7 @@ def test_r_37_with_no_records_the_stream_is_not_opened() -> None:
     assert found.totals == (0,) * 6
 
 
+@pytest.mark.as_written
 def test_r_84_records_that_unfold_too_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "PLAIN_BYTES_MAX", 20)
     with pytest.raises(Unsound, match="take more than 20 bytes"):

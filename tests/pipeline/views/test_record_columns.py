@@ -13,6 +13,7 @@ from tests.pipeline.support import T0, NewRecord, Partition, numbered, whole_spl
 from tests.record.conftest import load_python_columns
 
 
+@pytest.mark.as_written
 def test_arrow_batches_are_bounded_by_rows_and_by_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
