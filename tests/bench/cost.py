@@ -89,6 +89,7 @@ class Target:
             if payload_bytes is not None:
                 frame_at, _ = self._frames(case)
                 touch_memory(folder, 2 * payload_bytes * requests)
+                os.sync()  # or this round pays for what the last one left to be written
             yield measure(
                 client,
                 self.pid,
