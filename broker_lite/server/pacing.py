@@ -7,6 +7,7 @@ so whatever is set later, so the listening socket goes without, and clients from
 system's choice back.
 """
 
+import contextlib
 import functools
 import socket
 from typing import Final
@@ -19,14 +20,10 @@ _NAME_BYTES_MAX: Final = 16
 
 
 def accept_unpaced(listener: socket.socket) -> None:
-    """Let the connections that will be accepted here go without pacing.
-
-    Raises:
-        OSError: the system does not take it.
-    """
+    """Let the connections that will be accepted here go without pacing, where that can be had."""
     if _OPTION is not None:
-        _of_system(listener.family, _OPTION)
-        listener.setsockopt(socket.IPPROTO_TCP, _OPTION, _UNPACED)
+        _of_system(listener.family, _OPTION)  # now, while there is a descriptor for it
+        _set(listener, _OPTION, _UNPACED)
 
 
 def pace_across_hosts(sock: socket.socket, client: str, local: str) -> None:
@@ -36,16 +33,20 @@ def pace_across_hosts(sock: socket.socket, client: str, local: str) -> None:
         sock: accepted from a listener of accept_unpaced().
         client: the client's address, without its port.
         local: the address that it dialled, likewise.
-
-    Raises:
-        OSError: the connection is lost.
     """
     if _OPTION is not None and client != local and not client.startswith("127."):
-        sock.setsockopt(socket.IPPROTO_TCP, _OPTION, _of_system(sock.family, _OPTION))
+        _set(sock, _OPTION, _of_system(sock.family, _OPTION))
+
+
+def _set(sock: socket.socket, option: int, algorithm: bytes) -> None:
+    # A system that does not let it be chosen serves its clients as well; a connection that is
+    # lost tells so when it is read.
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.IPPROTO_TCP, option, algorithm)
 
 
 @functools.cache
 def _of_system(family: int, option: int) -> bytes:
-    """Ask a new socket; once, when there is a descriptor for it."""
+    """Ask a new socket, once."""
     with socket.socket(family) as fresh:
         return fresh.getsockopt(socket.IPPROTO_TCP, option, _NAME_BYTES_MAX).rstrip(b"\0")

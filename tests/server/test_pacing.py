@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from broker_lite.handler.context import ListenerInfo
+from broker_lite.server import pacing
 from broker_lite.server.listener import ListenerAddress, bind
 from broker_lite.server.pacing import pace_across_hosts
 
@@ -36,6 +37,15 @@ def test_a_client_on_this_host_is_not_paced(
 ) -> None:
     pace_across_hosts(accepted, client, local)
     assert congestion_control(accepted) == b"reno"
+
+
+def test_a_system_that_does_not_let_it_be_chosen_is_listened_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pacing, "_UNPACED", b"none such")
+    address = ListenerAddress(ListenerInfo("PLAINTEXT"), "127.0.0.1", 0)
+    with bind(address, backlog=1) as listener, socket.socket() as fresh:
+        assert congestion_control(listener) == congestion_control(fresh)
 
 
 @pytest.mark.parametrize(
