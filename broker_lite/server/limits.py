@@ -25,8 +25,7 @@ class Limits:
         connections_per_ip_overrides: the same for some addresses.
         connections_per_second_max: new ones.
         connections_max_idle_ms: below 1 they are never closed.
-        send_buffer_bytes: below 1 it is the system's choice. Large fetches cost least with 320 KiB;
-            nothing is allocated before bytes are queued in it.
+        send_buffer_bytes: below 1 it is the system's choice, which grows with large fetches.
         receive_buffer_bytes: below 1 it is the system's choice, which grows with need.
 
     Rule: P-02, P-11, P-12.
@@ -39,7 +38,7 @@ class Limits:
     connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
     connections_per_second_max: int = NO_LIMIT
     connections_max_idle_ms: int = 600_000
-    send_buffer_bytes: int = 320 << 10
+    send_buffer_bytes: int = -1
     receive_buffer_bytes: int = 0
 
     def connections_max_of(self, ip: str) -> int:

@@ -65,8 +65,8 @@ NETWORK_SETTINGS: Final = (
     Setting(
         "socket.send.buffer.bytes",
         ConfigType.INT,
-        "327680",
-        "SO_SNDBUF of connections, -1 for the system's; 320 KiB makes large fetches cheapest.",
+        "-1",
+        "SO_SNDBUF of connections; -1 for the system's, which grows with large fetches.",
         kafka_default="102400",
     ),
     Setting(

@@ -14,7 +14,6 @@ from broker_lite.server.pacing import accept_unpaced
 from tests.bench.load_client import LoadClient
 
 FILE_BYTES = 1_000_000_000
-SEND_BUFFER_BYTES = 320 << 10
 REQUESTS = 4000
 ROUNDS = 3
 
@@ -22,7 +21,6 @@ ROUNDS = 3
 def _serve(listener: socket.socket, descriptor: int, answer_bytes: int) -> None:
     connection, _ = listener.accept()
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     size = struct.pack(">i", answer_bytes)
     position = 0
     while request := connection.recv(4096):

@@ -62,7 +62,7 @@ OTHER_DEFAULT = {
     "offsets.topic.replication.factor",
     "transaction.state.log.min.isr",
     "transaction.state.log.replication.factor",
-    # measured: large send buffers halve the cost of large fetches
+    # measured: what the system gives makes large fetches cheapest
     "socket.receive.buffer.bytes",
     "socket.send.buffer.bytes",
     # a load test's clients all connect at once
