@@ -22,8 +22,10 @@ _NAME_BYTES_MAX: Final = 16
 def accept_unpaced(listener: socket.socket) -> None:
     """Let the connections that will be accepted here go without pacing, where that can be had."""
     if _OPTION is not None:
-        _of_system(listener.family, _OPTION)  # now, while there is a descriptor for it
-        _set(listener, _OPTION, _UNPACED)
+        # a system that does not let it be chosen serves its clients as well
+        with contextlib.suppress(OSError):
+            _of_system(listener.family, _OPTION)  # now, while there is a descriptor for it
+            listener.setsockopt(socket.IPPROTO_TCP, _OPTION, _UNPACED)
 
 
 def pace_across_hosts(sock: socket.socket, client: str, local: str) -> None:
@@ -35,14 +37,9 @@ def pace_across_hosts(sock: socket.socket, client: str, local: str) -> None:
         local: the address that it dialled, likewise.
     """
     if _OPTION is not None and client != local and not client.startswith("127."):
-        _set(sock, _OPTION, _of_system(sock.family, _OPTION))
-
-
-def _set(sock: socket.socket, option: int, algorithm: bytes) -> None:
-    # A system that does not let it be chosen serves its clients as well; a connection that is
-    # lost tells so when it is read.
-    with contextlib.suppress(OSError):
-        sock.setsockopt(socket.IPPROTO_TCP, option, algorithm)
+        # a connection that is lost tells so when it is read
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.IPPROTO_TCP, _OPTION, _of_system(sock.family, _OPTION))
 
 
 @functools.cache

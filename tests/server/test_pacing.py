@@ -39,13 +39,15 @@ def test_a_client_on_this_host_is_not_paced(
     assert congestion_control(accepted) == b"reno"
 
 
+@pytest.mark.parametrize(("name", "value"), [("_UNPACED", b"none such"), ("_OPTION", 9999)])
 def test_a_system_that_does_not_let_it_be_chosen_is_listened_on(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object
 ) -> None:
-    monkeypatch.setattr(pacing, "_UNPACED", b"none such")
+    monkeypatch.setattr(pacing, name, value)
     address = ListenerAddress(ListenerInfo("PLAINTEXT"), "127.0.0.1", 0)
     with bind(address, backlog=1) as listener, socket.socket() as fresh:
         assert congestion_control(listener) == congestion_control(fresh)
+        pace_across_hosts(listener, "192.0.2.3", "192.0.2.2")
 
 
 @pytest.mark.parametrize(
