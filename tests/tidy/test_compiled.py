@@ -61,11 +61,11 @@ def test_classes_have_bases_that_are_compiled_too(path: Path) -> None:
 def left_open(function: ast.AST) -> Iterator[str]:
     """`with` and `try` around a yield: of a generator that nobody finishes, they do not end."""
     nodes = list(ast.walk(function))
-    if isinstance(function, ast.FunctionDef) and any(
-        isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes
-    ):
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
         yield from (
-            ast.unparse(node)[:20] for node in nodes if isinstance(node, ast.With | ast.Try)
+            ast.unparse(node)[:20]
+            for node in nodes
+            if isinstance(node, ast.With | ast.AsyncWith | ast.Try | ast.TryStar)
         )
 
 

@@ -156,6 +156,7 @@ def null_partitions(counts: list[int], version: int) -> bytes:
     return message.encode(message(topic_data=topics), version)
 
 
+@pytest.mark.as_written
 @pytest.mark.parametrize("version", [8, 9], ids=["P-34 old", "P-34 flexible"])
 @pytest.mark.parametrize("counts", [[8], [3, 5], [0] * 8], ids=str)
 def test_topics_and_partitions_up_to_the_limit(
