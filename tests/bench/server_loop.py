@@ -31,6 +31,7 @@ from broker_lite.log.files import FileSlice
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import Node
+from broker_lite.server.pacing import accept_unpaced
 
 REQUEST = struct.pack(">ihhih6s", 16, 0, 0, 1, 6, b"client")
 ANSWER = bytes(26)
@@ -90,6 +91,7 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
 def serve_bare(port_out: Any, path: str, answer_bytes: int) -> None:
     """The least that Python can do: one client, no framing."""
     listener = socket.create_server(("127.0.0.1", 0))
+    accept_unpaced(listener)  # as the node's own
     print(listener.getsockname()[1], file=port_out, flush=True)
     sock, _ = listener.accept()
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
