@@ -36,6 +36,11 @@ RECORDS = {
     "broker_lite/record/synthetic.py": DIRECTIVES,
 }
 PATH = [
+    "broker_lite/control/clock.py",
+    "broker_lite/control/cluster.py",
+    "broker_lite/control/cluster_view.py",
+    "broker_lite/control/partition_logs.py",
+    "broker_lite/control/topic_configs.py",
     "broker_lite/handler/dispatch.py",
     "broker_lite/handler/fetch.py",
     "broker_lite/handler/fetch_partition.py",
@@ -43,7 +48,9 @@ PATH = [
     "broker_lite/handler/produce.py",
     "broker_lite/handler/produce_append.py",
     "broker_lite/handler/produce_response.py",
+    "broker_lite/log/commits.py",
     "broker_lite/log/durable_log.py",
+    "broker_lite/log/file_cache.py",
     "broker_lite/log/index.py",
     "broker_lite/log/leader_epochs.py",
     "broker_lite/log/local_log.py",

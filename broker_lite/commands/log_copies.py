@@ -18,7 +18,7 @@ from broker_lite.log.checkpoints import (
     read_file,
 )
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.log import Log

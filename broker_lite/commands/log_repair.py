@@ -26,7 +26,7 @@ from broker_lite.errors import SettingsError
 from broker_lite.log.batch_reader import SegmentOverflow, read_valid
 from broker_lite.log.checkpoints import CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE
 from broker_lite.log.data_directory import DirectoryLock
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.load_watch import LoadStopped
 from broker_lite.log.manager import LogManager
 from broker_lite.log.names import LOG_SUFFIX, parse_partition_directory, parse_segment_file

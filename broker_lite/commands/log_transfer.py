@@ -54,7 +54,7 @@ from broker_lite.log.data_directory import (
     leave_clean_mark,
     take_clean_mark,
 )
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.names import (
     METADATA_TOPIC,

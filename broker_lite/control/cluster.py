@@ -36,7 +36,7 @@ from broker_lite.control.watcher import Watchers
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import parse_uuid
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.manager import LogManager
 from broker_lite.log.recovery_progress import RecoveryProgress
 from broker_lite.settings import Settings, validate_topic_configs

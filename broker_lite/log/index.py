@@ -16,7 +16,8 @@ from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from typing import ClassVar, Final, NamedTuple
 
-from broker_lite.log.files import FileCache, OpenFile
+from broker_lite.log.file_cache import FileCache
+from broker_lite.log.files import OpenFile
 
 _CHUNK_ENTRIES: Final = 512
 _PAGE_ENTRIES: Final = 512
@@ -296,10 +297,10 @@ class TimeIndex(SegmentIndex):
     KEY_TYPE = "q"
 
     def append_if_newer(self, timestamp: int, relative_offset: int) -> None:
-        """Add an entry when its timestamp is above the last one's.
+        """Add an entry when its timestamp is above the last one's; the entries are in memory.
 
         Rule: S-14 (TimeIndex.maybeAppend).
         """
-        last = self.last_entry()
-        if timestamp > (last.key if last is not None else -1):
+        keys = self._keys
+        if timestamp > (keys[-1] if keys else -1):
             self.append(timestamp, relative_offset)

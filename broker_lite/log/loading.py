@@ -16,7 +16,7 @@ from broker_lite.log import txn_index_checks
 from broker_lite.log.batch_reader import SegmentOverflow
 from broker_lite.log.checkpoints import CorruptCheckpoint, read_file
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.index_checks import find_end
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.leader_epochs import LeaderEpochCache

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache, create_file, write_file
+from broker_lite.log.file_cache import FileCache
+from broker_lite.log.files import create_file, write_file
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.leader_epochs import EpochEntry, LeaderEpochCache
 from broker_lite.log.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, segment_stem

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from broker_lite.errors import BrokerError, KafkaStorageError, cause_of
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.load_watch import LoadStopped
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.log import Log

@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import Final
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.files import FileCache, OpenFile, modified_ms, sync_file
+from broker_lite.log.file_cache import FileCache
+from broker_lite.log.files import OpenFile, modified_ms, sync_file
 from broker_lite.log.index import OffsetIndex, TimeIndex
 from broker_lite.log.index_checks import first_timestamp, look_at, true_bound, true_search_start
 from broker_lite.log.names import (

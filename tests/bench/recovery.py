@@ -20,7 +20,7 @@ from typing import NamedTuple
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.settings import Given, Settings

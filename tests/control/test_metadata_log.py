@@ -13,7 +13,7 @@ from broker_lite.control.metadata_log import MetadataLog, write_bootstrap_checkp
 from broker_lite.control.metadata_records import make
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.log import Log
 from broker_lite.record.batch import RecordBatch

@@ -49,6 +49,7 @@ def test_one_step_is_one_batch_and_is_read_back(open_cluster: OpenCluster) -> No
     assert [*topic.replay()] == expected
 
 
+@pytest.mark.as_written
 def test_where_its_partitions_end(
     open_cluster: OpenCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -236,6 +236,7 @@ def test_t50_a_start_finishes_however_many_markers_there_are(
     assert broker.cluster.log("wide", 299).log_end_offset == 1
 
 
+@pytest.mark.as_written
 def test_t15_no_producer_id_is_14(
     broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

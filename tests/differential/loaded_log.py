@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.errors import BrokerError
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.index import SegmentIndex
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.log import Log

@@ -135,6 +135,7 @@ def test_v60_plain_batches_of_a_transactional_request_are_not_asked_about(
     assert [answer.error_code for answer in answers] == [0, 120]
 
 
+@pytest.mark.as_written
 def test_v60_a_log_that_cannot_be_opened(
     producer: Transactor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def test_t16_a_timeout_that_is_too_long(handlers: Handlers) -> None:
     assert init(handlers, "x", timeout_ms=900_001) == (50, -1, -1)
 
 
+@pytest.mark.as_written
 def test_a_block_that_cannot_be_written_is_answered(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,6 +128,7 @@ async def test_t42_verification_can_be_off(
     broker.cluster.close()
 
 
+@pytest.mark.as_written
 async def test_t44_what_cannot_be_asked_now(
     producer: Transactor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

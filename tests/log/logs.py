@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.log import AppendInfo, Log
 from broker_lite.log.read import LogRead

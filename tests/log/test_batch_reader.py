@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.log.batch_reader import BUFFER_BYTES, SegmentOverflow, read_valid
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.segment import LogSegment
 from broker_lite.record.batch import RecordBatch
 from tests.log.batches import batch, records

@@ -1,95 +1,9 @@
-"""F-15, S-54: open files are bounded, and a slice keeps its file open."""
+"""Files are read and written to the end."""
 
 import os
-import resource
-from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
-from broker_lite.log.files import FileCache, OpenFile, sync_file, write_file
-
-
-@pytest.fixture
-def paths(tmp_path: Path) -> list[str]:
-    names = [str(tmp_path / str(number)) for number in range(5)]
-    for name in names:
-        Path(name).write_text(name)
-    return names
-
-
-def is_open(fd: int) -> bool:
-    try:
-        os.fstat(fd)
-    except OSError:
-        return False
-    return True
-
-
-def test_the_least_recently_used_file_is_closed(paths: list[str]) -> None:
-    cache = FileCache(2)
-    first, second = cache.get(paths[0]).fd, cache.get(paths[1]).fd
-    assert cache.get(paths[0]).fd == first
-    third = cache.get(paths[2]).fd
-    assert len(cache) == 2
-    assert cache.get(paths[0]).fd == first
-    assert second == third or not is_open(second)
-
-
-def test_an_evicted_file_that_is_held_stays_open(paths: list[str]) -> None:
-    cache = FileCache(1)
-    held = cache.get(paths[0])
-    cache.get(paths[1])
-    assert held.read(100, 0) == paths[0].encode()
-    fd = held.fd
-    del held
-    assert not is_open(fd)
-
-
-def test_discard(paths: list[str], tmp_path: Path) -> None:
-    cache = FileCache(9)
-    for path in paths:
-        cache.get(path)
-    cache.discard(paths[0])
-    cache.discard(paths[0])
-    cache.discard_directory(str(tmp_path / "other"))
-    assert len(cache) == 4
-    cache.discard_directory(str(tmp_path))
-    assert len(cache) == 0
-
-
-def test_create_empties_a_file(paths: list[str]) -> None:
-    cache = FileCache(9)
-    file = cache.create(paths[0])
-    file.write(b"abc", 0)
-    assert cache.get(paths[0]) is file
-    assert Path(paths[0]).read_bytes() == b"abc"
-    with pytest.raises(FileNotFoundError):
-        cache.get(paths[0] + "none")
-
-
-def test_the_cache_gives_way_when_descriptors_run_out(paths: list[str]) -> None:
-    cache = FileCache(9)
-    cache.get(paths[0])
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken = []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
-    try:
-        with suppress(OSError):
-            while True:
-                taken.append(os.dup(0))
-        assert cache.get(paths[1]).read(1, 0) == b"/"
-        assert len(cache) == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        for fd in taken:
-            os.close(fd)
-
-
-def test_limits() -> None:
-    with pytest.raises(ValueError, match="at least one"):
-        FileCache(0)
-    assert 16 <= FileCache().open_max <= 16384
+from broker_lite.log.files import OpenFile, sync_file, write_file
 
 
 def test_write_file_replaces(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.manager import LogManager
 from broker_lite.log.upkeep import flush_due
 from tests.log.logs import (

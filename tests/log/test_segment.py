@@ -7,7 +7,7 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.log import Log
 from tests.log.logs import (
     FOREVER_MS,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.names import partition_directory, segment_stem
 from broker_lite.pipeline.files.file_io import LocalFileIO

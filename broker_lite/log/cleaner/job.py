@@ -12,7 +12,7 @@ from broker_lite.log.batch_reader import read_valid
 from broker_lite.log.cleaner.grouping import Sizes
 from broker_lite.log.cleaner.pace import Pace
 from broker_lite.log.cleaner.survivors import LastRecord
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.log import Log
 from broker_lite.log.segment import LogSegment
 from broker_lite.log.txn_index import AbortedTransaction, TransactionIndex

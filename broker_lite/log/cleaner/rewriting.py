@@ -13,7 +13,7 @@ from broker_lite.log.cleaner.legacy import LegacyRound, compacted_legacy
 from broker_lite.log.cleaner.offset_map import OffsetMap
 from broker_lite.log.cleaner.survivors import NewestByKey, Round, compacted
 from broker_lite.log.cleaner.transactions import CleanedTransactions
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.names import CLEANED_SUFFIX
 from broker_lite.log.segment import LogSegment
 from broker_lite.log.txn_index import AbortedTransaction

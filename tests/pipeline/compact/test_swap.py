@@ -7,7 +7,7 @@ import pytest
 from broker_lite.log.checkpoints import parse_offsets
 from broker_lite.log.cleaner.survivors import Round
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.pipeline.compact.group import OldMessages, rewrite
 from broker_lite.pipeline.compact.plan import CompactionGroup, plan_compaction

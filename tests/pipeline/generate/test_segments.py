@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.producer_snapshot import decode_snapshot
 from broker_lite.pipeline.files.file_io import LocalFileIO

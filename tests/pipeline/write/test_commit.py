@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import FileCache
+from broker_lite.log.file_cache import FileCache
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.manager import LogManager
