@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from broker_lite.wire import messages
 from tests.conformance.clients import Builds, Client, Mode
-from tests.conformance.feeder import PARTITIONS, TIMEOUT_S
+from tests.conformance.feeder import PARTITIONS, TIMEOUT_S, Feeder
 from tests.conformance.program import Event, Program, Programs
 from tests.support.broker_process import KEEP
 from tests.support.raw_client import RawClient
@@ -148,7 +148,23 @@ class Group:
             lambda: all(member.of_kind("read") for member in members), "each member reads"
         )
 
-    def finish(self, ends: Mapping[int, int]) -> None:
-        """Wait until all is committed, and let all members that still run leave."""
+    def finish(self, feeder: Feeder) -> dict[int, int]:
+        """End a feeder, wait until all of it is committed, and let all members that run leave.
+
+        The feeder goes on until each partition was committed once more: a commit that is refused
+        while members rebalance is made up for by the next one only.
+
+        Returns:
+            The end offsets.
+        """
+        before = self.committed()
+
+        def goes_on() -> bool:
+            now = self.committed()
+            return all(now.get(each, 0) > before.get(each, 0) for each in range(PARTITIONS))
+
+        self._programs.wait_until(goes_on, "each partition is committed once more")
+        ends = feeder.stop()
         self._programs.wait_until(lambda: self.committed() == ends, f"all is committed: {ends}")
         self._programs.leave()
+        return ends

@@ -61,32 +61,30 @@ def group(bootstrap: str, topic: str, programs: Programs, builds: Builds) -> Gro
 
 def test_consumer_groups_of_a_group_with_members(bootstrap: str, topic: str, group: Group) -> None:
     member = group.join("a")
+    chosen = ("--group", group.name)
     with Feeder(bootstrap, topic) as feeder:
         group.settle(member)
         group.reads(member)
-        ends = feeder.stop()
-    chosen = ("--group", group.name)
-    listed, states, members = at_once(
-        groups_tool,
-        bootstrap,
-        ("--list",),
-        ("--describe", *chosen, "--state"),
-        ("--describe", *chosen, "--members", "--verbose"),
-    )
+        listed, states, members = at_once(
+            groups_tool,
+            bootstrap,
+            ("--list",),
+            ("--describe", *chosen, "--state"),
+            ("--describe", *chosen, "--members", "--verbose"),
+        )
+        group.finish(feeder)
     assert group.name in listed.split()
     (state,) = rows(states, "GROUP")
     assert (state["GROUP"], state["STATE"], state["#MEMBERS"]) == (group.name, "Stable", "1")
     (described,) = rows(members, "GROUP")
     assert described["#PARTITIONS"] == str(PARTITIONS)
-    group.finish(ends)
 
 
 def test_consumer_groups_of_a_group_without(bootstrap: str, topic: str, group: Group) -> None:
     member = group.join("a")
     with Feeder(bootstrap, topic) as feeder:
         group.reads(member)
-        ends = feeder.stop()
-    group.finish(ends)
+        ends = group.finish(feeder)
     producer = Producer({"bootstrap.servers": bootstrap})
     producer.produce(topic, b"later", partition=2)
     assert producer.flush(TIMEOUT_S) == 0
@@ -200,8 +198,7 @@ def _fill(broker: BrokerProcess, programs: Programs, builds: Builds) -> dict[int
         member = group.join("a")
         with Feeder(broker.bootstrap, topic) as feeder:
             group.reads(member)
-            ends = feeder.stop()
-        group.finish(ends)
+            ends = group.finish(feeder)
     options = {**where, "transactional_id": "dumped-id", "timeout_ms": 60_000}
     producer = programs.start(builds.command(CLIENTS[0], "transactor"), options, "transactor")
     for command in ("init", "begin", "send 0 x", "offset dumped-group consumer 0 7", "commit"):

@@ -51,8 +51,7 @@ def test_one_is_killed_and_one_is_added(
         fourth = group.join("d")
         group.settle(first, third, fourth)
         group.reads(fourth)
-        ends = feeder.stop()
-    group.finish(ends)
+        ends = group.finish(feeder)
     assert read_faults(group.journals(), ends) == []
 
 
@@ -76,8 +75,7 @@ def test_a_static_member_comes_back_to_its_partitions(
         programs.wait_until(lambda: again.partitions == mine, "it has its partitions again")
         group.reads(again)
         assert [member.of_kind("assigned") for member in (first, third)] == before
-        ends = feeder.stop()
-    group.finish(ends)
+        ends = group.finish(feeder)
     assert read_faults(group.journals(), ends) == []
 
 
@@ -171,6 +169,5 @@ def test_goes_on_when_the_broker_was_killed(
                 ),
                 "both read again",
             )
-            ends = feeder.stop()
-        group.finish(ends)
+            ends = group.finish(feeder)
     assert read_faults(group.journals(), ends) == []

@@ -142,7 +142,6 @@ def test_consumes_transforms_and_produces_once(
         third = join(1)
         group.settle(first, third)
         programs.wait_until(lambda: bool(third.of_kind("moved")), "the third moves records")
-        ends = feeder.stop()
-    group.finish(ends)
+        ends = group.finish(feeder)
     wanted = [f"{p}:{offset}" for p in range(PARTITIONS) for offset in range(ends[p])]
     assert visible_values(bootstrap, output) == wanted

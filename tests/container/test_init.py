@@ -5,7 +5,9 @@ import sys
 import pytest
 
 PROGRAM = """
-import sys
+import signal, sys
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)  # tests that run in the background inherit them ignored
 from broker_lite.container import run_as_init
 from broker_lite.errors import SettingsError
 try:
