@@ -141,8 +141,7 @@ def run(
                 found.kills += 1
                 tell(f"kill {found.kills} of {kills}: {victim}; {workers.moved()} records moved")
             workers.wait_for_more()
-            ends = feeder.stop()
-        group.finish(ends)
+            ends = group.finish(feeder)
         found.moved = workers.moved()
         found.gave_up = sum(len(each.of_kind("gave_up")) for each in programs.all)
         found.faults = _compare(visible_values(broker.bootstrap, OUTPUT), ends)
