@@ -8,28 +8,14 @@ shell below it in a process group of its own, and hands every signal to the whol
 import os
 import signal
 from collections.abc import Sequence
-from types import FrameType
+from contextlib import suppress
 from typing import Final
 
 from broker_lite.errors import SettingsError
 
 _STOPS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 _HANDED_ON: Final = (*_STOPS, signal.SIGUSR1, signal.SIGUSR2)
-
-
-class _Group:
-    """The processes below this one; `stop` is the signal that was to end them, if any was."""
-
-    def __init__(self) -> None:
-        self.leader = 0
-        self.stop = 0
-
-    def hand_on(self, number: int, _frame: FrameType | None = None) -> None:
-        """Be the handler of a signal: everybody gets it."""
-        if number in _STOPS:
-            self.stop = number
-        if self.leader:
-            os.killpg(self.leader, number)
+_AWAITED: Final = (*_HANDED_ON, signal.SIGCHLD)
 
 
 def run_as_init(arguments: Sequence[str]) -> int:
@@ -42,33 +28,40 @@ def run_as_init(arguments: Sequence[str]) -> int:
     Raises:
         SettingsError: there is no such program.
     """
-    group = _Group()
-    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDED_ON)
-    for number in _HANDED_ON:
-        signal.signal(number, group.hand_on)
+    # They stay blocked, and are taken one by one: Python would run a handler after a call that
+    # waits, if its signal came just before the call.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     try:
-        group.leader = os.posix_spawnp(
+        leader = os.posix_spawnp(
             arguments[0], [*arguments], os.environ, setpgroup=0, setsigmask=(), setsigdef=_HANDED_ON
         )
     except OSError as error:
         raise SettingsError(f"{arguments[0]}: {error.strerror}") from error
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDED_ON)
-    return _wait(group)
+    return _wait(leader)
 
 
-def _wait(group: _Group) -> int:
+def _wait(leader: int) -> int:
     """Wait for the program, and for the orphans that a container leaves to its first process."""
     code = None
+    stop = 0
     while True:
+        number = signal.sigwait(_AWAITED)
+        if number != signal.SIGCHLD:
+            if number in _STOPS:
+                stop = number
+            with suppress(ProcessLookupError):  # the group has ended, orphans of others have not
+                os.killpg(leader, number)
+            continue
         try:
-            process, status = os.wait()
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                process, status = ended
+                died_of_stop = stop and os.WIFSIGNALED(status) and os.WTERMSIG(status) == stop
+                if not died_of_stop:
+                    code = _exit_code(status)
+                if process == leader and not stop:
+                    return _exit_code(status)
         except ChildProcessError:
-            return 128 + group.stop if code is None else code
-        died_of_stop = group.stop and os.WIFSIGNALED(status) and os.WTERMSIG(status) == group.stop
-        if not died_of_stop:
-            code = _exit_code(status)
-        if process == group.leader and not group.stop:
-            return _exit_code(status)
+            return 128 + stop if code is None else code
 
 
 def _exit_code(status: int) -> int:
