@@ -31,9 +31,10 @@ def run_as_init(arguments: Sequence[str]) -> int:
     # They stay blocked, and are taken one by one: Python would run a handler after a call that
     # waits, if its signal came just before the call.
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would never come
     try:
         leader = os.posix_spawnp(
-            arguments[0], [*arguments], os.environ, setpgroup=0, setsigmask=(), setsigdef=_HANDED_ON
+            arguments[0], [*arguments], os.environ, setpgroup=0, setsigmask=(), setsigdef=_AWAITED
         )
     except OSError as error:
         raise SettingsError(f"{arguments[0]}: {error.strerror}") from error

@@ -43,6 +43,16 @@ def test_the_code_is_the_program_s(script: str, code: int) -> None:
     assert process.returncode == code
 
 
+def test_the_end_of_a_child_is_heard_of_although_it_was_ignored() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a new process inherits that
+    try:
+        process = start("sh", "-c", "exit 3")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 3
+
+
 def test_a_program_that_is_not_there() -> None:
     process = start("/nosuch", "x")
     _, told = process.communicate(timeout=TIMEOUT_S)
