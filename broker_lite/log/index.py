@@ -17,11 +17,10 @@ from contextlib import suppress
 from typing import ClassVar, Final, NamedTuple
 
 from broker_lite.log.file_cache import FileCache
-from broker_lite.log.files import OpenFile
+from broker_lite.log.files import OPEN, OpenFile
 
 _CHUNK_ENTRIES: Final = 512
 _PAGE_ENTRIES: Final = 512
-_OPEN: Final = os.O_RDWR | os.O_CLOEXEC
 
 
 class IndexEntry(NamedTuple):
@@ -123,7 +122,7 @@ class SegmentIndex:
             OSError: it cannot be made.
         """
         if not self._has_file:
-            OpenFile(self.path, _OPEN | os.O_CREAT)
+            OpenFile(self.path, OPEN | os.O_CREAT)
             self._has_file = True
 
     def open_for_append(self) -> None:
@@ -172,7 +171,7 @@ class SegmentIndex:
         pack = self.ENTRY.pack
         last = self.count
         data = b"".join(map(pack, keys[first:last], self._values[first:last]))
-        file = OpenFile(self.path, _OPEN if self._has_file else _OPEN | os.O_CREAT)
+        file = OpenFile(self.path, OPEN if self._has_file else OPEN | os.O_CREAT)
         self._has_file = True
         file.write(data, first * self.ENTRY.size)
         self._saved_count = last
