@@ -68,7 +68,6 @@ KEYED: Final = {
     "name": "keyed",
     "partitions": 2,
     "value_bytes": 100,
-    "segment_bytes": 32 * MIB,
     "keys": {"distribution": "uniform", "min": 0, "max": 499_999},
 }
 
@@ -171,7 +170,8 @@ def run_jobs(bench: Bench, size_bytes: int, rounds: int) -> None:
 
 def run_tables(bench: Bench, size_bytes: int, rounds: int) -> None:
     """Export a log of small records, write and import it, compact it: a line each, no bounds."""
-    spec = {"seed": 2, "topics": [{**KEYED, "bytes": size_bytes}]}
+    topic = {**KEYED, "bytes": size_bytes, "segment_bytes": size_bytes // 16}
+    spec = {"seed": 2, "topics": [topic]}
     source, table = str(bench.folder / "keyed"), str(bench.folder / "table")
     Path(source).mkdir()
     generate(bench.spark, spec, source)
