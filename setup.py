@@ -1,7 +1,8 @@
 """Build the compiled modules: Python as it stands in the repository, and runs without a compiler.
 
 RECORDS are typed for C by the .pxd beside each and compiled by Cython: they have work for every
-record. PATH is what every Produce and Fetch goes through, compiled by mypyc from its annotations.
+record. PATH is what every Produce and Fetch goes through, and what Spark's consumers ask with each
+poll, compiled by mypyc from its annotations.
 
 BROKER_LITE_NATIVE=require fails the build when it cannot be compiled (wheels, CI), off skips it,
 anything else tries.
@@ -45,6 +46,7 @@ PATH = [
     "broker_lite/handler/fetch.py",
     "broker_lite/handler/fetch_partition.py",
     "broker_lite/handler/fetch_read.py",
+    "broker_lite/handler/list_offsets.py",
     "broker_lite/handler/produce.py",
     "broker_lite/handler/produce_append.py",
     "broker_lite/handler/produce_response.py",

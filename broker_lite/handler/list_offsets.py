@@ -11,7 +11,7 @@ waits for an upload.
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
@@ -65,7 +65,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.ListOffsetsRequest, request)
     response_type = messages.ListOffsetsResponse
-    counts = Counter((t.name, p.partition_index) for t in body.topics for p in t.partitions)
+    duplicates = _duplicates(body.topics)
     topics = []
     for topic in body.topics:
         partitions = []
@@ -77,13 +77,24 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             answer = response_type.ListOffsetsPartitionResponse(
                 partition_index=wanted.partition_index, old_style_offsets=[]
             )
-            is_duplicate = counts[topic.name, wanted.partition_index] > 1
+            is_duplicate = (topic.name, wanted.partition_index) in duplicates
             _answer(context, request, body, topic.name, wanted, answer, is_duplicate)
             partitions.append(answer)
         topics.append(
             response_type.ListOffsetsTopicResponse(name=topic.name, partitions=partitions)
         )
     return encode(response_type, response_type(topics=topics), request)
+
+
+def _duplicates(topics: Sequence[Any]) -> Collection[tuple[str, int]]:
+    """Topics and partitions that are asked for more than once.
+
+    Rule: F-73.
+    """
+    asked = [(topic.name, each.partition_index) for topic in topics for each in topic.partitions]
+    if len(asked) == 1:  # as a consumer asks about its position, with each poll of some
+        return ()
+    return {key for key, count in Counter(asked).items() if count > 1}
 
 
 def _answer(
