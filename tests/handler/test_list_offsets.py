@@ -116,6 +116,7 @@ def test_f73_errors(handlers: Handlers) -> None:
     assert found(handlers, -1, current_leader_epoch=-2) == (74, -1, -1, -1)
 
 
+@pytest.mark.as_written
 def test_an_unforeseen_error_is_minus_1_and_logged(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
