@@ -79,6 +79,7 @@ PATH = [
     "broker_lite/server/stream.py",
     "broker_lite/wire/fetch.py",
     "broker_lite/wire/headers.py",
+    "broker_lite/wire/list_offsets.py",
     "broker_lite/wire/primitives.py",
     "broker_lite/wire/produce.py",
 ]

@@ -12,16 +12,22 @@ waits for an upload.
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
-from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.fetch_read import LOGS_AT_A_TIME, check_leader_epoch, limit_offset
 from broker_lite.log.log import Log
-from broker_lite.wire import messages
+from broker_lite.wire.list_offsets import (
+    AskedPartition,
+    ListedPartition,
+    ListedTopic,
+    ListOffsetsRequest,
+    decode_list_offsets_request,
+    encode_list_offsets_response,
+)
 
 logger = logging.getLogger("broker_lite.handler")
 
@@ -44,7 +50,6 @@ _FIRST_VERSION: Final = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 _CONSUMER: Final = -1
-_LEADER_EPOCH_FROM: Final = 4
 
 
 class _Found(NamedTuple):
@@ -61,37 +66,39 @@ _NOTHING: Final = _Found()
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Find offsets by timestamp or by a special value.
 
+    Raises:
+        DecodeError: not a request of this version.
+
     Rule: F-70 to F-75.
     """
-    body = decode(messages.ListOffsetsRequest, request)
-    response_type = messages.ListOffsetsResponse
-    duplicates = _duplicates(body.topics)
-    topics = []
-    for topic in body.topics:
-        partitions = []
+    version = request.api_version
+    body = decode_list_offsets_request(request.body, version, request.position)
+    duplicates = _duplicates(body.topics) if version > 0 else ()
+    topics: list[ListedTopic] = []
+    for name, partitions in body.topics:
+        answers = []
         # Of a partition that comes more than once one answer tells so.
-        asked = {each.partition_index: each for each in topic.partitions}
+        asked = {each.partition_index: each for each in partitions}
         for position, wanted in enumerate(asked.values()):
             if position % LOGS_AT_A_TIME == LOGS_AT_A_TIME - 1:
                 await checkpoint()
-            answer = response_type.ListOffsetsPartitionResponse(
-                partition_index=wanted.partition_index, old_style_offsets=[]
-            )
-            is_duplicate = (topic.name, wanted.partition_index) in duplicates
-            _answer(context, request, body, topic.name, wanted, answer, is_duplicate)
-            partitions.append(answer)
-        topics.append(
-            response_type.ListOffsetsTopicResponse(name=topic.name, partitions=partitions)
-        )
-    return encode(response_type, response_type(topics=topics), request)
+            index = wanted.partition_index
+            if duplicates and (name, index) in duplicates:
+                answers.append(ListedPartition(index, ErrorCode.INVALID_REQUEST))
+            else:
+                answers.append(_answer(context, body, version, name, wanted))
+        topics.append((name, answers))
+    return [encode_list_offsets_response(version, topics)]
 
 
-def _duplicates(topics: Sequence[Any]) -> Collection[tuple[str, int]]:
+def _duplicates(
+    topics: Sequence[tuple[str, Sequence[AskedPartition]]],
+) -> Collection[tuple[str, int]]:
     """Topics and partitions that are asked for more than once.
 
     Rule: F-73.
     """
-    asked = [(topic.name, each.partition_index) for topic in topics for each in topic.partitions]
+    asked = [(name, each.partition_index) for name, partitions in topics for each in partitions]
     if len(asked) == 1:  # as a consumer asks about its position, with each poll of some
         return ()
     return {key for key, count in Counter(asked).items() if count > 1}
@@ -99,38 +106,30 @@ def _duplicates(topics: Sequence[Any]) -> Collection[tuple[str, int]]:
 
 def _answer(
     context: HandlerContext,
-    request: Request,
-    body: Any,
+    body: ListOffsetsRequest,
+    version: int,
     topic: str,
-    wanted: Any,
-    answer: Any,
-    is_duplicate: bool,
-) -> None:
-    """Fill in the answer of one partition.
+    wanted: AskedPartition,
+) -> ListedPartition:
+    """The answer of one partition.
 
     Rule: F-73.
     """
-    version = request.api_version
-    if is_duplicate and version > 0:
-        answer.error_code = ErrorCode.INVALID_REQUEST
-        return
+    index = wanted.partition_index
     try:
-        log = context.cluster.log(topic, wanted.partition_index)
+        log = context.cluster.log(topic, index)
         if version == 0:
-            answer.old_style_offsets = _old_style(context, log, body.replica_id, wanted)
-            return
+            offsets = _old_style(context, log, body.replica_id, wanted)
+            return ListedPartition(index, old_style_offsets=offsets)
         check_leader_epoch(log, wanted.current_leader_epoch)
         isolation_level = body.isolation_level if body.replica_id == _CONSUMER else 0
         found = find_offset(log, wanted.timestamp, version, isolation_level)
     except BrokerError as error:
-        answer.error_code = error.code
+        return ListedPartition(index, error.code)
     except Exception:
-        logger.exception("offsets not listed topic=%s-%d", topic, wanted.partition_index)
-        answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
-    else:
-        answer.timestamp, answer.offset = found.timestamp, found.offset
-        if version >= _LEADER_EPOCH_FROM:
-            answer.leader_epoch = found.leader_epoch
+        logger.exception("offsets not listed topic=%s-%d", topic, index)
+        return ListedPartition(index, ErrorCode.UNKNOWN_SERVER_ERROR)
+    return ListedPartition(index, 0, found.timestamp, found.offset, found.leader_epoch)
 
 
 def find_offset(log: Log, timestamp: int, version: int, isolation_level: int) -> _Found:
@@ -191,7 +190,9 @@ _SPECIAL: Final[dict[int, Callable[[Log, int], _Found]]] = {
 }
 
 
-def _old_style(context: HandlerContext, log: Log, replica_id: int, wanted: Any) -> list[int]:
+def _old_style(
+    context: HandlerContext, log: Log, replica_id: int, wanted: AskedPartition
+) -> list[int]:
     """The answer of version 0; a consumer sees nothing above the high watermark.
 
     Raises:
@@ -201,9 +202,8 @@ def _old_style(context: HandlerContext, log: Log, replica_id: int, wanted: Any) 
     """
     if wanted.timestamp < EARLIEST:
         raise UnsupportedVersion
-    offsets = log.offsets_before(
-        wanted.timestamp, wanted.max_num_offsets, now_ms=context.clock.now_ms()
-    )
+    now_ms = context.clock.now_ms()
+    offsets = log.offsets_before(wanted.timestamp, wanted.offsets_max, now_ms=now_ms)
     high_watermark = log.high_watermark
     if replica_id == _CONSUMER and any(offset > high_watermark for offset in offsets):
         return [high_watermark, *(offset for offset in offsets if offset <= high_watermark)]

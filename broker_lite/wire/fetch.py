@@ -12,8 +12,8 @@ from struct import Struct
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from broker_lite.wire.primitives import (
-    STRING_BYTES_MAX,
     EncodeError,
+    encode_string,
     encode_tags,
     encode_uvarint,
 )
@@ -29,7 +29,6 @@ _FLEXIBLE_FROM: Final = 12
 _TOPIC_IDS_FROM: Final = 13
 _NODE_ENDPOINTS_FROM: Final = 16
 
-_INT16 = Struct(">h").pack
 _INT32 = Struct(">i").pack
 _TWO_INT32_AND_TAGS = Struct(">iix").pack
 _INT32_AND_64 = Struct(">iqx").pack
@@ -163,15 +162,7 @@ def _topic_name(name: str | None, topic_id: bytes | None, version: int) -> bytes
         return topic_id
     if name is None:
         raise EncodeError(f"FetchResponse v{version} needs topic names")
-    return _string(name, flexible=version >= _FLEXIBLE_FROM)
-
-
-def _string(text: str, *, flexible: bool) -> bytes:
-    encoded = text.encode()
-    length = len(encoded)
-    if length > STRING_BYTES_MAX:
-        raise EncodeError("a string is too long")
-    return (encode_uvarint(length + 1) if flexible else _INT16(length)) + encoded
+    return encode_string(name, flexible=version >= _FLEXIBLE_FROM)
 
 
 def _partition_head(partition: FetchedPartition, version: int, *, flexible: bool) -> bytes:
@@ -218,6 +209,6 @@ def _response_tags(node_endpoints: Sequence[NodeEndpoint]) -> bytes:
         return _NO_TAGS
     parts = [encode_uvarint(len(node_endpoints) + 1)]
     for node_id, host, port, rack in node_endpoints:
-        parts += (_INT32(node_id), _string(host, flexible=True), _INT32(port))
-        parts += (_NO_TAGS if rack is None else _string(rack, flexible=True), _NO_TAGS)
+        parts += (_INT32(node_id), encode_string(host, flexible=True), _INT32(port))
+        parts += (_NO_TAGS if rack is None else encode_string(rack, flexible=True), _NO_TAGS)
     return encode_tags([(0, b"".join(parts))], None)

@@ -16,6 +16,10 @@ Buffer: TypeAlias = bytes | memoryview
 ZERO_UUID: Final = bytes(16)
 STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more also in a compact one
 ARRAY_SHORT_MAX: Final = 16
+SKIPPED_TAGS_MAX: Final = 16
+"""In one place of a request that is decoded by hand."""
+
+_INT16 = Struct(">h")
 
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(128))
 
@@ -123,6 +127,81 @@ def encode_uvarint(value: int) -> bytes:
         value >>= 7
     encoded.append(value)
     return bytes(encoded)
+
+
+def read_string(data: Buffer, position: int) -> tuple[str, int]:
+    """Read a string with an int16 length.
+
+    Returns:
+        The text and the position after it.
+
+    Raises:
+        DecodeError: the length is negative (null) or reaches past the end.
+        struct.error: the buffer ends inside the length.
+
+    Rule: P-23.
+    """
+    length: int = _INT16.unpack_from(data, position)[0]
+    position += 2
+    end = position + length
+    if length < 0 or end > len(data):
+        invalid_length("string", length)
+    return str(data[position:end], "utf-8", "replace"), end
+
+
+def read_compact_string(data: Buffer, position: int) -> tuple[str, int]:
+    """Read a compact string.
+
+    Returns:
+        The text and the position after it.
+
+    Raises:
+        DecodeError: the length is that of null, larger than Kafka allows, or reaches past the end.
+        IndexError: the buffer ends inside the length.
+
+    Rule: P-24.
+    """
+    length: int = data[position]
+    position += 1
+    if length > 127:
+        length, position = read_uvarint_rest(data, position, length)
+    end = position + length - 1
+    if not 0 < length <= STRING_BYTES_MAX + 1 or end > len(data):
+        invalid_length("string", length - 1)
+    return str(data[position:end], "utf-8", "replace"), end
+
+
+def encode_string(text: str, *, flexible: bool) -> bytes:
+    """Encode a string, compact in flexible versions.
+
+    Raises:
+        EncodeError: more than 32,767 bytes.
+
+    Rule: P-23, P-24.
+    """
+    encoded = text.encode()
+    length = len(encoded)
+    if length > STRING_BYTES_MAX:
+        raise EncodeError("a string is too long")
+    return (encode_uvarint(length + 1) if flexible else _INT16.pack(length)) + encoded
+
+
+def skip_tags(data: Buffer, position: int) -> int:
+    """Return the position after tagged fields that nobody reads.
+
+    Raises:
+        DecodeError: too many of them, or a size reaches past the end.
+        IndexError: the buffer ends inside of them.
+
+    Rule: P-29, P-34.
+    """
+    count: int = data[position]
+    if count == 0:
+        return position + 1
+    count, position = read_uvarint_rest(data, position + 1, count)
+    if count > SKIPPED_TAGS_MAX:
+        invalid_length("tagged fields", count)
+    return read_tags(data, position, count)[1]
 
 
 def read_tags(

@@ -1,8 +1,8 @@
 """The Produce request by hand: what matters of it, with the records as views of the frame.
 
 Versions 0 to 13; 3 has the transactional id, 9 and later are flexible, 13 has topic ids instead of
-names. Tagged fields are
-skipped (no version has one that a broker reads). The response is messages.ProduceResponse.
+names. Tagged fields are skipped (no version has one that a broker reads). The response is
+messages.ProduceResponse.
 
 A Produce may be large for its records only: what is decoded of the rest is bounded by count.
 
@@ -16,18 +16,18 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from broker_lite.wire.primitives import (
-    STRING_BYTES_MAX,
     UNDERFLOW,
     DecodeError,
     invalid_length,
-    read_tags,
+    read_compact_string,
+    read_string,
     read_uvarint_rest,
+    skip_tags,
 )
 
 VERSION_MIN: Final = 0
 VERSION_MAX: Final = 13
 PARTITIONS_MAX: Final = 100_000
-TAGS_MAX: Final = 16
 _TRANSACTIONS_FROM: Final = 3
 _FLEXIBLE_FROM: Final = 9
 _TOPIC_IDS_FROM: Final = 13
@@ -35,7 +35,6 @@ _TOPIC_IDS_FROM: Final = 13
 # a NamedTuple's own constructor is a Python function and takes 200 ns more
 _make = tuple.__new__
 
-_INT16 = Struct(">h").unpack_from
 _INT32 = Struct(">i").unpack_from
 _TWO_INT32 = Struct(">ii").unpack_from
 _ACKS_TIMEOUT_COUNT = Struct(">hii").unpack_from
@@ -94,7 +93,7 @@ def decode_produce_request(
 def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
     transactional_id = None
     if view[p]:
-        transactional_id, p = _compact_string(view, p)
+        transactional_id, p = read_compact_string(view, p)
     else:
         p += 1
     acks, timeout_ms, count = _ACKS_TIMEOUT_COMPACT_COUNT(view, p)
@@ -116,13 +115,13 @@ def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
             name = str(view[p + 1 : p + length], "utf-8", "replace")
             p += length
         else:
-            name, p = _compact_string(view, p)
+            name, p = read_compact_string(view, p)
         partitions, p = _flexible_partitions(view, p, room)
         room -= len(partitions)
         topics.append((name, topic_id, partitions))
-        p = _skip_tags(view, p) if view[p] else p + 1
+        p = skip_tags(view, p) if view[p] else p + 1
     if view[p]:
-        _skip_tags(view, p)
+        skip_tags(view, p)
     return _make(ProduceRequest, (transactional_id, acks, timeout_ms, topics))
 
 
@@ -148,33 +147,15 @@ def _flexible_partitions(view: memoryview, p: int, room: int) -> tuple[Partition
             records = view[p:end]
             p = end
         partitions.append((index, records))
-        p = _skip_tags(view, p) if view[p] else p + 1
+        p = skip_tags(view, p) if view[p] else p + 1
     return partitions, p
-
-
-def _compact_string(view: memoryview, p: int) -> tuple[str, int]:
-    length = view[p]
-    p += 1
-    if length > 127:
-        length, p = read_uvarint_rest(view, p, length)
-    end = p + length - 1
-    if not 0 < length <= STRING_BYTES_MAX + 1 or end > len(view):
-        invalid_length("string", length - 1)
-    return str(view[p:end], "utf-8", "replace"), end
-
-
-def _skip_tags(view: memoryview, p: int) -> int:
-    count, p = read_uvarint_rest(view, p + 1, view[p])
-    if count > TAGS_MAX:
-        invalid_length("tagged fields", count)
-    return read_tags(view, p, count)[1]
 
 
 def _decode_old(view: memoryview, p: int, has_transactional_id: bool) -> ProduceRequest:
     transactional_id = None
     if has_transactional_id:
         if view[p] < 0x80:
-            transactional_id, p = _string(view, p)
+            transactional_id, p = read_string(view, p)
         else:
             p += 2
     acks, timeout_ms, count = _ACKS_TIMEOUT_COUNT(view, p)
@@ -184,7 +165,7 @@ def _decode_old(view: memoryview, p: int, has_transactional_id: bool) -> Produce
     topics: Topics = []
     room = PARTITIONS_MAX
     for _ in range(count):
-        name, p = _string(view, p)
+        name, p = read_string(view, p)
         partitions, p = _old_partitions(view, p, room)
         room -= len(partitions)
         topics.append((name, None, partitions))
@@ -210,12 +191,3 @@ def _old_partitions(view: memoryview, p: int, room: int) -> tuple[Partitions, in
             p = end
         partitions.append((index, records))
     return partitions, p
-
-
-def _string(view: memoryview, p: int) -> tuple[str, int]:
-    (length,) = _INT16(view, p)
-    p += 2
-    end = p + length
-    if length < 0 or end > len(view):
-        invalid_length("string", length)
-    return str(view[p:end], "utf-8", "replace"), end

@@ -63,6 +63,30 @@ def test_encode_uvarint_of_32_bits_p22() -> None:
     assert primitives.encode_uvarint((1 << 32) - 1).hex() == "ffffffff0f"
 
 
+@pytest.mark.parametrize("flexible", [False, True], ids=["P-23", "P-24"])
+@pytest.mark.parametrize("text", ["", "topic", "größer", "n" * 200, "n" * 32767], ids=len)
+def test_strings(text: str, *, flexible: bool) -> None:
+    encoded = primitives.encode_string(text, flexible=flexible)
+    read = primitives.read_compact_string if flexible else primitives.read_string
+    assert read(b"head" + encoded + b"rest", 4) == (text, 4 + len(encoded))
+    with pytest.raises(DecodeError):
+        read(encoded[:-1] if text else b"\0" if flexible else b"\xff\xff", 0)
+
+
+@pytest.mark.parametrize("flexible", [False, True], ids=["P-23", "P-24"])
+def test_a_string_too_long(*, flexible: bool) -> None:
+    with pytest.raises(EncodeError):
+        primitives.encode_string("n" * 32768, flexible=flexible)
+
+
+def test_skip_tags_p29_p34() -> None:
+    assert primitives.skip_tags(b"\0rest", 0) == 1
+    encoded = primitives.encode_tags([(tag, b"ab") for tag in range(16)], None)
+    assert primitives.skip_tags(b"x" + encoded + b"rest", 1) == 1 + len(encoded)
+    with pytest.raises(DecodeError):
+        primitives.skip_tags(primitives.encode_tags([(tag, b"") for tag in range(17)], None), 0)
+
+
 def test_read_tags_p30() -> None:
     data = bytes.fromhex("ff 05 02 abcd 00 00 05 01 ee ff")
     tags = [(5, b"\xab\xcd"), (0, b""), (5, b"\xee")]
