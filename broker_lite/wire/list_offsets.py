@@ -5,9 +5,6 @@ and later are flexible. The timeout of version 10 is for tiered storage and is s
 fields are. By hand, because a consumer that asks for its position does nothing until it has the
 answer, and Spark's asks twice with each poll.
 
-A difference to Kafka: a request with more than 16 tagged fields in one place closes the connection
-(P-34).
-
 Rule: P-178, F-70, F-74.
 """
 

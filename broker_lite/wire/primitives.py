@@ -16,8 +16,6 @@ Buffer: TypeAlias = bytes | memoryview
 ZERO_UUID: Final = bytes(16)
 STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more also in a compact one
 ARRAY_SHORT_MAX: Final = 16
-SKIPPED_TAGS_MAX: Final = 16
-"""In one place of a request that is decoded by hand."""
 
 _INT16 = Struct(">h")
 
@@ -190,18 +188,18 @@ def skip_tags(data: Buffer, position: int) -> int:
     """Return the position after tagged fields that nobody reads.
 
     Raises:
-        DecodeError: too many of them, or a size reaches past the end.
+        DecodeError: a size reaches past the end.
         IndexError: the buffer ends inside of them.
 
-    Rule: P-29, P-34.
+    Rule: P-29, P-30.
     """
     count: int = data[position]
     if count == 0:
         return position + 1
     count, position = read_uvarint_rest(data, position + 1, count)
-    if count > SKIPPED_TAGS_MAX:
-        invalid_length("tagged fields", count)
-    return read_tags(data, position, count)[1]
+    for _ in range(count):
+        position = read_tag(data, position)[2]
+    return position
 
 
 def read_tags(

@@ -134,16 +134,11 @@ def test_length_out_of_range(body: str, version: int) -> None:
         list_offsets.decode_list_offsets_request(bytes.fromhex(body), version)
 
 
-@pytest.mark.parametrize(("count", "is_good"), [(16, True), (17, False)], ids=["P-34", "P-34 + 1"])
-def test_tagged_fields_in_one_place(count: int, is_good: bool) -> None:
+def test_any_number_of_tagged_fields_p30() -> None:
     message = messages.ListOffsetsRequest
-    tags = [(number, b"") for number in range(count)]
+    tags = [(number, b"ab") for number in range(300)]
     body = message.encode(message(topics=[], unknown_tags=tags), 6)
-    if is_good:
-        assert list_offsets.decode_list_offsets_request(body, 6).topics == []
-    else:
-        with pytest.raises(DecodeError):
-            list_offsets.decode_list_offsets_request(body, 6)
+    assert list_offsets.decode_list_offsets_request(body, 6).topics == []
 
 
 def generated_response(topics: list[tuple[str, list[ListedPartition]]], version: int) -> bytes:
