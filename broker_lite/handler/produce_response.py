@@ -8,7 +8,7 @@ from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import ErrorCode
-from broker_lite.wire.primitives import encode_uvarint
+from broker_lite.wire.primitives import encode_count, encode_string
 
 _THROTTLE_FROM: Final = 1
 _APPEND_TIME_FROM: Final = 2
@@ -19,7 +19,6 @@ _FLEXIBLE_FROM: Final = 9
 PartitionKey: TypeAlias = tuple[str | bytes, int]
 """Topic name (up to v12) or topic id (v13) and partition index."""
 
-_INT16 = Struct(">h").pack
 _INT32 = Struct(">i").pack
 # index, error code, base offset [, log append time [, log start offset [, no errors, no message]]]
 _PARTITION_V0 = Struct(">ihq").pack
@@ -69,10 +68,10 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
             topics[topic].append(encoded)
         else:
             topics[topic] = [encoded]
-    parts = [_count(len(topics), flexible)]
+    parts = [encode_count(len(topics), flexible=flexible)]
     for topic, partitions in topics.items():
-        name = topic if isinstance(topic, bytes) else _string(topic, flexible)
-        parts += (name, _count(len(partitions), flexible), *partitions, end)
+        name = topic if isinstance(topic, bytes) else encode_string(topic, flexible=flexible)
+        parts += (name, encode_count(len(partitions), flexible=flexible), *partitions, end)
     if version >= _THROTTLE_FROM:
         parts.append(_NO_THROTTLE_FLEXIBLE if flexible else _NO_THROTTLE)
     return b"".join(parts)
@@ -98,21 +97,15 @@ def _with_errors(index: int, answer: PartitionAnswer, *, flexible: bool) -> byte
     end = _END_OF_TOPIC if flexible else b""
     parts = [
         _PARTITION_V5(index, code, base_offset, append_time_ms, start_offset),
-        _count(len(record_errors), flexible),
+        encode_count(len(record_errors), flexible=flexible),
     ]
     for batch_index, text in record_errors:
-        parts += (_INT32(batch_index), _string(text, flexible), end)
-    parts += (_string(message, flexible), end)
+        parts += (_INT32(batch_index), _nullable_string(text, flexible), end)
+    parts += (_nullable_string(message, flexible), end)
     return b"".join(parts)
 
 
-def _count(count: int, flexible: bool) -> bytes:
-    return encode_uvarint(count + 1) if flexible else _INT32(count)
-
-
-def _string(text: str | None, flexible: bool) -> bytes:
+def _nullable_string(text: str | None, flexible: bool) -> bytes:
     if text is None:
         return b"\0" if flexible else b"\xff\xff"
-    encoded = text.encode()
-    length = len(encoded)
-    return (encode_uvarint(length + 1) if flexible else _INT16(length)) + encoded
+    return encode_string(text, flexible=flexible)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from broker_lite.wire.primitives import (
     EncodeError,
+    encode_count,
     encode_string,
     encode_tags,
     encode_uvarint,
@@ -126,10 +127,10 @@ def encode_fetch_response(
     else:
         pending = [_HEAD_V1(throttle_time_ms)] if version >= _THROTTLE_FROM else []
     parts: list[Part] = []
-    pending.append(_count(len(topics), flexible=flexible))
+    pending.append(encode_count(len(topics), flexible=flexible))
     for name, topic_id, partitions in topics:
         pending.append(_topic_name(name, topic_id, version))
-        pending.append(_count(len(partitions), flexible=flexible))
+        pending.append(encode_count(len(partitions), flexible=flexible))
         for partition in partitions:
             pending.append(_partition_head(partition, version, flexible=flexible))
             if partition.records is not None and _size_bytes(partition.records):
@@ -145,10 +146,6 @@ def encode_fetch_response(
     if pending:
         parts.append(b"".join(pending))
     return parts
-
-
-def _count(count: int, *, flexible: bool) -> bytes:
-    return encode_uvarint(count + 1) if flexible else _INT32(count)
 
 
 def _size_bytes(records: Records) -> int:
@@ -183,12 +180,12 @@ def _partition_head(partition: FetchedPartition, version: int, *, flexible: bool
         if version >= _LOG_START_FROM
         else _PARTITION_V4(*partition[:4])
     ]
-    pieces.append(_count(-1 if aborted is None else len(aborted), flexible=flexible))
+    pieces.append(encode_count(-1 if aborted is None else len(aborted), flexible=flexible))
     pack = _ABORTED_FLEXIBLE if flexible else _ABORTED
     pieces += (pack(*entry) for entry in aborted or ())
     if version >= _PREFERRED_REPLICA_FROM:
         pieces.append(_INT32(partition.preferred_read_replica))
-    pieces.append(_count(size_bytes, flexible=flexible))
+    pieces.append(encode_count(size_bytes, flexible=flexible))
     return b"".join(pieces)
 
 

@@ -16,8 +16,8 @@ from broker_lite.wire.primitives import (
     UNDERFLOW,
     DecodeError,
     EncodeError,
+    encode_count,
     encode_string,
-    encode_uvarint,
     invalid_length,
     read_compact_string,
     read_string,
@@ -199,10 +199,10 @@ def encode_list_offsets_response(version: int, topics: Sequence[ListedTopic]) ->
         raise EncodeError(f"ListOffsetsResponse has no version {version} here")
     flexible = version >= _FLEXIBLE_FROM
     parts = [_NOT_THROTTLED] if version >= _ISOLATION_FROM else []
-    parts.append(_count(len(topics), flexible=flexible))
+    parts.append(encode_count(len(topics), flexible=flexible))
     for name, partitions in topics:
         parts.append(encode_string(name, flexible=flexible))
-        parts.append(_count(len(partitions), flexible=flexible))
+        parts.append(encode_count(len(partitions), flexible=flexible))
         parts += [_listed(partition, version) for partition in partitions]
         if flexible:
             parts.append(_NO_TAGS)
@@ -221,7 +221,3 @@ def _listed(partition: ListedPartition, version: int) -> bytes:
     index, error_code, _, _, _, offsets = partition
     head = _LISTED_V0.pack(index, error_code, len(offsets))
     return head + Struct(f">{len(offsets)}q").pack(*offsets)
-
-
-def _count(count: int, *, flexible: bool) -> bytes:
-    return encode_uvarint(count + 1) if flexible else _INT32.pack(count)

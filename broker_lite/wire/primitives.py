@@ -18,6 +18,7 @@ STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more als
 ARRAY_SHORT_MAX: Final = 16
 
 _INT16 = Struct(">h")
+_INT32 = Struct(">i")
 
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(128))
 
@@ -182,6 +183,14 @@ def encode_string(text: str, *, flexible: bool) -> bytes:
     if length > STRING_BYTES_MAX:
         raise EncodeError("a string is too long")
     return (encode_uvarint(length + 1) if flexible else _INT16.pack(length)) + encoded
+
+
+def encode_count(count: int, *, flexible: bool) -> bytes:
+    """Encode the number of elements of an array or of bytes, -1 for null; compact if flexible.
+
+    Rule: P-25 to P-27.
+    """
+    return encode_uvarint(count + 1) if flexible else _INT32.pack(count)
 
 
 def skip_tags(data: Buffer, position: int) -> int:

@@ -79,6 +79,15 @@ def test_a_string_too_long(*, flexible: bool) -> None:
         primitives.encode_string("n" * 32768, flexible=flexible)
 
 
+@pytest.mark.parametrize(
+    ("count", "old", "compact"),
+    [(-1, "ffffffff", "00"), (0, "00000000", "01"), (300, "0000012c", "ad02")],
+)
+def test_encode_count_p25_p26_p27(count: int, old: str, compact: str) -> None:
+    assert primitives.encode_count(count, flexible=False).hex() == old
+    assert primitives.encode_count(count, flexible=True).hex() == compact
+
+
 def test_skip_tags_p29_p30() -> None:
     assert primitives.skip_tags(b"\0rest", 0) == 1
     encoded = primitives.encode_tags([(tag, b"ab") for tag in range(300)], None)

@@ -1,11 +1,11 @@
 """The hand-written decoder against the generated one, and against what is not a request."""
 
-import random
 from typing import Any
 
 import pytest
 
 from broker_lite.wire import DecodeError, messages, produce
+from tests.wire.hand_written import check_edited_bytes, check_every_prefix
 from tests.wire.samples import Sampler, SmallSampler
 
 VERSIONS = range(14)
@@ -74,38 +74,12 @@ def test_other_versions_p10(version: int) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"P-08 v{version}")
 def test_every_prefix_ends_too_early(version: int) -> None:
-    for seed in range(3):
-        body = SmallSampler("ProduceRequest", version, seed).encoded()
-        for length in range(len(body)):
-            with pytest.raises(DecodeError):
-                produce.decode_produce_request(memoryview(body)[:length], version)
+    check_every_prefix("ProduceRequest", version, produce.decode_produce_request)
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"P-08 v{version}")
 def test_edited_bytes_like_generated(version: int) -> None:
-    edits = random.Random(version)
-    for seed in range(20):
-        body = SmallSampler("ProduceRequest", version, seed).encoded()
-        for _ in range(50):
-            edited = bytearray(body)
-            for _ in range(edits.randint(1, 2)):
-                edited[edits.randrange(len(edited))] = edits.choice((0, 1, 5, 127, 128, 255))
-            assert outcome(edited, version) == generated_outcome(edited, version)
-
-
-def outcome(body: bytearray, version: int) -> object:
-    try:
-        return produce.decode_produce_request(memoryview(body), version)
-    except DecodeError:
-        return None
-
-
-def generated_outcome(body: bytearray, version: int) -> object:
-    try:
-        value, _ = messages.ProduceRequest.decode(memoryview(body), version)
-    except DecodeError:
-        return None
-    return from_generated(value, version)
+    check_edited_bytes("ProduceRequest", version, produce.decode_produce_request, from_generated)
 
 
 HEAD_V3 = "ffff ffff 00007530"
