@@ -7,8 +7,9 @@ start plus what has passed since. All can be stepped forward, by a test or by th
 
 import time
 from collections.abc import Callable
+from typing import Final
 
-_NS_PER_MS = 1_000_000
+_NS_PER_MS: Final = 1_000_000
 
 
 class Clock:

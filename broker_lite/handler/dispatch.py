@@ -22,7 +22,7 @@ API_VERSIONS_KEY: Final = 18
 
 Dispatch: TypeAlias = Callable[[HandlerContext, Request], Awaitable[Parts | None]]
 
-_FALLBACK = struct.Struct(">hihhh")
+_FALLBACK: Final = struct.Struct(">hihhh")
 
 
 def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | None]:

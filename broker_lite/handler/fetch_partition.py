@@ -7,7 +7,7 @@ calls it at the next change, and it is pending again. So an incremental fetch of
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from broker_lite.log.log import Log
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PartitionKey: TypeAlias = tuple[str | bytes, int]
 """Topic name (up to v12) or topic id (v13 and later) and partition index."""
 
-_BY_ORDER = attrgetter("order")
+_BY_ORDER: Final = attrgetter("order")
 
 
 class FetchPartition:

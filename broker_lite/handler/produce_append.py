@@ -36,7 +36,7 @@ INLINE_OLD_BYTES_MAX: Final = 16 * 1024
 _NO_CODEC: Final = 0
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
-_make = tuple.__new__
+_make: Final = tuple.__new__
 
 
 async def append(

@@ -19,13 +19,13 @@ _FLEXIBLE_FROM: Final = 9
 PartitionKey: TypeAlias = tuple[str | bytes, int]
 """Topic name (up to v12) or topic id (v13) and partition index."""
 
-_INT32 = Struct(">i").pack
+_INT32: Final = Struct(">i").pack
 # index, error code, base offset [, log append time [, log start offset [, no errors, no message]]]
-_PARTITION_V0 = Struct(">ihq").pack
-_PARTITION_V2 = Struct(">ihqq").pack
-_PARTITION_V5 = Struct(">ihqqq").pack
-_PARTITION_V8 = Struct(">ihqqqih").pack
-_PARTITION_V9 = Struct(">ihqqqBBx").pack
+_PARTITION_V0: Final = Struct(">ihq").pack
+_PARTITION_V2: Final = Struct(">ihqq").pack
+_PARTITION_V5: Final = Struct(">ihqqq").pack
+_PARTITION_V8: Final = Struct(">ihqqqih").pack
+_PARTITION_V9: Final = Struct(">ihqqqBBx").pack
 _NO_THROTTLE: Final = bytes(4)
 _NO_THROTTLE_FLEXIBLE: Final = bytes(5)
 _END_OF_TOPIC: Final = bytes(1)

@@ -26,7 +26,7 @@ from broker_lite.record.batch import LOG_OVERHEAD, RecordBatch
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
-_make = tuple.__new__
+_make: Final = tuple.__new__
 
 CLIENT: Final = AppendOrigin.CLIENT
 COORDINATOR: Final = AppendOrigin.COORDINATOR

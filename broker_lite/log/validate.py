@@ -40,7 +40,7 @@ from broker_lite.record.compression import decompress
 from broker_lite.record.crc import crc32c
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
-_make = tuple.__new__
+_make: Final = tuple.__new__
 
 CODEC_MAX: Final = 4
 NO_CODEC: Final = 0

@@ -21,7 +21,7 @@ from broker_lite.record.scan import RecordCursor, scan_records
 from broker_lite.record.scan_status import scan_error
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
-_make = tuple.__new__
+_make: Final = tuple.__new__
 
 SHOWN_ERRORS_MAX: Final = 3
 # Of a batch with millions of bad records not all are listed: each takes some 300 bytes.

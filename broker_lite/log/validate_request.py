@@ -65,6 +65,9 @@ def first_batch_headers(record_sets: Iterable[memoryview | None]) -> bool:
 
     Rule: V-06, V-07 (RequestUtils.hasTransactionalRecords).
     """
+    length: int
+    magic: int
+    attributes: int
     for records in record_sets:
         if records is None:
             continue
@@ -117,6 +120,9 @@ def check_record_set(records: memoryview | None, version: int) -> tuple[int, int
     """
     if records is None or len(records) < _PEEK_BYTES:
         raise InvalidRecord
+    length: int
+    magic: int
+    attributes: int
     length, magic, attributes = _PEEK.unpack_from(records)
     size_bytes = length + LOG_OVERHEAD
     if size_bytes > len(records) or magic != CURRENT_MAGIC:

@@ -30,14 +30,13 @@ _SIZE_BYTES: Final = 4
 _SHORTEST_HEADER_BYTES: Final = 10
 _SIZE_AND_KEY_BYTES: Final = 6
 _PRODUCE_KEY: Final = 0
-_NEVER_FLEXIBLE: Final = 32767
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
-_make = tuple.__new__
+_make: Final = tuple.__new__
 
-_SIZE = struct.Struct(">i")
-_KEY = struct.Struct(">h")
-_SIZE_AND_KEY = struct.Struct(">ih")
+_SIZE: Final = struct.Struct(">i")
+_KEY: Final = struct.Struct(">h")
+_SIZE_AND_KEY: Final = struct.Struct(">ih")
 
 
 class ProtocolError(Exception):
@@ -152,7 +151,7 @@ class Connection:
         available_bytes = self._end - start
         if available_bytes < _SIZE_BYTES:
             return None
-        size_bytes = _SIZE.unpack_from(self._buffer, start)[0]
+        size_bytes: int = _SIZE.unpack_from(self._buffer, start)[0]
         if not _SHORTEST_HEADER_BYTES <= size_bytes <= self._request_bytes_max:
             raise ProtocolError(f"a frame of {size_bytes} bytes is announced")
         if size_bytes > self._control_bytes_max and available_bytes >= _SIZE_AND_KEY_BYTES:
@@ -166,7 +165,7 @@ class Connection:
         self._start = start + frame_bytes
         frame = self._view[start + _SIZE_BYTES : start + frame_bytes]
         key, version, correlation_id, client_id, position, flexible = decode_request_header(
-            frame, self._is_flexible
+            frame, self._flexible_from
         )
         return _make(Request, (key, version, correlation_id, client_id, frame, position, flexible))
 
@@ -176,18 +175,16 @@ class Connection:
         available_bytes = self._end - start
         if available_bytes < _SIZE_AND_KEY_BYTES:
             return False
+        size_bytes: int
+        key: int
         size_bytes, key = _SIZE_AND_KEY.unpack_from(self._buffer, start)
-        is_whole: bool = 0 < size_bytes <= available_bytes - _SIZE_BYTES
-        return is_whole and bool(key == _PRODUCE_KEY)
+        return 0 < size_bytes <= available_bytes - _SIZE_BYTES and key == _PRODUCE_KEY
 
     def release_idle_memory(self) -> None:
         """Give back a grown buffer when nothing waits in it; views into it stay valid."""
         if self._start == self._end and len(self._buffer) > IDLE_BUFFER_BYTES:
             self._use(bytearray(IDLE_BUFFER_BYTES))
             self._start = self._end = 0
-
-    def _is_flexible(self, api_key: int, api_version: int) -> bool:
-        return api_version >= self._flexible_from.get(api_key, _NEVER_FLEXIBLE)
 
     def _check_large(self, size_bytes: int) -> None:
         """Let only records come in a frame above control_bytes_max.

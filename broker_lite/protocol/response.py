@@ -9,9 +9,9 @@ _HEADER_V0_BYTES: Final = 4
 _HEADER_V1_BYTES: Final = 5
 _JOINED_BYTES_MAX: Final = 64 * 1024
 
-_HEAD_V0 = struct.Struct(">ii")
+_HEAD_V0: Final = struct.Struct(">ii")
 # The flexible header's tagged fields: none.
-_HEAD_V1 = struct.Struct(">iix")
+_HEAD_V1: Final = struct.Struct(">iix")
 
 
 class SizedPart(Protocol):

@@ -6,7 +6,7 @@ check_records. Only who needs the content of each record iterates.
 
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.errors import InvalidRecord
 from broker_lite.record.batch import NO_SEQUENCE, RecordBatch, increment_sequence
@@ -16,8 +16,8 @@ from broker_lite.record.scan import RecordCursor, locate_keys_and_values, scan_r
 from broker_lite.record.scan_status import ScanStatus, scan_error
 from broker_lite.record.varint import decode_varint, varint_size_bytes
 
-_MASK_64 = 0xFFFFFFFFFFFFFFFF
-_SIGN_64 = 0x8000000000000000
+_MASK_64: Final = 0xFFFFFFFFFFFFFFFF
+_SIGN_64: Final = 0x8000000000000000
 
 Headers = tuple[tuple[bytes, bytes | None], ...]
 

@@ -3,9 +3,9 @@
 Rule: P-40 to P-43.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.wire.primitives import (
     UNDERFLOW,
@@ -16,11 +16,14 @@ from broker_lite.wire.primitives import (
 )
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
-_make = tuple.__new__
+_make: Final = tuple.__new__
 
-_FIXED = Struct(">hhih").unpack_from  # api key, version, correlation id, length of the client id
-_CORRELATION_ID = Struct(">i").pack
-_CORRELATION_ID_AND_TAGS = Struct(">ix").pack
+_NEVER_FLEXIBLE: Final = 32768
+_FIXED: Final = Struct(
+    ">hhih"
+).unpack_from  # api key, version, correlation id, length of the client id
+_CORRELATION_ID: Final = Struct(">i").pack
+_CORRELATION_ID_AND_TAGS: Final = Struct(">ix").pack
 
 
 class RequestHeader(NamedTuple):
@@ -35,23 +38,24 @@ class RequestHeader(NamedTuple):
 
 
 def decode_request_header(
-    frame: memoryview | bytes, flexible: Callable[[int, int], bool]
+    frame: memoryview | bytes, flexible_from: Mapping[int, int]
 ) -> RequestHeader:
     """Decode the header of a request.
 
     Args:
         frame: one request without its size.
-        flexible: answers for (api_key, api_version) whether the header ends with tagged fields;
-            it is asked with whatever the client sent.
+        flexible_from: API key to its first version whose header ends with tagged fields; a key
+            that is missing has none.
 
     Returns:
-        The header; body_position is where the body starts in frame, flexible the answer.
+        The header; body_position is where the body starts in frame.
 
     Raises:
         DecodeError: the frame is too short, or a length in the header is wrong.
 
     Rule: P-40, P-41 (the client id has an int16 length in both), P-03.
     """
+    length: int
     try:
         api_key, api_version, correlation_id, length = _FIXED(frame, 0)
         position = 10
@@ -61,7 +65,7 @@ def decode_request_header(
             if position > len(frame):
                 invalid_length("client_id", length)
             client_id = str(frame[10:position], "utf-8", "replace")
-        is_flexible = flexible(api_key, api_version)
+        is_flexible = api_version >= flexible_from.get(api_key, _NEVER_FLEXIBLE)
         if is_flexible:
             if frame[position]:
                 count, position = read_uvarint(frame, position)

@@ -34,19 +34,19 @@ _FLEXIBLE_FROM: Final = 6
 _TIMEOUT_FROM: Final = 10
 
 # a NamedTuple's own constructor is a Python function and takes 200 ns more
-_make = tuple.__new__
+_make: Final = tuple.__new__
 
-_INT32 = Struct(">i")
-_REPLICA_ISOLATION_COUNT = Struct(">ibi")
-_REPLICA_ISOLATION_COMPACT_COUNT = Struct(">ibB")
-_REPLICA_COUNT = Struct(">ii")
-_ASKED_V0 = Struct(">iqi")
-_ASKED_V1 = Struct(">iq")
-_ASKED_V4 = Struct(">iiq")
-_LISTED_V0 = Struct(">ihi")
-_LISTED_V1 = Struct(">ihqq")
-_LISTED_V4 = Struct(">ihqqi")
-_LISTED_V6 = Struct(">ihqqix")
+_INT32: Final = Struct(">i")
+_REPLICA_ISOLATION_COUNT: Final = Struct(">ibi")
+_REPLICA_ISOLATION_COMPACT_COUNT: Final = Struct(">ibB")
+_REPLICA_COUNT: Final = Struct(">ii")
+_ASKED_V0: Final = Struct(">iqi")
+_ASKED_V1: Final = Struct(">iq")
+_ASKED_V4: Final = Struct(">iiq")
+_LISTED_V0: Final = Struct(">ihi")
+_LISTED_V1: Final = Struct(">ihqq")
+_LISTED_V4: Final = Struct(">ihqqi")
+_LISTED_V6: Final = Struct(">ihqqix")
 _NO_TAGS: Final = bytes(1)
 _NOT_THROTTLED: Final = bytes(4)
 
@@ -114,6 +114,7 @@ def decode_list_offsets_request(
 
 
 def _decode_flexible(view: memoryview, p: int, version: int) -> ListOffsetsRequest:
+    count: int
     replica_id, isolation_level, count = _REPLICA_ISOLATION_COMPACT_COUNT.unpack_from(view, p)
     count, p = read_uvarint_rest(view, p + 6, count)
     if count <= 0 or (count - 1) * _COMPACT_TOPIC_BYTES_MIN > len(view) - p:

@@ -17,8 +17,8 @@ ZERO_UUID: Final = bytes(16)
 STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more also in a compact one
 ARRAY_SHORT_MAX: Final = 16
 
-_INT16 = Struct(">h")
-_INT32 = Struct(">i")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
 
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(128))
 

@@ -35,13 +35,13 @@ _FLEXIBLE_FROM: Final = 9
 _TOPIC_IDS_FROM: Final = 13
 
 # a NamedTuple's own constructor is a Python function and takes 200 ns more
-_make = tuple.__new__
+_make: Final = tuple.__new__
 
-_INT32 = Struct(">i").unpack_from
-_TWO_INT32 = Struct(">ii").unpack_from
-_ACKS_TIMEOUT_COUNT = Struct(">hii").unpack_from
-_ACKS_TIMEOUT_COMPACT_COUNT = Struct(">hiB").unpack_from
-_INDEX_AND_COMPACT_LENGTH = Struct(">iB").unpack_from
+_INT32: Final = Struct(">i").unpack_from
+_TWO_INT32: Final = Struct(">ii").unpack_from
+_ACKS_TIMEOUT_COUNT: Final = Struct(">hii").unpack_from
+_ACKS_TIMEOUT_COMPACT_COUNT: Final = Struct(">hiB").unpack_from
+_INDEX_AND_COMPACT_LENGTH: Final = Struct(">iB").unpack_from
 
 # the least bytes that an element of the array takes (P-34)
 _TOPIC_BYTES_MIN: Final = 6
@@ -98,6 +98,7 @@ def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
         transactional_id, p = read_compact_string(view, p)
     else:
         p += 1
+    count: int
     acks, timeout_ms, count = _ACKS_TIMEOUT_COMPACT_COUNT(view, p)
     p += 7
     if count > 127:
@@ -136,6 +137,7 @@ def _flexible_partitions(view: memoryview, p: int, room: int) -> tuple[Partition
     if not 0 < count <= room + 1 or (count - 1) * _COMPACT_PARTITION_BYTES_MIN > size - p:
         invalid_length("partition_data", count - 1)
     partitions: Partitions = []
+    length: int
     for _ in range(count - 1):
         index, length = _INDEX_AND_COMPACT_LENGTH(view, p)
         p += 5

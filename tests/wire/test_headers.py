@@ -5,69 +5,62 @@ import pytest
 from broker_lite.wire import DecodeError, headers, messages
 from broker_lite.wire.headers import RequestHeader
 
-
-def flexible(_api_key: int, _api_version: int) -> bool:
-    return True
-
-
-def old(_api_key: int, _api_version: int) -> bool:
-    return False
+OLD: dict[int, int] = {}
+FLEXIBLE = dict.fromkeys(range(-(1 << 15), 1 << 15), -(1 << 15))
+"""Every API in every version."""
 
 
 @pytest.mark.parametrize(
-    ("frame", "is_flexible", "header"),
+    ("frame", "flexible_from", "header"),
     [
         pytest.param(
             "0003 0004 0000004d 0004 74657374",
-            old,
+            OLD,
             RequestHeader(3, 4, 77, "test", 14, False),
             id="P-40",
         ),
         pytest.param(
-            "0012 0000 ffffffff ffff", old, RequestHeader(18, 0, -1, None, 10, False), id="null"
+            "0012 0000 ffffffff ffff", OLD, RequestHeader(18, 0, -1, None, 10, False), id="null"
         ),
         pytest.param(
-            "0012 0000 00000001 0000", old, RequestHeader(18, 0, 1, "", 10, False), id="empty"
+            "0012 0000 00000001 0000", OLD, RequestHeader(18, 0, 1, "", 10, False), id="empty"
         ),
         pytest.param(
             "0003 000c 0000004d 0004 74657374 00",
-            flexible,
+            FLEXIBLE,
             RequestHeader(3, 12, 77, "test", 15, True),
             id="P-41 int16 client id, tags",
         ),
         pytest.param(
             "0003 000c 0000004d ffff 02 0701ab 0900",
-            flexible,
+            FLEXIBLE,
             RequestHeader(3, 12, 77, None, 16, True),
             id="P-41 unknown tags",
         ),
         pytest.param(
             "03e7 7fff 00000000 0002 ffc3",
-            old,
+            OLD,
             RequestHeader(999, 32767, 0, "\ufffd\ufffd", 12, False),
             id="P-14, unknown API",
         ),
     ],
 )
-def test_request_header(frame: str, is_flexible: object, header: RequestHeader) -> None:
+def test_request_header(frame: str, flexible_from: dict[int, int], header: RequestHeader) -> None:
     data = bytes.fromhex(frame)
-    assert headers.decode_request_header(memoryview(data), is_flexible) == header  # type: ignore[arg-type]
+    assert headers.decode_request_header(memoryview(data), flexible_from) == header
     body = data + b"body"
-    assert headers.decode_request_header(body, is_flexible) == header  # type: ignore[arg-type]
+    assert headers.decode_request_header(body, flexible_from) == header
     for length in range(len(data)):
         with pytest.raises(DecodeError):
-            headers.decode_request_header(memoryview(data)[:length], is_flexible)  # type: ignore[arg-type]
+            headers.decode_request_header(memoryview(data)[:length], flexible_from)
 
 
-def test_flexible_is_asked_with_what_the_client_sent() -> None:
-    asked = []
-
-    def ask(api_key: int, api_version: int) -> bool:
-        asked.append((api_key, api_version))
-        return False
-
-    headers.decode_request_header(bytes.fromhex("ffff 8000 00000000 ffff"), ask)
-    assert asked == [(-1, -32768)]
+@pytest.mark.parametrize(("key", "version"), [(3, 11), (3, -1), (4, 32767), (-1, 32767)])
+def test_not_flexible_p44(key: int, version: int) -> None:
+    frame = key.to_bytes(2, signed=True) + version.to_bytes(2, signed=True) + bytes(6)
+    header = headers.decode_request_header(frame, {3: 12})
+    assert header == (key, version, 0, "", 10, False)
+    assert headers.decode_request_header(frame + b"\0", {key: version}).flexible
 
 
 @pytest.mark.parametrize(
@@ -81,19 +74,19 @@ def test_flexible_is_asked_with_what_the_client_sent() -> None:
 )
 def test_length_out_of_range_p34(frame: str) -> None:
     with pytest.raises(DecodeError):
-        headers.decode_request_header(bytes.fromhex(frame), flexible)
+        headers.decode_request_header(bytes.fromhex(frame), FLEXIBLE)
 
 
 def test_request_header_like_the_schema_p32() -> None:
     """The generated codec of the schema agrees, also that the client id is never compact."""
     message = messages.RequestHeader
-    for version, is_flexible in ((1, old), (2, flexible)):
+    for version, flexible_from in ((1, OLD), (2, FLEXIBLE)):
         value = message(
             request_api_key=3, request_api_version=12, correlation_id=77, client_id="test"
         )
         data = message.encode(value, version)
         expected = (3, 12, 77, "test", len(data), version == 2)
-        assert headers.decode_request_header(data, is_flexible) == expected
+        assert headers.decode_request_header(data, flexible_from) == expected
 
 
 def test_edited_headers_p03() -> None:
@@ -103,7 +96,7 @@ def test_edited_headers_p03() -> None:
         edited = bytearray(frame)
         edited[edits.randrange(len(frame))] = edits.randrange(256)
         try:
-            header = headers.decode_request_header(edited, flexible)  # type: ignore[arg-type]
+            header = headers.decode_request_header(edited, FLEXIBLE)  # type: ignore[arg-type]
         except DecodeError:
             continue
         assert header.body_position <= len(edited)
