@@ -6,6 +6,7 @@ pays nothing. tests/crash/test_calls.py compares what is seen with what is on di
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +65,7 @@ class Calls:
         """
         self._root = os.path.abspath(root)
         self._observers = observers
+        self._creating = threading.Lock()
         self._real = {name: getattr(os, name) for name in _REPLACED}
 
     def replacements(self) -> dict[str, Callable[..., Any]]:
@@ -109,9 +111,12 @@ class Calls:
         if not flags & os.O_CREAT:
             return make(None)
         name = self._path(path, dir_fd)
-        if os.path.lexists(name) and not flags & os.O_TRUNC:
-            return make(None)
-        return int(self._see(Call("create", name), make))
+        # Two threads that make the same file: the second one must not write before the observers
+        # were told that there is one.
+        with self._creating:
+            if os.path.lexists(name) and not flags & os.O_TRUNC:
+                return make(None)
+            return int(self._see(Call("create", name), make))
 
     def _pwrite(self, fd: int, data: Any, offset: int) -> int:
         def make(limit: int | None) -> int:

@@ -233,10 +233,14 @@ class Crowd:
         for user in self._users:
             user.start()
 
-    def finish(self) -> None:
-        """Have all finish what is under way."""
+    def stop(self) -> None:
+        """Tell all to finish what is under way."""
         for user in self._users:
             user.stop()
+
+    def finish(self) -> None:
+        """Have all finish what is under way."""
+        self.stop()
         for user in self._users:
             user.join()
 
@@ -319,9 +323,11 @@ def _use(
             broker = machine.start_for_good(found)
             found.faults += crowd.faults(machine.port)
             tell(found)
-    finally:
-        crowd.finish()
-        crowd.count(found)
+    except BaseException:
+        crowd.stop()  # and do not wait for them: there is no broker that could answer
+        raise
+    crowd.finish()
+    crowd.count(found)
     if not found.faults:
         found.faults += crowd.faults(machine.port, is_over=True)
         if broker.stop() != 0:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.calls import watch
+from tests.crash.calls import Call, watch
 from tests.crash.disk import PAGE_BYTES, Disk
 from tests.crash.journal import SYNC_BEGINS, Entry, Recorder, entries_of
 
@@ -144,6 +144,32 @@ def test_a_journal_tells_what_happened(tmp_path: Path) -> None:
     disk.power_off(random.Random(1), tmp_path / "left")
     assert tree(tmp_path / "left") == tree(root) == {"d/a": b"abcd"}
     assert not (tmp_path / "left" / "gone").exists()
+
+
+def test_a_file_is_told_of_before_another_thread_writes_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    told = []
+
+    def write() -> None:
+        fd = os.open(path, os.O_CREAT | os.O_RDWR)
+        os.pwrite(fd, b"x", 0)
+        os.close(fd)
+
+    class Slow:
+        def before(self, call: Call) -> None:
+            pass
+
+        def after(self, call: Call, count: int) -> None:
+            if call.kind == "create":
+                other.start()
+                other.join(0.2)
+            told.append(call.kind)
+
+    other = threading.Thread(target=write)
+    with watch(tmp_path, [Slow()]):
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR))
+        other.join()
+    assert told == ["create", "write"]
 
 
 def test_half_an_entry_does_not_count(tmp_path: Path) -> None:

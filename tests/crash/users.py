@@ -57,7 +57,8 @@ class User:
         self.fault: str | None = None
         self._bootstrap = bootstrap
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._main)
+        # Where the run itself fails, nobody waits for it.
+        self._thread = threading.Thread(target=self._main, daemon=True)
 
     def start(self) -> None:
         """Begin."""
