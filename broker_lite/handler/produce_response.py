@@ -8,7 +8,7 @@ from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import ErrorCode
-from broker_lite.wire.primitives import encode_count, encode_string
+from broker_lite.wire.primitives import encode_count, encode_nullable_string, encode_string
 
 _THROTTLE_FROM: Final = 1
 _APPEND_TIME_FROM: Final = 2
@@ -100,12 +100,6 @@ def _with_errors(index: int, answer: PartitionAnswer, *, flexible: bool) -> byte
         encode_count(len(record_errors), flexible=flexible),
     ]
     for batch_index, text in record_errors:
-        parts += (_INT32(batch_index), _nullable_string(text, flexible), end)
-    parts += (_nullable_string(message, flexible), end)
+        parts += (_INT32(batch_index), encode_nullable_string(text, flexible=flexible), end)
+    parts += (encode_nullable_string(message, flexible=flexible), end)
     return b"".join(parts)
-
-
-def _nullable_string(text: str | None, flexible: bool) -> bytes:
-    if text is None:
-        return b"\0" if flexible else b"\xff\xff"
-    return encode_string(text, flexible=flexible)

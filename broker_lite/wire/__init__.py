@@ -1,8 +1,8 @@
 """The wire room: bytes of the Kafka protocol to values and back.
 
-In: buffers and versions. Out: structs (messages), headers, the Produce request and the parts of a
-Fetch response. It never does I/O, knows no clock, and raises only DecodeError for what a peer
-sent and EncodeError for what we tried to send.
+In: buffers and versions. Out: structs (messages), headers; by hand the Produce request, the parts
+of a Fetch response, and ListOffsets. It never does I/O, knows no clock, and raises only DecodeError
+for what a peer sent and EncodeError for what we tried to send.
 """
 
 from broker_lite.wire.primitives import ZERO_UUID, Buffer, DecodeError, EncodeError

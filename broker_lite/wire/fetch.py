@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from broker_lite.wire.primitives import (
     EncodeError,
     encode_count,
+    encode_nullable_string,
     encode_string,
     encode_tags,
     encode_uvarint,
@@ -207,5 +208,5 @@ def _response_tags(node_endpoints: Sequence[NodeEndpoint]) -> bytes:
     parts = [encode_uvarint(len(node_endpoints) + 1)]
     for node_id, host, port, rack in node_endpoints:
         parts += (_INT32(node_id), encode_string(host, flexible=True), _INT32(port))
-        parts += (_NO_TAGS if rack is None else encode_string(rack, flexible=True), _NO_TAGS)
+        parts += (encode_nullable_string(rack, flexible=True), _NO_TAGS)
     return encode_tags([(0, b"".join(parts))], None)

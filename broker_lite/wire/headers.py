@@ -11,17 +11,15 @@ from broker_lite.wire.primitives import (
     UNDERFLOW,
     DecodeError,
     invalid_length,
-    read_tags,
-    read_uvarint,
+    skip_tags,
 )
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
 
-_NEVER_FLEXIBLE: Final = 32768
-_FIXED: Final = Struct(
-    ">hhih"
-).unpack_from  # api key, version, correlation id, length of the client id
+_NEVER_FLEXIBLE: Final = 32768  # above every version
+# api key, version, correlation id, length of the client id
+_FIXED: Final = Struct(">hhih").unpack_from
 _CORRELATION_ID: Final = Struct(">i").pack
 _CORRELATION_ID_AND_TAGS: Final = Struct(">ix").pack
 
@@ -67,11 +65,7 @@ def decode_request_header(
             client_id = str(frame[10:position], "utf-8", "replace")
         is_flexible = api_version >= flexible_from.get(api_key, _NEVER_FLEXIBLE)
         if is_flexible:
-            if frame[position]:
-                count, position = read_uvarint(frame, position)
-                _, position = read_tags(frame, position, count)
-            else:
-                position += 1
+            position = skip_tags(frame, position)
     except UNDERFLOW:
         raise DecodeError("the request header ends too early") from None
     return _make(

@@ -21,6 +21,7 @@ from broker_lite.wire.primitives import (
     invalid_length,
     read_compact_string,
     read_string,
+    read_uvarint,
     read_uvarint_rest,
     skip_tags,
 )
@@ -132,7 +133,7 @@ def _decode_flexible(view: memoryview, p: int, version: int) -> ListOffsetsReque
 
 
 def _flexible_partitions(view: memoryview, p: int) -> tuple[list[AskedPartition], int]:
-    count, p = read_uvarint_rest(view, p + 1, view[p])
+    count, p = read_uvarint(view, p)
     if count <= 0 or (count - 1) * _COMPACT_PARTITION_BYTES_MIN > len(view) - p:
         invalid_length("partitions", count - 1)
     partitions = []

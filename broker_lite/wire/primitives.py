@@ -185,6 +185,19 @@ def encode_string(text: str, *, flexible: bool) -> bytes:
     return (encode_uvarint(length + 1) if flexible else _INT16.pack(length)) + encoded
 
 
+def encode_nullable_string(text: str | None, *, flexible: bool) -> bytes:
+    """Encode a string or null, compact in flexible versions.
+
+    Raises:
+        EncodeError: see encode_string().
+
+    Rule: P-23, P-24.
+    """
+    if text is None:
+        return b"\0" if flexible else b"\xff\xff"
+    return encode_string(text, flexible=flexible)
+
+
 def encode_count(count: int, *, flexible: bool) -> bytes:
     """Encode the number of elements of an array or of bytes, -1 for null; compact if flexible.
 

@@ -58,6 +58,20 @@ def test_classes_have_bases_that_are_compiled_too(path: Path) -> None:
     assert not list(foreign_bases(path))
 
 
+def looked_up_each_time(path: Path) -> Iterator[str]:
+    """Constants that are not Final: compiled, each use is a look into the module's dict."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign):
+            for name in map(ast.unparse, node.targets):
+                if name.isupper() or name == "_make":
+                    yield name
+
+
+@pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)
+def test_constants_are_final(path: Path) -> None:
+    assert not list(looked_up_each_time(path))
+
+
 def left_open(function: ast.AST) -> Iterator[str]:
     """`with` and `try` around a yield: of a generator that nobody finishes, they do not end."""
     nodes = list(ast.walk(function))

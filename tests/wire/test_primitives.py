@@ -74,6 +74,15 @@ def test_strings(text: str, *, flexible: bool) -> None:
 
 
 @pytest.mark.parametrize("flexible", [False, True], ids=["P-23", "P-24"])
+def test_nullable_strings(*, flexible: bool) -> None:
+    null = primitives.encode_nullable_string(None, flexible=flexible)
+    assert null.hex() == ("00" if flexible else "ffff")
+    for text in ("", "topic"):
+        expected = primitives.encode_string(text, flexible=flexible)
+        assert primitives.encode_nullable_string(text, flexible=flexible) == expected
+
+
+@pytest.mark.parametrize("flexible", [False, True], ids=["P-23", "P-24"])
 def test_a_string_too_long(*, flexible: bool) -> None:
     with pytest.raises(EncodeError):
         primitives.encode_string("n" * 32768, flexible=flexible)
