@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from broker_lite.control.transactions import Transactions
     from broker_lite.handler.fetch_session import FetchSessionCache
     from broker_lite.log.files import FileSlice
+    from broker_lite.rate_limited_log import RateLimitedLog
     from broker_lite.settings import Settings
 
 __all__ = [
@@ -96,6 +97,7 @@ class HandlerContext:
 
     `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node:
     it may be changed while connections are open, and is empty when nobody watches.
+    `client_log` takes the lines that clients can cause at will; it is one for the whole node.
     `has_waited` tells that a Produce of this connection had to wait for the disk: the next one may,
     too, and no answer is to wait for that.
     """
@@ -103,6 +105,7 @@ class HandlerContext:
     __slots__ = (
         "apis",
         "client_address",
+        "client_log",
         "clock",
         "cluster",
         "fetch_sessions",
@@ -122,6 +125,7 @@ class HandlerContext:
         groups: "Groups",
         transactions: "Transactions",
         clock: "Clock",
+        client_log: "RateLimitedLog",
         settings: "Settings",
         apis: Mapping[int, Api],
         listener: ListenerInfo,
@@ -134,6 +138,7 @@ class HandlerContext:
         self.groups = groups
         self.transactions = transactions
         self.clock = clock
+        self.client_log = client_log
         self.settings = settings
         self.apis = apis
         self.listener = listener

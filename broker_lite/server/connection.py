@@ -98,16 +98,33 @@ class ClientConnection:
             try:
                 await self._serve()
             except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
-                logger.info("closing %s: %s", self._context.client_address, reason)
+                self._note_closing(reason, logging.INFO, "closing %s: %s")
             except OSError as error:
                 logger.debug("lost %s: %s", self._context.client_address, error)
-            except Exception:
-                logger.exception("closing %s after an error", self._context.client_address)
+            except Exception as bug:
+                self._note_closing(bug, logging.ERROR, "closing %s after an error: %r")
             finally:
                 if self._held:  # what came behind it breaks the protocol, or was acks=0 and failed
                     with suppress(OSError):
                         send_now(self._sock, [self._held])
                 self._stream.close()
+
+    def _note_closing(self, reason: Exception, level: int, message: str) -> None:
+        """Say why the client is closed; for one that comes again and again, say how often.
+
+        What is no fault of the client is written with its traceback.
+        """
+        address = self._context.client_address
+        key = "closing", type(reason).__name__, address[0]
+        self._context.client_log.write(
+            logger,
+            level,
+            key,
+            message,
+            address,
+            reason,
+            exc_info=reason if level == logging.ERROR else None,
+        )
 
     async def _serve(self) -> None:
         """Answer one request after the other.

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from broker_lite.control.clock import Clock
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.connection import Connection
+from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.connection import ClientConnection
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
@@ -50,6 +51,7 @@ class Node:
         make_context: ContextFactory,
         get_limits: Callable[[], Limits],
         clock: Clock,
+        client_log: RateLimitedLog,
     ) -> None:
         """Accept nobody yet.
 
@@ -59,11 +61,13 @@ class Node:
             make_context: called once per accepted connection.
             get_limits: the limits of now; asked for each new connection.
             clock: measures idle time.
+            client_log: takes the lines that clients can cause; the node has its counts written.
         """
         self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
         self._make_context = make_context
         self._get_limits = get_limits
         self._clock = clock
+        self._client_log = client_log
         self._listeners = listeners
         self._connections: set[ClientConnection] = set()
         self._connections_per_ip: Counter[str] = Counter()
@@ -104,6 +108,7 @@ class Node:
                 connections.cancel_scope.cancel()
         finally:
             self._group = None
+            self._client_log.write_counts(now=True)
             self.ended.set()
 
     async def _finish_connections(self) -> None:
@@ -120,7 +125,10 @@ class Node:
         """
         limits = self._get_limits()
         if self._group is None or self._is_one_too_many(address[0], limits):
-            logger.info("refusing %s: too many connections", address)
+            key = "too many connections", address[0]
+            self._client_log.write(
+                logger, logging.INFO, key, "refusing %s: too many connections", address
+            )
             sock.close()
             return
         try:
@@ -179,6 +187,7 @@ class Node:
         seen: dict[ClientConnection, tuple[int, int]] = {}
         while True:
             await anyio.sleep(interval_ms / 1000)
+            self._client_log.write_counts()
             now_ms = self._clock.monotonic_ms()
             before, seen = seen, {}
             for connection in self._connections:
@@ -191,7 +200,10 @@ class Node:
                 seen[connection] = (events, since_ms)
                 connection.release_idle_memory()
                 if 0 < idle_ms_max <= now_ms - since_ms:
-                    logger.info("closing %s: idle", connection.client_ip)
+                    ip = connection.client_ip
+                    self._client_log.write(
+                        logger, logging.INFO, ("idle", ip), "closing %s: idle", ip
+                    )
                     connection.drop()
 
 

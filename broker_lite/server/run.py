@@ -29,6 +29,7 @@ from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
 from broker_lite.log.data_directory import erase
 from broker_lite.log.load_watch import LoadStopped
+from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.compaction import compact
 from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.group_commit import GroupCommit
@@ -191,6 +192,7 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
         apis = offered(APIS, emulate.max_versions(release), min_versions)
     fetch_sessions = FetchSessionCache(cluster.settings.max_incremental_fetch_session_cache_slots)
     hooks: list[Hook] = []
+    client_log = RateLimitedLog(clock.monotonic_ms)
 
     def make_context(
         *,
@@ -203,6 +205,7 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
             groups=coordinators.groups,
             transactions=coordinators.transactions,
             clock=clock,
+            client_log=client_log,
             settings=cluster.settings,
             apis=apis,
             listener=as_seen_from(client_address[0], listener),
@@ -218,6 +221,7 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
         make_context=make_context,
         get_limits=CurrentLimits(lambda: cluster.settings),
         clock=clock,
+        client_log=client_log,
     )
 
 

@@ -28,6 +28,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.handler.context import HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE, Api
 from broker_lite.log.files import FileSlice
+from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import Node
@@ -58,6 +59,9 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
 
     apis = {0: Api("Echo", 0, 0, NEVER_FLEXIBLE, handle)}
 
+    clock = Clock()
+    client_log = RateLimitedLog(clock.monotonic_ms)
+
     def make_context(**addresses: Any) -> HandlerContext:
         anything: Any = None
         return HandlerContext(
@@ -65,6 +69,7 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
             groups=anything,
             transactions=anything,
             clock=anything,
+            client_log=client_log,
             settings=anything,
             fetch_sessions=anything,
             apis=apis,
@@ -80,7 +85,8 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
             apis=apis,
             make_context=make_context,
             get_limits=Limits,
-            clock=Clock(),
+            clock=clock,
+            client_log=client_log,
         )
         print(port, file=port_out, flush=True)
         await node.run()

@@ -13,6 +13,7 @@ from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, P
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS
 from broker_lite.log.log import Log
+from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.settings import load_settings
 from broker_lite.wire import messages
 
@@ -36,6 +37,7 @@ class Handlers:
             groups=coordinators.groups,
             transactions=coordinators.transactions,
             clock=self.clock,
+            client_log=RateLimitedLog(self.clock.monotonic_ms),
             settings=loaded,
             apis=APIS,
             listener=ListenerInfo("PLAINTEXT"),

@@ -36,6 +36,7 @@ def context_of(apis: dict[int, Api], hooks: Sequence[Hook] = ()) -> HandlerConte
         groups=anything,
         transactions=anything,
         clock=anything,
+        client_log=anything,
         settings=anything,
         fetch_sessions=anything,
         apis=apis,

@@ -21,9 +21,10 @@ from broker_lite.handler.context import (
     Request,
 )
 from broker_lite.handler.table import NEVER_FLEXIBLE
+from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
-from broker_lite.server.node import Node
+from broker_lite.server.node import ContextFactory, Node
 
 ECHO, SILENT, PARKED, BROKEN, CLOSING, API_VERSIONS = 0, 1, 2, 4, 5, 18
 
@@ -128,8 +129,11 @@ class Client:
 class Served:
     """A running node and what a test needs of it."""
 
-    def __init__(self, node: Node, addresses: list[tuple[str, int]], parking: Parking) -> None:
+    def __init__(
+        self, node: Node, clock: Clock, addresses: list[tuple[str, int]], parking: Parking
+    ) -> None:
         self.node = node
+        self.clock = clock
         self.addresses = addresses
         self.parking = parking
         self.clients = contextlib.ExitStack()
@@ -151,6 +155,25 @@ class Served:
             await anyio.lowlevel.checkpoint()
 
 
+def context_factory(apis: Mapping[int, Api], client_log: RateLimitedLog) -> ContextFactory:
+    anything: Any = None
+
+    def make_context(**addresses: Any) -> HandlerContext:
+        return HandlerContext(
+            cluster=anything,
+            groups=anything,
+            transactions=anything,
+            clock=anything,
+            client_log=client_log,
+            settings=anything,
+            fetch_sessions=anything,
+            apis=apis,
+            **addresses,
+        )
+
+    return make_context
+
+
 @pytest.fixture
 def serve() -> Serve:
     @asynccontextmanager
@@ -170,20 +193,8 @@ def serve() -> Serve:
             **(handlers or {}),
         }
         apis = {key: Api(f"Api{key}", 0, 0, NEVER_FLEXIBLE, table[key]) for key in table}
-        anything: Any = None
-
-        def make_context(**addresses: Any) -> HandlerContext:
-            return HandlerContext(
-                cluster=anything,
-                groups=anything,
-                transactions=anything,
-                clock=anything,
-                settings=anything,
-                fetch_sessions=anything,
-                apis=apis,
-                **addresses,
-            )
-
+        clock = Clock()
+        client_log = RateLimitedLog(clock.monotonic_ms)
         sockets = Listeners()
         sockets.open(
             [ListenerAddress(ListenerInfo(name), "127.0.0.1", 0) for name in listeners],
@@ -192,11 +203,12 @@ def serve() -> Serve:
         node = Node(
             listeners=sockets,
             apis=apis,
-            make_context=make_context,
+            make_context=context_factory(apis, client_log),
             get_limits=lambda: limits or Limits(),
-            clock=Clock(),
+            clock=clock,
+            client_log=client_log,
         )
-        served = Served(node, sockets.addresses, parking)
+        served = Served(node, clock, sockets.addresses, parking)
 
         async def run() -> None:
             await node.run()

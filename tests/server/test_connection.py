@@ -7,6 +7,8 @@ import anyio
 import pytest
 
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.rate_limited_log import INTERVAL_MS, LINES_MAX
+from broker_lite.server.limits import Limits
 from tests.server.conftest import (
     API_VERSIONS,
     BROKEN,
@@ -19,6 +21,11 @@ from tests.server.conftest import (
 )
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def _lines(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "broker_lite.server")
 
 
 async def test_p_04_p_05_pipelined_requests_are_answered_in_order(serve: Serve) -> None:
@@ -75,6 +82,28 @@ async def test_the_only_answer_is_to_close(serve: Serve, data: bytes) -> None:
         await client.send(data)
         assert await client.is_closed()
         await served.until(lambda: served.node.connection_count == 0)
+
+
+async def test_bad_frames_are_told_with_a_count(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve() as served:
+        for _ in range(LINES_MAX + 20):
+            client = await served.connect()
+            await client.send(struct.pack(">i", -1))
+            assert await client.is_closed()
+        told = [record for record in caplog.records if record.getMessage().startswith("closing")]
+        assert len(told) == LINES_MAX
+        served.clock.step(INTERVAL_MS)
+        served.node._client_log.write_counts()
+    assert "left out count=20 like=closing ProtocolError 127.0.0.1" in caplog.records[-1].message
+
+
+async def test_counts_are_told_at_the_stop(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    async with serve(limits=Limits(connections_max=0)) as served:
+        for _ in range(LINES_MAX + 7):
+            assert await (await served.connect()).is_closed()
+    assert [record.message for record in caplog.records if "count=7" in record.message]
 
 
 async def test_p_45_the_connection_stays_usable(serve: Serve) -> None:

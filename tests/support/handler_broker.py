@@ -13,6 +13,7 @@ from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.table import APIS
+from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.settings import Given, Settings
 from broker_lite.wire import messages
 
@@ -34,6 +35,7 @@ class HandlerBroker:
             groups=self.coordinators.groups,
             transactions=self.coordinators.transactions,
             clock=self.clock,
+            client_log=RateLimitedLog(self.clock.monotonic_ms),
             settings=self.settings,
             apis=APIS,
             listener=listener,

@@ -1,0 +1,114 @@
+"""Log lines that clients can cause: the first of a kind are written, the others are counted.
+
+A client that is refused in a loop would else fill the disk with the same line. Kinds are told apart
+by a key that the caller makes, for instance of an error and a client's address. In each interval
+the first few lines of a kind are written. When it is over, one line tells how many were left out.
+
+Lines of all kinds together are bounded, and so are the kinds that are kept: who invents new ones,
+by a new client id in each request, gains nothing. Used by one thread.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+Key: TypeAlias = tuple[str | int, ...]
+"""What a kind of line is known by; it is printed with the count of what was left out."""
+
+LINES_MAX: Final = 5
+ALL_LINES_MAX: Final = 100
+INTERVAL_MS: Final = 10_000
+KINDS_MAX: Final = 1_000
+COUNT_LINES_MAX: Final = 10
+_OTHERS: Final[Key] = ("others",)
+
+
+class _Kind:
+    """One kind of line within the interval."""
+
+    __slots__ = ("left_out", "level", "logger", "written")
+
+    def __init__(self, logger: logging.Logger, level: int) -> None:
+        self.logger = logger
+        self.level = level
+        self.written = 0
+        self.left_out = 0
+
+
+class RateLimitedLog:
+    """Decides for each line whether it is written; one for a whole node."""
+
+    __slots__ = ("_all_written", "_end_ms", "_kinds", "_monotonic_ms")
+
+    def __init__(self, monotonic_ms: Callable[[], int]) -> None:
+        """Begin with nothing written.
+
+        Args:
+            monotonic_ms: the broker's clock, by which intervals end.
+        """
+        self._monotonic_ms = monotonic_ms
+        self._kinds: dict[Key, _Kind] = {}
+        self._all_written = 0
+        self._end_ms = 0
+
+    def write(
+        self, logger: logging.Logger, level: int, key: Key, message: str, *args: Any, **how: Any
+    ) -> None:
+        """Write a line, or count it.
+
+        Args:
+            logger: where to.
+            level: a line below the logger's level is neither written nor counted.
+            key: of its kind; texts of clients in it are short.
+            message: with args as logging takes them.
+            args: formatted only when the line is written.
+            how: exc_info and extra, as logging takes them.
+        """
+        if self.admits(logger, level, key):
+            logger.log(level, message, *args, **how)
+
+    def admits(self, logger: logging.Logger, level: int, key: Key) -> bool:
+        """Take the place of one line: the caller writes it now, or it is counted as left out."""
+        if not logger.isEnabledFor(level):
+            return False
+        self.write_counts()
+        kinds = self._kinds
+        if not kinds:
+            self._end_ms = self._monotonic_ms() + INTERVAL_MS
+        kind = kinds.get(key)
+        if kind is None:
+            if len(kinds) >= KINDS_MAX:
+                key = _OTHERS
+            kind = kinds.setdefault(key, _Kind(logger, level))
+        if kind.written == LINES_MAX or self._all_written == ALL_LINES_MAX:
+            kind.left_out += 1
+            return False
+        kind.written += 1
+        self._all_written += 1
+        return True
+
+    def write_counts(self, *, now: bool = False) -> None:
+        """Tell what was left out, when the interval is over; call it from time to time.
+
+        Args:
+            now: do not wait for the end of the interval: the broker stops.
+        """
+        if not self._kinds or not (now or self._monotonic_ms() >= self._end_ms):
+            return
+        kinds, self._kinds, self._all_written = self._kinds, {}, 0
+        left_out = [(key, kind) for key, kind in kinds.items() if kind.left_out]
+        left_out.sort(key=lambda found: found[1].left_out, reverse=True)
+        for key, kind in left_out[:COUNT_LINES_MAX]:
+            like = " ".join(map(str, key))
+            kind.logger.log(
+                kind.level, "more such lines were left out count=%d like=%s", kind.left_out, like
+            )
+        rest = [kind for _, kind in left_out[COUNT_LINES_MAX:]]
+        if rest:
+            count = sum(kind.left_out for kind in rest)
+            rest[0].logger.log(
+                max(kind.level for kind in rest),
+                "more lines were left out count=%d kinds=%d",
+                count,
+                len(rest),
+            )
