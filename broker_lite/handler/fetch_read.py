@@ -99,20 +99,22 @@ def read_partitions(
     """Look at partitions in their order, within the limits of the request.
 
     Records of no more partitions are given than may be open: each keeps a file open until it is
-    sent. The others have their turn with the next request.
+    sent. The others have their turn with the next request. While answers that clients do not take
+    hold all files that may be held, no records are given at all.
 
     Rule: F-03 to F-06, F-11, F-30 (ReplicaManager.readFromLog).
     """
     reads: list[PartitionRead] = []
     unknown: list[PartitionRead] = []
     size_bytes = 0
-    left_bytes = terms.max_bytes
     left_files = cluster.logs.sent_files_max
+    has_files = left_files > 0
+    left_bytes = terms.max_bytes if has_files else 0
     answers_at_once = False
     for partition in partitions:
         try:
             log = find_log(cluster, partition)
-            is_first = not size_bytes and terms.version >= _FIRST_BATCH_FROM
+            is_first = has_files and not size_bytes and terms.version >= _FIRST_BATCH_FROM
             read = _read(log, terms, partition, left_bytes, is_first)
         except UnknownPartition as absent:
             unknown.append(_unknown(partition, absent.code))

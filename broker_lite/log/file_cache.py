@@ -2,6 +2,7 @@
 
 import errno
 import resource
+import weakref
 from collections import OrderedDict
 from typing import Final
 
@@ -14,21 +15,35 @@ OPEN_FILES_MAX: Final = 16384
 class FileCache:
     """The most recently used files, at most open_max of them; one cache serves all partitions.
 
+    A file that leaves the cache while an answer to a Fetch refers to it stays open until the answer
+    is sent. It counts, so that clients who do not take their answers cannot use up descriptors.
+
     Of one thread only: a file that another one opened while its topic was deleted could get into
     the cache of the topic that is made next under its name.
     """
 
-    __slots__ = ("_files", "open_max")
+    __slots__ = ("_files", "_lent", "open_max")
 
     def __init__(self, open_max: int | None = None) -> None:
         """Begin empty; by default a quarter of the process's descriptors may be used."""
-        self.open_max = open_max if open_max is not None else _default_open_max()
+        self.open_max = open_max if open_max is not None else default_open_max()
         if self.open_max < 1:
             raise ValueError(f"at least one file must be open, not {open_max}")
         self._files: OrderedDict[str, OpenFile] = OrderedDict()
+        self._lent: set[weakref.ref[OpenFile]] = set()
 
     def __len__(self) -> int:
         return len(self._files)
+
+    @property
+    def lent_count(self) -> int:
+        """How many files are open that are not in the cache any more."""
+        return len(self._lent)
+
+    @property
+    def lendable_count(self) -> int:
+        """How many files the next answer may refer to: together they get half of what is open."""
+        return max(max(self.open_max // 2, 1) - len(self._lent), 0)
 
     def get(self, path: str) -> OpenFile:
         """Give the open file, opening it when it is not in the cache.
@@ -53,7 +68,9 @@ class FileCache:
 
     def discard(self, path: str) -> None:
         """Forget a file that is renamed or removed."""
-        self._files.pop(path, None)
+        file = self._files.pop(path, None)
+        if file is not None:
+            self._lent.add(weakref.ref(file, self._lent.discard))
 
     def discard_directory(self, directory: str) -> None:
         """Forget all files below a directory."""
@@ -68,18 +85,21 @@ class FileCache:
             if error.errno not in {errno.EMFILE, errno.ENFILE}:
                 raise
         # Connections took the descriptors: make do with fewer files.
-        self._files.clear()
+        for cached in list(self._files):
+            self.discard(cached)
         return OpenFile(path, flags)
 
     def _keep(self, path: str, file: OpenFile) -> OpenFile:
         files = self._files
         files[path] = file
-        while len(files) > self.open_max:
-            files.popitem(last=False)
+        kept_min = max(self.open_max // 4, 1)
+        while len(files) > kept_min and len(files) + len(self._lent) > self.open_max:
+            self.discard(next(iter(files)))
         return file
 
 
-def _default_open_max() -> int:
+def default_open_max() -> int:
+    """A quarter of the descriptors that the process may have now."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     # No limit is a negative number.
     return min(max(soft // 4, OPEN_FILES_MIN), OPEN_FILES_MAX) if soft >= 0 else OPEN_FILES_MAX

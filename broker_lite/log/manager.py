@@ -53,7 +53,6 @@ class LogManager:
         checkpoints: the offsets of all partitions in files.
         removal: the way by which segments leave a log.
         retention: the check that makes the oldest ones leave.
-        sent_files_max: how many files one response may keep open.
     """
 
     def __init__(
@@ -86,7 +85,6 @@ class LogManager:
         self.chores = Chores(data_dir)
         self.commits = Commits()
         self._cache = file_cache if file_cache is not None else FileCache()
-        self.sent_files_max = max(self._cache.open_max // 2, 1)
         self._now_ms = now_ms
         self._lock: DirectoryLock | None = None
         self._partitions: dict[tuple[str, int], Partition] = {}
@@ -97,6 +95,11 @@ class LogManager:
         self.retention = Retention(
             self._partitions, self.removal, self.get, self._directory, now_ms
         )
+
+    @property
+    def sent_files_max(self) -> int:
+        """How many files the next response may keep open; see FileCache."""
+        return self._cache.lendable_count
 
     # -- start
 

@@ -17,6 +17,7 @@ from broker_lite.handler.context import CloseConnection, HandlerContext, Parts
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.protocol.connection import Connection, ProtocolError, Request
 from broker_lite.protocol.response import frame, has_flexible_header
+from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
 from broker_lite.wire.primitives import DecodeError
@@ -40,6 +41,7 @@ class ClientConnection:
         framing: Connection,
         context: HandlerContext,
         loop: AbstractEventLoop,
+        resets: Resets,
     ) -> None:
         """Take over an accepted, non-blocking socket; run() closes it."""
         self._sock = sock
@@ -47,7 +49,7 @@ class ClientConnection:
         self._scope = CancelScope()
         self._stopping = False
         self._held = b""
-        self._stream = Stream(sock, framing, loop, self._scope.cancel)
+        self._stream = Stream(sock, framing, loop, self._scope.cancel, resets)
 
     @property
     def client_ip(self) -> str:

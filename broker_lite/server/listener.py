@@ -10,6 +10,7 @@ import anyio
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import ListenerInfo
+from broker_lite.server.descriptors import ClientDescriptors
 from broker_lite.server.pacing import accept_unpaced
 from broker_lite.settings import join_address
 
@@ -124,7 +125,9 @@ def plain_address(address: tuple[Any, ...]) -> tuple[str, int]:
     return (mapped if "." in mapped else host), port
 
 
-async def accept_forever(listener: socket.socket, info: ListenerInfo, admit: Admit) -> None:
+async def accept_forever(
+    listener: socket.socket, info: ListenerInfo, admit: Admit, descriptors: ClientDescriptors
+) -> None:
     """Accept clients and hand them on until cancelled; the listening socket stays open.
 
     Without a free descriptor it pauses: the backlog keeps the socket readable, so it would spin.
@@ -132,8 +135,11 @@ async def accept_forever(listener: socket.socket, info: ListenerInfo, admit: Adm
     exhausted = False
     while True:
         await anyio.wait_readable(listener)
+        await descriptors.wait()
         try:
             for _ in range(_ACCEPTS_PER_EVENT):
+                if not descriptors.is_free:
+                    break
                 sock, address = listener.accept()
                 exhausted = False
                 admit(sock, plain_address(address), info)

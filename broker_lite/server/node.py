@@ -15,9 +15,11 @@ from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.connection import Connection
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.connection import ClientConnection
+from broker_lite.server.descriptors import ClientDescriptors
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
+from broker_lite.server.resets import Resets
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -52,6 +54,7 @@ class Node:
         get_limits: Callable[[], Limits],
         clock: Clock,
         client_log: RateLimitedLog,
+        clients_max: int,
     ) -> None:
         """Accept nobody yet.
 
@@ -62,6 +65,7 @@ class Node:
             get_limits: the limits of now; asked for each new connection.
             clock: measures idle time.
             client_log: takes the lines that clients can cause; the node has its counts written.
+            clients_max: how many descriptors there are for connections; see clients_max().
         """
         self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
         self._make_context = make_context
@@ -71,6 +75,8 @@ class Node:
         self._listeners = listeners
         self._connections: set[ClientConnection] = set()
         self._connections_per_ip: Counter[str] = Counter()
+        self._descriptors = ClientDescriptors(clients_max, client_log)
+        self._resets: Resets | None = None
         self._group: TaskGroup | None = None
         self._second: tuple[int, int] = (0, 0)
         self._stop_wanted = anyio.Event()
@@ -95,11 +101,14 @@ class Node:
         Rule: P-06, P-16.
         """
         try:
+            self._resets = Resets(asyncio.get_running_loop())
             async with anyio.create_task_group() as connections:
                 self._group = connections
                 async with anyio.create_task_group() as listeners:
                     for sock, info in self._listeners:
-                        listeners.start_soon(accept_forever, sock, info, self._admit)
+                        listeners.start_soon(
+                            accept_forever, sock, info, self._admit, self._descriptors
+                        )
                     listeners.start_soon(self._sweep_forever)
                     await self._stop_wanted.wait()
                     listeners.cancel_scope.cancel()
@@ -109,6 +118,8 @@ class Node:
         finally:
             self._group = None
             self._client_log.write_counts(now=True)
+            if self._resets is not None:
+                self._resets.close()
             self.ended.set()
 
     async def _finish_connections(self) -> None:
@@ -124,7 +135,7 @@ class Node:
         Rule: P-12.
         """
         limits = self._get_limits()
-        if self._group is None or self._is_one_too_many(address[0], limits):
+        if self._group is None or self._resets is None or self._is_one_too_many(address[0], limits):
             key = "too many connections", address[0]
             self._client_log.write(
                 logger, logging.INFO, key, "refusing %s: too many connections", address
@@ -146,7 +157,10 @@ class Node:
             self._flexible_from,
             control_bytes_max=limits.control_bytes_max,
         )
-        connection = ClientConnection(sock, framing, context, asyncio.get_running_loop())
+        connection = ClientConnection(
+            sock, framing, context, asyncio.get_running_loop(), self._resets
+        )
+        self._descriptors.take()
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1
         self._group.start_soon(self._run_connection, connection)
@@ -167,6 +181,7 @@ class Node:
             await connection.run()
         finally:
             self._connections.discard(connection)
+            self._descriptors.give_back()
             ip = connection.client_ip
             self._connections_per_ip[ip] -= 1
             if not self._connections_per_ip[ip]:

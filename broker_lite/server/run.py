@@ -28,9 +28,11 @@ from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
 from broker_lite.log.data_directory import erase
+from broker_lite.log.file_cache import default_open_max
 from broker_lite.log.load_watch import LoadStopped
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.compaction import compact
+from broker_lite.server.descriptors import clients_max, raise_descriptor_limit
 from broker_lite.server.gateway import as_seen_from
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.server.limits import CurrentLimits
@@ -84,6 +86,7 @@ def serve(
 
     Rule: P-16.
     """
+    raise_descriptor_limit()
     main = partial(_serve, settings, data_dir, ready, durable, orders)
     return anyio.run(main, backend="asyncio", backend_options={"use_uvloop": True})
 
@@ -222,6 +225,7 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
         get_limits=CurrentLimits(lambda: cluster.settings),
         clock=clock,
         client_log=client_log,
+        clients_max=clients_max(cluster.settings.broker_lite_open_files_max or default_open_max()),
     )
 
 

@@ -4,7 +4,8 @@ The reader is registered once and stays: a request answered at once costs one po
 and one send. Bytes are received in the readiness callback, and the connection's task is woken only
 for a whole request. While nobody wants bytes, a client that sends on pauses the registration (its
 bytes wait in the kernel: backpressure), and a client that has gone while its request is being
-handled is reported, so that a long poll for nobody ends.
+handled is reported, so that a long poll for nobody ends. A connection that is reset is told of by
+Resets: after an error uvloop calls no reader again, so what is left is received without the loop.
 """
 
 import socket
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from broker_lite.protocol.connection import Connection, Request
+from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing
 
 # So many full buffers are received for one event before other connections have their turn.
@@ -30,9 +32,11 @@ class Stream:
     """
 
     __slots__ = (
+        "_is_reset",
         "_loop",
         "_on_gone",
         "_reading",
+        "_resets",
         "_waiter",
         "events",
         "fd",
@@ -48,6 +52,7 @@ class Stream:
         framing: Connection,
         loop: AbstractEventLoop,
         on_gone: Callable[[], object],
+        resets: Resets,
     ) -> None:
         """Take over a socket; close() gives it back to the system.
 
@@ -56,6 +61,7 @@ class Stream:
             framing: takes what is received.
             loop: the running loop.
             on_gone: called when the client has closed while `handling`.
+            resets: of the node; tells when the connection is reset.
         """
         self.sock = sock
         self.fd = sock.fileno()
@@ -65,8 +71,11 @@ class Stream:
         self.events = 0
         self._loop = loop
         self._on_gone = on_gone
+        self._resets = resets
         self._reading = False
+        self._is_reset = False
         self._waiter: Future[Request | None] | None = None
+        resets.watch(self.fd, self._on_reset)
 
     @property
     def is_waiting(self) -> bool:
@@ -92,8 +101,7 @@ class Stream:
             OSError: the connection is lost.
         """
         if not self._reading:
-            self._loop.add_reader(self.fd, self._on_readable)
-            self._reading = True
+            self._resume()
         waiter: Future[Request | None] = self._loop.create_future()
         self._waiter = waiter
         try:
@@ -123,8 +131,16 @@ class Stream:
 
     def close(self) -> None:
         """Close the socket; what is waiting here must have been cancelled before."""
+        self._resets.forget(self.fd)
         self._pause()
         self.sock.close()
+
+    def _resume(self) -> None:
+        if self._is_reset:
+            self._loop.call_soon(self._on_readable)
+        else:
+            self._loop.add_reader(self.fd, self._on_readable)
+            self._reading = True
 
     def _pause(self) -> None:
         if self._reading:
@@ -148,6 +164,8 @@ class Stream:
         else:
             if request is not None:
                 waiter.set_result(request)
+            elif self._is_reset:  # no event comes for what is left
+                self._resume()
 
     def _receive(self) -> Request | None:
         """Receive until a request is whole or the socket is empty, whichever is first."""
@@ -176,6 +194,15 @@ class Stream:
         self._pause()
         if gone:
             self._on_gone()
+
+    def _on_reset(self) -> None:
+        """End what is in progress, or receive what came before the reset, and then its error."""
+        self._is_reset = True
+        self._pause()
+        if self.handling:
+            self._on_gone()
+        elif self.is_waiting:
+            self._resume()
 
     def _on_writable(self, outgoing: Outgoing, waiter: "Future[None]") -> None:
         if waiter.done():

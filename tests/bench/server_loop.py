@@ -87,6 +87,7 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
             get_limits=Limits,
             clock=clock,
             client_log=client_log,
+            clients_max=10_000,
         )
         print(port, file=port_out, flush=True)
         await node.run()

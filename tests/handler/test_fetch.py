@@ -312,6 +312,28 @@ def test_f11_no_more_files_are_sent_than_may_be_open(tmp_path: Path) -> None:
     handlers.cluster.close()
 
 
+def test_f11_answers_that_nobody_takes_do_not_hold_all_files(tmp_path: Path) -> None:
+    """Their files leave the cache and stay open: others get no records until they are sent."""
+    handlers = Handlers(tmp_path / "data", settings={"broker.lite.open.files.max": "4"})
+    handlers.create("many", 5)
+    for partition in range(5):
+        handlers.produce(BATCH, topic="many", partitions=[partition])
+    held = [handlers.cluster.log("many", index).read(0, max_bytes=SIZE)[0] for index in range(2)]
+    for partition in range(5):
+        handlers.produce(BATCH, topic="many", partitions=[partition])
+
+    def fetched() -> list[int]:
+        request = handlers.fetch_request(wanted(0), wanted(4), topic="many")
+        answers = handlers.now(FETCH, 11, request).responses[0].partitions
+        assert [each.error_code for each in answers] == [0, 0]
+        return [len(each.records or b"") for each in answers]
+
+    assert fetched() == [0, 0]
+    held.clear()
+    assert fetched() == [2 * SIZE, 2 * SIZE]
+    handlers.cluster.close()
+
+
 @pytest.mark.parametrize("api", ["fetch", "list offsets", "offset for leader epoch"])
 def test_f04_many_logs_are_loaded_a_few_at_a_time(handlers: Handlers, api: str) -> None:
     """Other connections have their turn in between, also where partitions are unknown."""

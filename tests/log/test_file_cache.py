@@ -90,3 +90,26 @@ def test_limits() -> None:
     with pytest.raises(ValueError, match="at least one"):
         FileCache(0)
     assert 16 <= FileCache().open_max <= 16384
+
+
+def test_files_of_answers_that_are_not_sent_count(paths: list[str]) -> None:
+    cache = FileCache(4)
+    assert cache.lendable_count == 2
+    held = [cache.get(path) for path in paths[:3]]
+    assert (len(cache), cache.lent_count, cache.lendable_count) == (3, 0, 2)
+    cache.get(paths[3])
+    cache.get(paths[4])  # those that are held leave the cache, and stay open
+    assert (len(cache), cache.lent_count, cache.lendable_count) == (1, 3, 0)
+    held.clear()
+    assert cache.lent_count == 0
+    assert cache.lendable_count == 2
+
+
+def test_a_file_that_is_removed_while_an_answer_refers_to_it_counts(paths: list[str]) -> None:
+    cache = FileCache(4)
+    held = cache.get(paths[0])
+    cache.discard(paths[0])
+    assert cache.lent_count == 1
+    assert held.read(1, 0) == b"/"
+    del held
+    assert cache.lent_count == 0

@@ -181,6 +181,7 @@ def serve() -> Serve:
         handlers: Mapping[int, Handler] | None = None,
         limits: Limits | None = None,
         listeners: tuple[str, ...] = ("PLAINTEXT",),
+        clients_max: int = 10_000,
     ) -> AsyncIterator[Served]:
         parking = Parking()
         table = {
@@ -207,6 +208,7 @@ def serve() -> Serve:
             get_limits=lambda: limits or Limits(),
             clock=clock,
             client_log=client_log,
+            clients_max=clients_max,
         )
         served = Served(node, clock, sockets.addresses, parking)
 
