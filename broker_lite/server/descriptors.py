@@ -58,8 +58,7 @@ class ClientDescriptors:
         self._client_log = client_log
         self._freed = anyio.Event()
 
-    @property
-    def is_free(self) -> bool:
+    def has_free(self) -> bool:
         """Whether another client can be accepted."""
         return self.count < self._count_max
 
@@ -74,7 +73,7 @@ class ClientDescriptors:
 
     async def wait(self) -> None:
         """Wait until another client can be accepted."""
-        if self.is_free:
+        if self.has_free():
             return
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._client_log.write(
@@ -86,7 +85,7 @@ class ClientDescriptors:
             self.count,
             limit,
         )
-        while not self.is_free:
+        while not self.has_free():
             self._freed = anyio.Event()
             await self._freed.wait()
         self._client_log.write(

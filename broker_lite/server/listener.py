@@ -138,7 +138,7 @@ async def accept_forever(
         await descriptors.wait()
         try:
             for _ in range(_ACCEPTS_PER_EVENT):
-                if not descriptors.is_free:
+                if not descriptors.has_free():
                     break
                 sock, address = listener.accept()
                 exhausted = False
