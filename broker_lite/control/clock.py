@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 _NS_PER_MS: Final = 1_000_000
+_NS_PER_S: Final = 1_000_000_000
 
 
 class Clock:
@@ -49,6 +50,11 @@ class Clock:
         group because the machine's clock was set.
         """
         return (self._start_ns + self._monotonic_ns()) // _NS_PER_MS + self._stepped_ms
+
+    def seconds_until(self, steady_ms: int) -> float:
+        """How long it takes until steady_ms() gives this; exact, and negative if that is past."""
+        target_ns = (steady_ms - self._stepped_ms) * _NS_PER_MS
+        return (target_ns - self._start_ns - self._monotonic_ns()) / _NS_PER_S
 
     def watch(self, watcher: Callable[[], object]) -> None:
         """Have a function called after each step, so that whoever waits for a time looks again."""

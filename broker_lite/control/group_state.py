@@ -16,7 +16,6 @@ from broker_lite.control.state_topic import StateTopic
 from broker_lite.coordinator.effects import Effects
 from broker_lite.errors import (
     BrokerError,
-    CoordinatorNotAvailable,
     KafkaStorageError,
     NotCoordinator,
     UnknownServerError,
@@ -65,14 +64,8 @@ class GroupState:
         """The partition of a group that may have to be written.
 
         Raises:
-            CoordinatorNotAvailable: the topic cannot be made.
             NotCoordinator: the partition cannot be read.
         """
-        if not self.topic.exists:
-            try:
-                self.topic.ensure()
-            except BrokerError as error:
-                raise CoordinatorNotAvailable from error
         partition = self.topic.partition_of(group_id)
         if partition in self.unloaded:
             self.check_partition(partition)

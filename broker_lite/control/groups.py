@@ -106,6 +106,7 @@ class Groups:
             self._make_uuid,
             self.topic.partition_of,
         )
+        made.set_available(lambda: self.topic.exists)
         for group_id in cluster.configured(GROUP_RESOURCE):
             made.configure_group(group_id, cluster.configs(GROUP_RESOURCE, group_id))
         return made
@@ -125,13 +126,16 @@ class Groups:
             The response.
 
         Raises:
-            CoordinatorNotAvailable, NotCoordinator, UnknownServerError: nothing was done.
+            NotCoordinator, UnknownServerError: nothing was done.
         """
+        now_ms = self._run_due_timers()
         partition = self._state.open_partition(group_id)
         answer = asyncio.get_running_loop().create_future()
         try:
             asking = Caller(caller.version, caller.client_id, caller.client_host, answer)
-            effects = event(request, asking, self._clock.steady_ms())
+            effects = event(request, asking, now_ms)
+        except NotCoordinator:  # raised before anything is done
+            raise
         except Exception as error:  # what is half done must not stay
             logger.exception("group event failed group=%s", group_id)
             self._state.reload(partition)
@@ -144,7 +148,7 @@ class Groups:
         """Answer a TxnOffsetCommit whose producer is known to be good.
 
         Raises:
-            CoordinatorNotAvailable, NotCoordinator, UnknownServerError: nothing was done.
+            NotCoordinator, UnknownServerError: nothing was done.
         """
         event = self.coordinator.commit_transactional_offsets
         return await self.ask(event, request.group_id, request, caller)
@@ -164,21 +168,27 @@ class Groups:
         return response
 
     def check_loaded(self, group_ids: Iterable[str]) -> None:
-        """Check that what is in memory of these groups is all there is.
+        """Check that what is in memory of these groups is all there is, as of now.
 
         Raises:
-            NotCoordinator: the state of one cannot be read.
+            NotCoordinator: the state topic is not there yet, or the state of one cannot be read.
+
+        Rule: G-23.
         """
+        self._run_due_timers()
+        if not self.topic.exists:
+            raise NotCoordinator
         if self._state.unloaded:
             for group_id in group_ids:
                 self._state.check_partition(self.partition_of(group_id))
 
     def check_all_loaded(self) -> None:
-        """Check that no group is left out of memory.
+        """Check that no group is left out of memory, as of now.
 
         Raises:
             NotCoordinator: the state of some cannot be read.
         """
+        self._run_due_timers()
         for partition in list(self._state.unloaded):
             self._state.check_partition(partition)
 
@@ -209,6 +219,21 @@ class Groups:
             self._run(self._coordinator.on_time, now_ms)
             if is_expiry:
                 self._run(self._coordinator.expire, now_ms)
+
+    def _run_due_timers(self) -> int:
+        """Run the timers that are due but were not run yet, and return the time.
+
+        Kafka's timers queue their events before a request that comes at the same millisecond, so
+        a request never meets a member whose session is over.
+
+        Rule: G-120.
+        """
+        now_ms = self._clock.steady_ms()
+        if self._coordinator is not None:
+            deadline_ms = self._coordinator.next_deadline_ms()
+            if deadline_ms is not None and deadline_ms <= now_ms:
+                self.on_time()
+        return now_ms
 
     def _next_expiry_ms(self) -> int:
         interval_ms: int = self._cluster.settings.offsets_retention_check_interval_ms

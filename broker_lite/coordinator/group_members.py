@@ -49,7 +49,7 @@ class GroupMembers:
         if refusal is not None:
             effects.reply(caller.token, refusal)
             return effects
-        group = self._registry.groups.get(request.group_id)
+        group = self._registry.find(request.group_id)
         if isinstance(group, ConsumerGroup):
             if not is_empty(group):
                 classic = migration_join.join(group, request, caller, effects, now_ms)
@@ -93,7 +93,7 @@ class GroupMembers:
         if error_code is not None:
             refuse_sync(effects, caller, error_code)
             return effects
-        group = self._registry.groups.get(request.group_id)
+        group = self._registry.find(request.group_id)
         if group is None:
             refuse_sync(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
         elif isinstance(group, ConsumerGroup):
@@ -108,10 +108,11 @@ class GroupMembers:
         Rule: G-54, G-110.
         """
         effects = Effects()
-        group = self._registry.groups.get(request.group_id)
         if not request.group_id:
             answer_heartbeat(effects, caller, ErrorCode.INVALID_GROUP_ID)
-        elif group is None:
+            return effects
+        group = self._registry.find(request.group_id)
+        if group is None:
             answer_heartbeat(effects, caller, ErrorCode.UNKNOWN_MEMBER_ID)
         elif isinstance(group, ConsumerGroup):
             migration_requests.heartbeat(group, request, caller, effects, now_ms)
@@ -125,8 +126,8 @@ class GroupMembers:
         Rule: G-55, G-56, G-111.
         """
         effects = Effects()
-        group = self._registry.groups.get(request.group_id)
-        if group is None or not request.group_id:
+        group = self._registry.find(request.group_id) if request.group_id else None
+        if group is None:
             refuse_leave(request, effects, caller)
         elif isinstance(group, ConsumerGroup):
             migration_requests.leave(group, request, caller, effects, now_ms)
@@ -148,7 +149,7 @@ class GroupMembers:
         except BrokerError as error:
             _refuse_consumer(effects, caller, error.code, error.message)
             return effects
-        group = registry.groups.get(request.group_id)
+        group = registry.find(request.group_id)
         if isinstance(group, ConsumerGroup):
             group.heartbeat(request, caller, effects, now_ms)
         elif request.member_epoch == 0 and (group is None or is_empty(group)):

@@ -13,7 +13,7 @@ from broker_lite.coordinator.migration_downgrade import downgrade
 from broker_lite.coordinator.offsets import OffsetStore
 from broker_lite.coordinator.timers import Timers
 from broker_lite.coordinator.topics import Topics
-from broker_lite.errors import ErrorCode
+from broker_lite.errors import ErrorCode, NotCoordinator
 
 Group = ClassicGroup | ConsumerGroup
 
@@ -35,6 +35,7 @@ class GroupRegistry:
         timers: of all groups.
         groups: every group; one without members may have offsets only, or nothing at all.
         offsets: what all groups committed.
+        is_available: tells whether there is a topic to keep the state of groups in.
     """
 
     def __init__(
@@ -51,7 +52,20 @@ class GroupRegistry:
         self.timers: Timers[TimerKey] = Timers()
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore()
+        self.is_available: Callable[[], bool] = lambda: True
         self._configs: dict[str, Mapping[str, str]] = {}
+
+    def find(self, group_id: str) -> Group | None:
+        """The group that a request is about, None if there is none.
+
+        Raises:
+            NotCoordinator: the topic that holds the state of groups is not there yet.
+
+        Rule: G-23.
+        """
+        if not self.is_available():
+            raise NotCoordinator
+        return self.groups.get(group_id)
 
     def settings_of(self, group_id: str) -> GroupSettings:
         """The settings of a group, whether it exists or not.

@@ -134,6 +134,10 @@ class GroupCoordinator:
                 group.topics_changed(names)
         return []
 
+    def set_available(self, is_available: Callable[[], bool]) -> None:
+        """Refuse requests (NotCoordinator) as long as this says that no state can be kept."""
+        self._registry.is_available = is_available
+
     def update_settings(self, settings: GroupSettings) -> None:
         """The broker's settings are these from now on."""
         self._registry.update_settings(settings)

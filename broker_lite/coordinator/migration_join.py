@@ -54,6 +54,8 @@ def join(
 def _join(
     group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
 ) -> ClassicGroup | None:
+    if not (group.settings.upgrade or group.settings.downgrade):
+        raise InconsistentGroupProtocol  # G-12: migration policy "disabled"
     member_id = request.member_id or _new_id(group)
     protocols = tuple((protocol.name, protocol.metadata) for protocol in request.protocols)
     check_size(group, member_id, group.settings)

@@ -187,6 +187,8 @@ class OffsetCommits:
 
         Rule: G-61 to G-63, G-30 (OffsetMetadataManager.validateOffsetCommit).
         """
+        if not self._registry.is_available():
+            return ErrorCode.NOT_COORDINATOR
         group = self._registry.groups.get(request.group_id)
         if group is None:
             if is_too_long(request.group_id):

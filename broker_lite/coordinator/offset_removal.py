@@ -44,7 +44,7 @@ class OffsetRemovals:
         effects = Effects()
         response = messages.OffsetDeleteResponse()
         registry = self._registry
-        group = registry.groups.get(request.group_id)
+        group = registry.find(request.group_id) if request.group_id else None
         error_code = _check_delete(group, request.group_id)
         if group is None or error_code is not None:
             response.error_code = error_code

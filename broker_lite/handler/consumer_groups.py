@@ -70,7 +70,9 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
         response = messages.ConsumerGroupDescribeResponse(
             groups=[
                 messages.ConsumerGroupDescribeResponse.DescribedGroup(
-                    group_id=group_id, error_code=error.code, error_message=error.message
+                    group_id=group_id,
+                    error_code=error.code if group_id else ErrorCode.INVALID_GROUP_ID,
+                    error_message=error.message,
                 )
                 for group_id in body.group_ids
             ]

@@ -3,8 +3,11 @@
 - v1 has transactional ids and error_message; v4 takes several keys (KIP-699); v5 knows
   TRANSACTION_ABORTABLE (KIP-890); v6 has share groups (KIP-932).
 
-The topic that holds the state is made by the first request that asks for its coordinator; Kafka
-answers 15 until it is there, this broker at once (G-23).
+The topic that holds the state is made by the first request that asks for its coordinator. Until
+then groups are answered with NOT_COORDINATOR.
+
+A difference to Kafka: the first FindCoordinator is answered with the coordinator, where Kafka
+answers COORDINATOR_NOT_AVAILABLE until the topic is there (G-23).
 
 Not done: share groups, of which this broker keeps nothing: 42 like types that do not exist.
 """

@@ -64,7 +64,6 @@ def _refused(context: HandlerContext, body: Any, version: int) -> ErrorCode | No
     partition = context.transactions.partition_of_group(body.group_id)
     producer = (body.producer_id, body.producer_epoch)
     try:
-        context.groups.topic.ensure()
         log = context.cluster.log(*partition)
     except BrokerError:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE

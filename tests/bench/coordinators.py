@@ -59,6 +59,13 @@ def report(
     print(f"{what:58} | {value:9.4g} {unit:10} | {bound:22} | {note}", flush=True)
 
 
+def _begin(port: int, name: str, partitions: int) -> None:
+    """Make a topic, and ask for a coordinator, without which there are no groups."""
+    create_topic("127.0.0.1", port, name, partitions)
+    with RawClient("127.0.0.1", port) as client:
+        client.call("FindCoordinator", 1, key=name)
+
+
 # -- heartbeats
 
 
@@ -72,7 +79,7 @@ def heartbeats(folder: Path, scale: float) -> None:
     for name, make in kinds.items():
         settings = ("group.initial.rebalance.delay.ms=500",)
         with BrokerProcess(folder / name, settings=settings) as broker:
-            create_topic("127.0.0.1", broker.port, TOPIC, 3)
+            _begin(broker.port, TOPIC, 3)
             before = resident_bytes(broker.pid)
             with contextlib.closing(make(broker.port, count, TOPIC)) as beating:
                 each = (resident_bytes(broker.pid) - before) / (3 * count)
@@ -98,7 +105,7 @@ def rebalances(folder: Path, scale: float) -> None:
     }
     for name, make in makers.items():
         with BrokerProcess(folder / name, settings=SMALL_INTERVAL) as broker:
-            create_topic("127.0.0.1", broker.port, TOPIC, 2 * members)
+            _begin(broker.port, TOPIC, 2 * members)
             crowd = Crowd(broker.port)
             crowd.connect([make(index) for index in range(members - 1)])
             what = f"{name}: {members - 1} members join at once"
@@ -126,7 +133,7 @@ def commits(folder: Path, scale: float) -> None:
     """OffsetCommit requests, one connection, by who commits and for how much."""
     requests = max(int(20_000 * scale), 100)
     with BrokerProcess(folder / "data") as broker:
-        create_topic("127.0.0.1", broker.port, TOPIC, PARTITIONS)
+        _begin(broker.port, TOPIC, PARTITIONS)
         client = LoadClient("127.0.0.1", broker.port)
         for who, member in _committers(broker.port):
             for partitions, in_flight in ((1, 1), (1, 5), (10, 5), (100, 5)):
@@ -204,7 +211,7 @@ def replay(folder: Path, scale: float) -> None:
     for each in (1, PARTITIONS):
         data = folder / f"{each}"
         broker, _ = started(data)
-        create_topic("127.0.0.1", broker.port, TOPIC, PARTITIONS)
+        _begin(broker.port, TOPIC, PARTITIONS)
         client = LoadClient("127.0.0.1", broker.port)
         client.run(lambda _: frames.commit("group-0", TOPIC, [0], 0), 1, 1)
         stop_s(broker)
@@ -277,7 +284,7 @@ def memory(folder: Path, scale: float) -> None:
     }
     for index, (what, make) in enumerate(makers.items()):
         with BrokerProcess(folder / f"{index}") as broker:
-            create_topic("127.0.0.1", broker.port, TOPIC, 1)
+            _begin(broker.port, TOPIC, 1)
             client = LoadClient("127.0.0.1", broker.port)
             client.run(lambda i, make=make: make(count + i), 100, 1)  # type: ignore[misc]
             total = count if "more" not in what else count // 10

@@ -91,6 +91,7 @@ def test_test_lets_group_members_ask_often(start: Start) -> None:
     broker = start("test")
     produce(broker, "t")
     with RawClient(broker.host, broker.port) as client:
+        assert client.call("FindCoordinator", 1, key="g").error_code == 0
         joined = client.call(
             "ConsumerGroupHeartbeat",
             1,

@@ -13,6 +13,7 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.effects import Caller
 from broker_lite.settings import Given, Settings
 from broker_lite.wire import messages
+from tests.support.coordinator_topics import make_offsets_topic
 
 JOIN, SYNC, COMMIT, FETCH = 5, 3, 8, 8
 
@@ -46,6 +47,7 @@ class Node:
     # -- requests
 
     def ask(self, name: str, version: int, **fields: Any) -> Coroutine[Any, Any, Any]:
+        make_offsets_topic(self.cluster)
         event = {
             "JoinGroup": self.groups.coordinator.join_group,
             "SyncGroup": self.groups.coordinator.sync_group,

@@ -37,6 +37,16 @@ def test_g120_the_time_for_timers_follows_no_setting_of_the_clock() -> None:
     assert clock.steady_ms() == 1_000_107
 
 
+def test_g120_how_long_it_takes_is_exact() -> None:
+    monotonic_ns = [5_000_250_000]
+    clock = Clock(wall_ns=lambda: 1_000_000_000_000, monotonic_ns=lambda: monotonic_ns[0])
+    assert clock.seconds_until(1_000_006) == 0.006
+    monotonic_ns[0] += 5_750_000
+    assert (clock.steady_ms(), clock.seconds_until(1_000_006)) == (1_000_005, 0.00025)
+    clock.step(1)
+    assert (clock.steady_ms(), clock.seconds_until(1_000_006)) == (1_000_006, -0.00075)
+
+
 def test_a_step_is_told_to_who_waits() -> None:
     clock = Clock.standing_still(5_000)
     told: list[int] = []

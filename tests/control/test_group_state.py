@@ -18,6 +18,7 @@ from broker_lite.errors import NotCoordinator, UnknownServerError
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
 from tests.control.group_node import Node, error_of
+from tests.support.coordinator_topics import make_offsets_topic
 from tests.support.small_disk import files_end_at
 
 # -- restarts
@@ -111,6 +112,7 @@ def test_g72_commits_around_a_transaction_are_read_back(
 def test_g91_configs_of_groups_are_read_back(node: Node) -> None:
     node.cluster.alter_configs([(GROUP_RESOURCE, "k", {"consumer.session.timeout.ms": "50000"})])
     node.restart()
+    make_offsets_topic(node.cluster)
 
     async def heartbeat() -> None:
         request = messages.ConsumerGroupHeartbeatRequest(

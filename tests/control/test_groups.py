@@ -7,7 +7,7 @@ import pytest
 
 from broker_lite.control.image import BROKER_RESOURCE
 from broker_lite.control.internal_topics import OFFSETS_TOPIC
-from broker_lite.errors import CoordinatorNotAvailable, NotCoordinator
+from broker_lite.errors import NotCoordinator
 from broker_lite.wire import messages
 from tests.control.group_node import Node, error_of
 from tests.support.small_disk import files_end_at
@@ -15,17 +15,18 @@ from tests.support.small_disk import files_end_at
 # -- requests
 
 
-def test_g23_the_topic_is_made_by_the_first_request_that_needs_it(node: Node) -> None:
+def test_g23_no_request_of_a_group_makes_the_topic(open_node: Callable[..., Node]) -> None:
+    """Kafka makes it when a client asks where the coordinator is."""
+    node = open_node(offsets_topic_replication_factor="3")  # so that nobody can make it
+    assert error_of(asyncio.run(node.commit())) == 16
+    with pytest.raises(NotCoordinator):
+        asyncio.run(node.join(""))
+    with pytest.raises(NotCoordinator):
+        node.groups.check_loaded(["g"])
+    with pytest.raises(NotCoordinator):
+        node.groups.delete_groups(messages.DeleteGroupsRequest(groups_names=["g"]))
+    node.groups.check_all_loaded()
     assert OFFSETS_TOPIC not in node.cluster.topics
-    assert error_of(asyncio.run(node.commit())) == 0
-    assert node.cluster.topics[OFFSETS_TOPIC].partition_count == 50
-    assert node.offsets() == {("t", 0): 7}
-
-
-def test_g23_a_topic_that_cannot_be_made(open_node: Callable[..., Node]) -> None:
-    node = open_node(offsets_topic_replication_factor="3")
-    with pytest.raises(CoordinatorNotAvailable):
-        asyncio.run(node.commit())
 
 
 def test_g118_a_join_waits_for_the_others(node: Node) -> None:
@@ -69,6 +70,29 @@ def test_g120_timers_run_when_they_are_due(node: Node) -> None:
         node.clock.step(1)
         node.groups.on_time()
         assert node.states() == {"g": "Empty"}
+
+    asyncio.run(scene())
+
+
+def test_g120_a_request_finds_nobody_whose_session_is_over(node: Node) -> None:
+    """Whether or not the timers' task has had its turn."""
+
+    async def scene() -> None:
+        member_id = await node.settled_member()
+        node.clock.step(9_999)
+        request = messages.DeleteGroupsRequest(groups_names=["g"])
+        assert node.groups.delete_groups(request).results[0].error_code == 68
+        node.clock.step(1)
+        left = await node.ask("LeaveGroup", 2, group_id="g", member_id=member_id)
+        assert left.error_code == 25
+        await node.settled_member("h")
+        node.clock.step(10_000)
+        node.groups.check_all_loaded()
+        assert node.states() == {"g": "Empty", "h": "Empty"}
+        await node.settled_member("i")
+        node.clock.step(10_000)
+        request = messages.DeleteGroupsRequest(groups_names=["g", "i"])
+        assert [one.error_code for one in node.groups.delete_groups(request).results] == [0, 0]
 
     asyncio.run(scene())
 

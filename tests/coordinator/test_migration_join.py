@@ -44,6 +44,21 @@ def test_g108_new_member_gets_an_id_first() -> None:
     )
 
 
+@pytest.mark.parametrize("member_id", ["", "n", "stranger"])
+def test_g12_g108_nobody_joins_when_the_policy_is_disabled(member_id: str) -> None:
+    """Refused before the member id is looked at, and without one in the answer."""
+    broker, _ = consumers(upgrade=False, downgrade=False)
+    answer = ClassicClient(broker, member_id=member_id).join()
+    assert (answer.error_code, answer.member_id) == (ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
+    assert list(broker.consumer_group.members) == ["n"]
+
+
+@pytest.mark.parametrize("policy", [{"upgrade": False}, {"downgrade": False}])
+def test_g12_g108_any_other_policy_takes_them(policy: dict[str, bool]) -> None:
+    broker, _ = consumers(**policy)
+    assert ClassicClient(broker).join(version=3).error_code == ErrorCode.NONE
+
+
 @pytest.mark.parametrize("version", [0, 3], ids=["G-108-v0", "G-108-v3"])
 def test_members_of_old_versions_are_taken_at_once(version: int) -> None:
     broker, _ = consumers()

@@ -34,6 +34,7 @@ class CalmCoordinators:
         kind = messages.CreateTopicsRequest.CreatableTopic
         topic = kind(name=TOPIC, num_partitions=2, replication_factor=1)
         self._call("CreateTopics", 5, topics=[topic], timeout_ms=10_000)
+        self._call("FindCoordinator", 1, key=TOPIC)
         for _ in range(_PRODUCERS_BEFORE):
             self._call("InitProducerId", 4, transactional_id=None, transaction_timeout_ms=1)
         self._member_id, self._generation = self._join_classic()

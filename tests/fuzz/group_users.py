@@ -30,6 +30,7 @@ class Committer:
         kind = messages.OffsetCommitRequest
         try:
             with RawClient("127.0.0.1", port) as client:
+                client.call("FindCoordinator", 1, key=self.group_id)
                 while self.fault is None:
                     number, self._next = self._next, self._next + 1
                     index = number % PARTITIONS
@@ -170,6 +171,7 @@ class Member:
         protocols = self._protocols
         try:
             with RawClient("127.0.0.1", port, timeout_s=20) as client:
+                client.call("FindCoordinator", 1, key=self.name)
                 if self.is_member is None:  # begin anew
                     protocols.leave(client)
                     self.is_member = False

@@ -68,6 +68,7 @@ class Transactor:
         """Run one transaction after the other until the broker is gone."""
         try:
             with RawClient("127.0.0.1", port) as client:
+                client.call("FindCoordinator", 1, key=self.group_id)
                 self.begin(client)
                 while self.fault is None:
                     self._run_one(client)

@@ -7,11 +7,17 @@ from typing import Any
 from broker_lite.handler.context import Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.wire import messages
+from tests.support.coordinator_topics import GROUP_APIS, make_offsets_topic
 from tests.support.handler_broker import HandlerBroker
 
 
 async def send(broker: HandlerBroker, name: str, version: int, **fields: Any) -> Any:
-    """Send a request by the name of its API, and wait for the decoded response."""
+    """Send a request by the name of its API, and wait for the decoded response.
+
+    It is sent as by a client that has found the coordinator.
+    """
+    if name in GROUP_APIS and broker.finds_coordinator:
+        make_offsets_topic(broker.cluster)
     request_type = getattr(messages, f"{name}Request")
     response_type = getattr(messages, f"{name}Response")
     body = memoryview(bytearray(request_type.encode(request_type(**fields), version)))
@@ -30,6 +36,7 @@ def join(broker: HandlerBroker, version: int, **fields: Any) -> Coroutine[Any, A
     given = {
         "group_id": "g",
         "session_timeout_ms": 10_000,
+        "rebalance_timeout_ms": 20_000,
         "protocol_type": "consumer",
         "protocols": [protocol],
         **fields,

@@ -77,6 +77,14 @@ def test_g101_every_version_describes(broker: HandlerBroker, version: int) -> No
     assert (missing.error_code, missing.authorized_operations) == (69, NOT_ASKED)
 
 
+def test_g23_before_there_is_a_topic(broker: HandlerBroker) -> None:
+    broker.finds_coordinator = False
+    assert heartbeat(broker).error_code == 16
+    assert heartbeat(broker, group_id="").error_code == 42
+    found = broker.call("ConsumerGroupDescribe", 1, group_ids=["", "g"]).groups
+    assert [(group.group_id, group.error_code) for group in found] == [("", 24), ("g", 16)]
+
+
 def test_groups_that_cannot_be_read(broker: HandlerBroker) -> None:
     create_topic(broker)
     epoch = heartbeat(broker).member_epoch

@@ -27,6 +27,7 @@ from broker_lite.record.compression import Codec
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.wire import messages
 from tests.handler.data_apis import join
+from tests.support.coordinator_topics import make_offsets_topic
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
 pytestmark = pytest.mark.anyio
@@ -266,6 +267,7 @@ async def test_s32_a_transaction_waits_for_a_partition_that_is_offline(
 
 
 async def commit(broker: HandlerBroker) -> int:
+    make_offsets_topic(broker.cluster)
     kind = messages.OffsetCommitRequest
     partition = kind.OffsetCommitRequestPartition(partition_index=0, committed_offset=5)
     answer = await ask(

@@ -51,6 +51,16 @@ def test_g104_every_version_deletes(broker: HandlerBroker, version: int) -> None
     assert broker.call("ListGroups", 4).groups == []
 
 
+def test_g23_before_there_is_a_topic(broker: HandlerBroker) -> None:
+    broker.finds_coordinator = False
+    listed = broker.call("ListGroups", 5)
+    assert (listed.error_code, listed.groups) == (0, [])
+    described = broker.call("DescribeGroups", 6, groups=["g", ""]).groups
+    assert [(group.error_code, group.group_state) for group in described] == [(16, ""), (16, "")]
+    deleted = broker.call("DeleteGroups", 2, groups_names=["g", "", "g"]).results
+    assert [(group.group_id, group.error_code) for group in deleted] == [("g", 16), ("", 16)]
+
+
 def test_groups_that_cannot_be_read(broker: HandlerBroker) -> None:
     member_of(broker)
     break_log(broker)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.wire import messages
 from tests.handler.group_requests import break_log, join, member_of, send
 from tests.support.handler_broker import HandlerBroker, OpenBroker
@@ -100,4 +101,24 @@ def test_a_group_that_cannot_be_read(broker: HandlerBroker) -> None:
 
 def test_g23_a_group_whose_topic_cannot_be_made(open_broker: OpenBroker) -> None:
     broker = open_broker(offsets_topic_replication_factor="2")
-    assert asyncio.run(join(broker, 9)).error_code == 15
+    assert broker.call("FindCoordinator", 3, key="g").error_code == 15
+    assert asyncio.run(join(broker, 9)).error_code == 16
+
+
+def test_g23_before_there_is_a_topic_only_what_is_wrong_in_any_case_is_told(
+    broker: HandlerBroker,
+) -> None:
+    broker.finds_coordinator = False
+    assert asyncio.run(join(broker, 9)).error_code == 16
+    assert asyncio.run(join(broker, 9, group_id="")).error_code == 24
+    assert asyncio.run(join(broker, 9, session_timeout_ms=1)).error_code == 26
+    known = {"protocol_type": "consumer", "protocol_name": "range"}
+    for group_id, code in (("g", 16), ("", 24)):
+        fields = {"group_id": group_id, "generation_id": 1, "member_id": "m"}
+        assert broker.call("SyncGroup", 5, **fields, **known).error_code == code
+        assert broker.call("SyncGroup", 5, **fields).error_code == 23
+        assert broker.call("Heartbeat", 4, **fields).error_code == code
+        leaving = messages.LeaveGroupRequest.MemberIdentity(member_id="m")
+        left = broker.call("LeaveGroup", 5, group_id=group_id, members=[leaving])
+        assert (left.error_code, left.members) == (code, [])
+    assert OFFSETS_TOPIC not in broker.cluster.topics

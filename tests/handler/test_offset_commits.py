@@ -88,6 +88,37 @@ def delete(broker: HandlerBroker, group_id: str = "g") -> Any:
     return broker.call("OffsetDelete", 0, group_id=group_id, topics=[topic])
 
 
+def test_g23_before_there_is_a_topic(broker: HandlerBroker) -> None:
+    broker.finds_coordinator = False
+    types = messages.OffsetFetchRequest
+    topic = types.OffsetFetchRequestTopic(name="t", partition_indexes=[0])
+    old = broker.call("OffsetFetch", 1, group_id="g", topics=[topic])
+    assert old.topics[0].partitions[0].error_code == 16
+    assert broker.call("OffsetFetch", 7, group_id="g", topics=None).error_code == 16
+    groups = [types.OffsetFetchRequestGroup(group_id=name, topics=None) for name in ("g", "")]
+    new = broker.call("OffsetFetch", 8, groups=groups).groups
+    assert [(group.group_id, group.error_code) for group in new] == [("g", 16), ("", 16)]
+    assert broker.call("OffsetDelete", 0, group_id="g", topics=[]).error_code == 16
+    assert broker.call("OffsetDelete", 0, group_id="", topics=[]).error_code == 24
+
+
+def test_g23_a_commit_before_there_is_a_topic_is_told_of_what_exists(broker: HandlerBroker) -> None:
+    broker.finds_coordinator = False
+    types = messages.OffsetCommitRequest
+    partitions = [
+        types.OffsetCommitRequestPartition(partition_index=index, committed_offset=1)
+        for index in (0, 9)
+    ]
+    topics = [types.OffsetCommitRequestTopic(name=name, partitions=partitions) for name in "tu"]
+    answer = broker.call("OffsetCommit", 8, group_id="g", topics=topics)
+    codes = {
+        (topic.name, partition.partition_index): partition.error_code
+        for topic in answer.topics
+        for partition in topic.partitions
+    }
+    assert codes == {("t", 0): 16, ("t", 9): 3, ("u", 0): 3, ("u", 9): 3}
+
+
 def test_g105_offsets_are_deleted(broker: HandlerBroker) -> None:
     commit(broker)
     answer = delete(broker)

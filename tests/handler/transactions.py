@@ -7,6 +7,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.handler.data_apis import INIT_PRODUCER_ID, TOPIC, Handlers, wanted
 from tests.log.batches import batch, record
+from tests.support.coordinator_topics import make_offsets_topic
 
 ADD_PARTITIONS, ADD_OFFSETS, END, MARKERS, COMMIT_OFFSETS = 24, 25, 26, 27, 28
 DESCRIBE, LIST, OFFSET_FETCH = 65, 66, 9
@@ -22,6 +23,7 @@ class Transactor:
     """One producer: its id and epoch, and how many records it has sent to each partition."""
 
     def __init__(self, broker: Handlers, name: str = NAME) -> None:
+        make_offsets_topic(broker.cluster)
         self.broker = broker
         self.name = name
         self.producer: Producer = (-1, -1)

@@ -16,14 +16,21 @@ from broker_lite.handler.table import APIS
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.settings import Given, Settings
 from broker_lite.wire import messages
+from tests.support.coordinator_topics import GROUP_APIS, make_offsets_topic
 
 LISTENER = ListenerInfo("PLAINTEXT")
 
 
 class HandlerBroker:
-    """One cluster and one connection to it; ids and time are the same in every run."""
+    """One cluster and one connection to it; ids and time are the same in every run.
+
+    Attributes:
+        finds_coordinator: whether requests of groups are sent as by a client that has asked for
+            the coordinator before, so that the topic for their state is there.
+    """
 
     def __init__(self, data_dir: Path, settings: Mapping[str, str], listener: ListenerInfo) -> None:
+        self.finds_coordinator = True
         self.clock = Clock.standing_still()
         self.settings = Settings({name: Given(text, "test") for name, text in settings.items()})
         self.cluster = Cluster.open(
@@ -50,7 +57,12 @@ class HandlerBroker:
         return self.request(name, version, request_type(**fields))
 
     def request(self, name: str, version: int, value: Any) -> Any:
-        """Send a request value and return the decoded response."""
+        """Send a request value and return the decoded response.
+
+        One for a group's coordinator is sent as by a client that has found the coordinator.
+        """
+        if name in GROUP_APIS and self.finds_coordinator:
+            make_offsets_topic(self.cluster)
         request_type = getattr(messages, f"{name}Request")
         response_type = getattr(messages, f"{name}Response")
         body = memoryview(bytearray(b"head" + request_type.encode(value, version)))
