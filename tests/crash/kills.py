@@ -2,22 +2,26 @@
 
     python -m tests.crash.kills --seed 1 --kills 100
     python -m tests.crash.kills --seed 1 --kills 100 --power-loss
+    python -m tests.crash.kills --seed 1 --kills 100 --power-loss --file-system ext4
 
 Idempotent and transactional producers, the members of a group and somebody who makes and deletes
-topics work all the while. The broker is ended by SIGKILL at a random moment, sometimes on its way
-to a clean stop, or ends itself at one of the places that tests.crash.points names, there also in
-the middle of a write. With --power-loss each answer waits for the disk (flush.messages=1), and
-after each crash the directory is what tests.crash.disk leaves of it: a recording of all calls that
-change files, replayed as far as each was synced, and a random part of the rest. After each restart,
-and in the end: no acknowledged record is lost, none is there twice, the order is kept, offsets are
-contiguous, aborted records are invisible, no committed position goes back, topics are as they were
-told to be. A directory is used for a few crashes, then the next one is begun.
+topics work all the while. Segments are short, and what has keys is compacted all the time. The
+broker is ended by SIGKILL at a random moment, sometimes on its way to a clean stop, or ends itself
+at one of the places that tests.crash.points names, there also in the middle of a write. With
+--power-loss each answer waits for the disk (flush.messages=1), and after each crash the directory
+is what tests.crash.disk leaves of it: a recording of all calls that change files, replayed as far
+as each was synced, and a random part of the rest. With --file-system the directory is on a file
+system of its own on a loop device (only root may do that); a power loss shuts it down under the
+working broker, and mounts it again. After each restart, and in the end: no acknowledged record is
+lost, none is there twice, the order is kept, offsets are contiguous, aborted records are invisible,
+compaction keeps the last record of each key, no committed position goes back, topics are as they
+were told to be. A directory is used for a few crashes, then the next one is begun.
 """
 
 import argparse
-import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -28,34 +32,27 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, Self
 
-from tests.crash.disk import Disk
-from tests.crash.journal import PATH_VARIABLE, ROOT_VARIABLE, entries_of
+from broker_lite.wire import messages
+from tests.crash.crowd import Crowd
 from tests.crash.points import listed
-from tests.crash.promises import (
-    broken_of_producers,
-    broken_of_readers,
-    broken_of_topics,
-    broken_of_transactions,
-)
+from tests.crash.real_disk import KINDS, NotPossible
+from tests.crash.storage import Storage, make_storage
 from tests.crash.users import (
+    KEYED,
+    KEYED_TRANSACTIONS,
     PARTITIONS,
     PLAIN,
     TRANSACTIONS,
-    GroupReader,
-    IdempotentProducer,
-    TopicMaker,
-    TransactionalProducer,
-    User,
 )
-from tests.fuzz.kill import create
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
 from tests.support.reference_kafka import free_port
 
-READERS: Final = 2
 KILLS_A_DIRECTORY: Final = 10
 IDLE_S_MAX: Final = 4.0
 LOAD_S: Final = (0.0, 0.4)
+# For how long a broker goes on after its disk lost the power; what it acknowledges then counts.
+AFTER_THE_END_S: Final = (0.0, 0.1)
 AT_A_POINT_S_MAX: Final = 2.0
 NTH_MAX: Final = 20
 ACTIONS: Final = ("kill", "kill-after", "torn")
@@ -80,6 +77,18 @@ _POINTS: Final = {
     operation: sorted(names)
     for operation, names in groupby(sorted(listed()), key=lambda name: name.partition(".")[0])
 }
+SHORT: Final = {"internal.segment.bytes": "262144"}
+COMPACTED: Final = {
+    "internal.segment.bytes": "131072",
+    "cleanup.policy": "compact",
+    "file.delete.delay.ms": "200",
+}
+TOPICS: Final = {
+    PLAIN: SHORT,
+    TRANSACTIONS: SHORT,
+    KEYED: COMPACTED,
+    KEYED_TRANSACTIONS: COMPACTED,
+}
 DURABLE: Final = ("log.flush.interval.messages=1",)
 
 
@@ -89,6 +98,7 @@ class Findings:
 
     kills: int = 0
     records: int = 0
+    keyed: int = 0
     transactions: int = 0
     read: int = 0
     ready_ms_max: int = 0
@@ -99,7 +109,8 @@ class Findings:
         """The figures of the run."""
         return (
             f"{self.kills} crashes ({sum(self.at.values())} at {len(self.at)} named places), "
-            f"{self.records} acknowledged records, {self.transactions} transactions, "
+            f"{self.records} acknowledged records, {self.keyed} more with keys, "
+            f"{self.transactions} transactions, "
             f"{self.read} records read, slowest restart {self.ready_ms_max} ms, "
             f"{len(self.faults)} faults"
         )
@@ -109,16 +120,14 @@ class Machine:
     """A broker on a disk, whose crashes may be power losses."""
 
     def __init__(
-        self, folder: Path, source: random.Random, *, loses_power: bool, settings: Sequence[str]
+        self, storage: Storage, log_path: Path, source: random.Random, settings: Sequence[str]
     ) -> None:
+        self._storage = storage
+        self._log_path = log_path
         self._settings = settings
         self._source = source
-        self._loses_power = loses_power
-        self._data_dir, self._journal = folder / "data", folder / "journal"
-        self._lost = folder / "lost"
-        self._data_dir.mkdir(parents=True)
-        self._disk = Disk(self._data_dir)
         self.port = free_port()
+        self.disk_fails = storage.fails
         self._named = ""
         self._broker: BrokerProcess | None = None
 
@@ -141,7 +150,8 @@ class Machine:
                     raise
                 found.at[point.partition(":")[0]] += 1
                 found.kills += 1
-                self._after_crash()
+                self._storage.cut()
+                self._storage.restore()
             else:
                 found.ready_ms_max = max(found.ready_ms_max, self._broker.ready_ms)
                 return self._broker
@@ -154,7 +164,7 @@ class Machine:
         found.ready_ms_max = max(found.ready_ms_max, self._broker.ready_ms)
         return self._broker
 
-    def crash(self, found: Findings, crowd: "Crowd") -> None:
+    def crash(self, found: Findings, crowd: Crowd) -> None:
         """Let it work for a while, from when it has work, or until it ends itself; kill it."""
         assert self._broker is not None
         before = crowd.progress()
@@ -166,9 +176,11 @@ class Machine:
             self._wait(STOP_S_MAX, lambda: False)
         if self._broker.killed():
             found.at[self._named.partition(":")[0]] += 1
+        self._storage.cut()
+        self._wait(self._source.uniform(*AFTER_THE_END_S), lambda: False)
         self._broker.kill()
         found.kills += 1
-        self._after_crash()
+        self._storage.restore()
 
     def _wait(self, seconds: float, is_enough: Callable[[], bool]) -> None:
         assert self._broker is not None
@@ -188,88 +200,13 @@ class Machine:
     def _new_broker(self, point: str) -> BrokerProcess:
         words = [sys.executable, "-m", "tests.crash.serve"]
         words += ["--crash", point] if point else []
-        if self._loses_power:
-            os.environ[PATH_VARIABLE] = str(self._journal)
-            os.environ[ROOT_VARIABLE] = str(self._data_dir)
-            words += ["--observe", "tests.crash.journal:recorder"]
         return BrokerProcess(
-            self._data_dir,
+            self._storage.data_dir,
             settings=(*SETTINGS, *self._settings),
             port=self.port,
-            program=(*words, "--"),
+            log_path=self._log_path,
+            program=(*words, *self._storage.words, "--"),
         )
-
-    def _after_crash(self) -> None:
-        if not self._loses_power:
-            return
-        self._disk.replay(entries_of(self._journal))
-        self._journal.unlink()
-        self._disk.power_off(self._source, self._lost)
-        shutil.rmtree(self._data_dir)
-        self._lost.rename(self._data_dir)
-        self._disk = Disk(self._data_dir)
-
-
-class Crowd:
-    """Who uses a broker."""
-
-    def __init__(self, address: tuple[str, int], source: random.Random) -> None:
-        bootstrap = f"{address[0]}:{address[1]}"
-        self._producers = [IdempotentProducer(bootstrap, each) for each in range(PARTITIONS)]
-        self._writers = [
-            TransactionalProducer(bootstrap, each, random.Random(source.random()))
-            for each in range(PARTITIONS)
-        ]
-        self._readers = [GroupReader(bootstrap) for _ in range(READERS)]
-        self._maker = TopicMaker(*address)
-        self._users: list[User] = [
-            *(*self._producers, *self._writers, *self._readers, self._maker),
-        ]
-        # The records before these offsets were all there after an earlier crash.
-        self._looked_at: dict[int, int] = {}
-
-    def start(self) -> None:
-        """Have all begin."""
-        for user in self._users:
-            user.start()
-
-    def stop(self) -> None:
-        """Tell all to finish what is under way."""
-        for user in self._users:
-            user.stop()
-
-    def finish(self) -> None:
-        """Have all finish what is under way."""
-        self.stop()
-        for user in self._users:
-            user.join()
-
-    def progress(self) -> int:
-        """A number that rises with all that was acknowledged to producers."""
-        plain = sum(len(each.acknowledged) for each in self._producers)
-        return plain + sum(len(each.committed) for each in self._writers)
-
-    def faults(self, port: int, *, is_over: bool = False) -> list[str]:
-        """Compare what they were promised with what a broker has; in the end, with all of it."""
-        faults = [user.fault for user in self._users if user.fault is not None]
-        known = {each.partition: len(each.acknowledged) for each in self._producers}
-        first = {} if is_over else self._looked_at
-        try:
-            with RawClient("127.0.0.1", port, timeout_s=30) as client:
-                faults += broken_of_producers(client, self._producers, first)
-                faults += broken_of_transactions(client, self._writers, is_over=is_over)
-                faults += broken_of_readers(client, self._readers)
-                faults += broken_of_topics(client, self._maker)
-        except AssertionError as error:
-            faults.append(str(error))
-        self._looked_at = known
-        return faults
-
-    def count(self, found: Findings) -> None:
-        """Add what they did."""
-        found.records += sum(len(each.acknowledged) for each in self._producers)
-        found.transactions += sum(len(each.committed) for each in self._writers)
-        found.read += sum(each.seen for each in self._readers)
 
 
 def run(
@@ -278,6 +215,7 @@ def run(
     folder: Path,
     *,
     loses_power: bool = False,
+    file_system: str | None = None,
     settings: Sequence[str] = DURABLE,
     tell: Callable[[Findings], None] = lambda _: None,
 ) -> Findings:
@@ -288,6 +226,7 @@ def run(
         kills: how often at least.
         folder: an empty one.
         loses_power: each crash is a power loss.
+        file_system: the kind of a file system made for it, see storage.make_storage.
         settings: of the broker where crashes are power losses.
         tell: is told what was found so far.
     """
@@ -296,7 +235,11 @@ def run(
     while found.kills < kills and not found.faults:
         asked = settings if loses_power else ()
         folder_of_it = folder / str(number)
-        with Machine(folder_of_it, source, loses_power=loses_power, settings=asked) as machine:
+        storage = make_storage(
+            folder_of_it, source, loses_power=loses_power, file_system=file_system
+        )
+        log_path = folder / f"{number}.log"
+        with storage, Machine(storage, log_path, source, asked) as machine:
             _use(machine, min(kills, found.kills + KILLS_A_DIRECTORY), source, found, tell)
         shutil.rmtree(folder_of_it)
         number += 1
@@ -312,8 +255,8 @@ def _use(
 ) -> None:
     broker = machine.start_for_good(found)
     with RawClient("127.0.0.1", machine.port) as client:
-        assert create(client, PLAIN, PARTITIONS) == create(client, TRANSACTIONS, PARTITIONS) == 0
-    crowd = Crowd((broker.host, broker.port), source)
+        _create_topics(client)
+    crowd = Crowd((broker.host, broker.port), source, disk_fails=machine.disk_fails)
     crowd.start()
     try:
         while found.kills < kills and not found.faults:
@@ -327,7 +270,10 @@ def _use(
         crowd.stop()  # and do not wait for them: there is no broker that could answer
         raise
     crowd.finish()
-    crowd.count(found)
+    found.records += crowd.records()
+    found.keyed += crowd.keyed()
+    found.transactions += crowd.transactions()
+    found.read += crowd.read()
     if not found.faults:
         found.faults += crowd.faults(machine.port, is_over=True)
         if broker.stop() != 0:
@@ -336,21 +282,47 @@ def _use(
         found.faults.append(broker.log[broker.log.index("Traceback") :][:3000])
 
 
+def _create_topics(client: RawClient) -> None:
+    kind = messages.CreateTopicsRequest
+    topics = [
+        kind.CreatableTopic(
+            name=name,
+            num_partitions=PARTITIONS,
+            replication_factor=1,
+            configs=[
+                kind.CreatableTopicConfig(name=each, value=value) for each, value in configs.items()
+            ],
+        )
+        for name, configs in TOPICS.items()
+    ]
+    answer = client.call("CreateTopics", 5, topics=topics, timeout_ms=1000)
+    assert not any(each.error_code for each in answer.topics), answer
+
+
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--power-loss", action="store_true")
+    parser.add_argument("--file-system", choices=KINDS)
     options = parser.parse_args()
 
     def tell(found: Findings) -> None:
         print(f"\r{found.kills}/{options.kills} crashes", end="", file=sys.stderr, flush=True)
 
-    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        found = run(
-            *(options.seed, options.kills, Path(folder)), loses_power=options.power_loss, tell=tell
-        )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing stays mounted
+    try:
+        with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+            found = run(
+                *(options.seed, options.kills, Path(folder)),
+                loses_power=options.power_loss,
+                file_system=options.file_system,
+                tell=tell,
+            )
+    except NotPossible as error:
+        print(f"kills: {options.file_system}: {error}", file=sys.stderr)
+        return 2
     print(file=sys.stderr)
     for fault in found.faults[:20]:
         print(fault)

@@ -104,9 +104,13 @@ def broken_of_topics(client: RawClient, maker: TopicMaker) -> Iterator[str]:
 
 
 def stored_numbers(client: RawClient, topic: str, partition: int, first: int) -> list[int]:
-    """The numbers of the records of a partition from an offset on, which must be contiguous."""
+    """The numbers of the records of a partition from an offset on, which must be contiguous.
+
+    Those that come while this reads may be left out.
+    """
     kind = messages.FetchRequest
     numbers: list[int] = []
+    end = -1
     while True:
         asked = kind.FetchPartition(
             partition=partition, fetch_offset=first + len(numbers), partition_max_bytes=_BYTES_MAX
@@ -115,6 +119,7 @@ def stored_numbers(client: RawClient, topic: str, partition: int, first: int) ->
         answer: Any = client.call("Fetch", 12, max_wait_ms=0, max_bytes=_BYTES_MAX, topics=topics)
         read = answer.responses[0].partitions[0]
         assert read.error_code == 0, read
+        end = read.high_watermark if end < 0 else end
         found = batches(bytes(read.records or b""))
         for batch in found:
             for record in iterate_records(batch):
@@ -126,6 +131,7 @@ def stored_numbers(client: RawClient, topic: str, partition: int, first: int) ->
                 numbers.append(number_of(bytes(record.value or b"")))
         if not found:
             assert first + len(numbers) == read.high_watermark, f"{topic}-{partition}: {read}"
+        if first + len(numbers) >= end:
             return numbers
 
 

@@ -16,9 +16,12 @@ from tests.support.raw_client import Closed, RawClient
 
 PLAIN: Final = "plain"
 TRANSACTIONS: Final = "transactions"
+KEYED: Final = "keyed"
+KEYED_TRANSACTIONS: Final = "keyed-transactions"
 GROUP: Final = "readers"
 PARTITIONS: Final = 2
 VALUE_BYTES: Final = 3000
+KEYS: Final = 16
 _QUICK: Final = {
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 50,
@@ -33,6 +36,7 @@ _ATTEMPT_S: Final = 2.0
 _END_S: Final = 60.0
 _NO_OFFSET: Final = -1001
 _TOPICS_MAX: Final = 5
+_STORAGE_ERROR: Final = 56
 
 
 def value_of(number: int) -> bytes:
@@ -44,6 +48,11 @@ def number_of(value: bytes) -> int:
     """The number that a value tells; -1 of another value."""
     number = int(value[:8]) if value[:8].isdigit() else -1
     return number if value == value_of(number) else -1
+
+
+def key_of(number: int) -> bytes:
+    """The key of a record in a compacted topic: one of a few."""
+    return b"%d" % (number % KEYS)
 
 
 class User:
@@ -89,9 +98,12 @@ class IdempotentProducer(User):
     """Writes numbers, in order, to a partition of its own.
 
     Attributes:
+        topic: where to.
         acknowledged: offset by number.
         sent: how many numbers there are.
     """
+
+    topic = PLAIN
 
     def __init__(self, bootstrap: str, partition: int) -> None:
         super().__init__(bootstrap)
@@ -106,7 +118,7 @@ class IdempotentProducer(User):
         while not self._stop.is_set() and self.fault is None:
             while self.sent - len(self.acknowledged) < _OUTSTANDING_MAX:
                 producer.produce(
-                    *(PLAIN, value_of(self.sent)),
+                    *(self.topic, self.value(self.sent), self.key(self.sent)),
                     partition=self.partition,
                     on_delivery=self._delivered(self.sent),
                 )
@@ -114,6 +126,14 @@ class IdempotentProducer(User):
             producer.poll(_POLL_S)
         if producer.flush(_END_S):
             self.fault = self.fault or f"partition {self.partition}: not all were answered"
+
+    def key(self, number: int) -> bytes | None:
+        """The key of a number."""
+        return None
+
+    def value(self, number: int) -> bytes | None:
+        """The value of a number."""
+        return value_of(number)
 
     def _delivered(self, number: int) -> Callable[[KafkaError | None, Message], None]:
         def told(error: KafkaError | None, message: Message) -> None:
@@ -126,7 +146,9 @@ class IdempotentProducer(User):
 
 
 class TransactionalProducer(User):
-    """Writes numbers to a partition of its own, a few in each transaction; some it aborts.
+    """Writes numbers to its partition of two topics, a few in each transaction; some it aborts.
+
+    The numbers in the second topic have keys, for it is compacted.
 
     Attributes:
         committed: the numbers of each transaction of which it was told that it is committed.
@@ -165,7 +187,11 @@ class TransactionalProducer(User):
         try:
             producer.begin_transaction()
             for number in numbers:
-                producer.produce(TRANSACTIONS, value_of(number), partition=self.partition)
+                value = value_of(number)
+                producer.produce(TRANSACTIONS, value, partition=self.partition)
+                producer.produce(
+                    KEYED_TRANSACTIONS, value, key_of(number), partition=self.partition
+                )
                 producer.poll(0)
             if self._source.random() < 0.3:
                 self._retried(producer.abort_transaction)
@@ -208,8 +234,16 @@ class TopicMaker(User):
         gone: those of which it was told that they are deleted.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, *, disk_fails: bool = False) -> None:
+        """Begin with no topics.
+
+        Args:
+            host: of the broker.
+            port: of the broker.
+            disk_fails: a deletion may be refused because the disk is gone.
+        """
         super().__init__(f"{host}:{port}")
+        self._excused = frozenset({_STORAGE_ERROR} if disk_fails else ())
         self.there: set[str] = set()
         self.gone: set[str] = set()
         self._address = host, port
@@ -232,8 +266,10 @@ class TopicMaker(User):
             old = min(self.there)
             self.there.remove(old)  # until there is an answer nothing is known of it
             answer = client.call("DeleteTopics", 5, topic_names=[old], timeout_ms=1000)
-            assert [each.error_code for each in answer.responses] == [0], answer
-            self.gone.add(old)
+            (code,) = (each.error_code for each in answer.responses)
+            if code not in self._excused:
+                assert code == 0, answer
+                self.gone.add(old)
         self._stop.wait(_POLL_S)
 
 

@@ -14,7 +14,7 @@ _READ_COMMITTED = 1
 
 
 class Committed(NamedTuple):
-    """A partition as far as its last stable offset."""
+    """A partition as far as its last stable offset when the reading began."""
 
     values: list[bytes]
     last_stable_offset: int
@@ -22,17 +22,18 @@ class Committed(NamedTuple):
 
 
 def read_committed(client: RawClient, topic: str, partition: int) -> Committed:
-    """Read all records of committed transactions and of none."""
+    """Read all records of committed transactions and of none; who writes on is not run after."""
     values: list[bytes] = []
-    offset = 0
+    offset, end = 0, -1
     while True:
         read = _fetch(client, topic, partition, offset)
         assert read.error_code == 0, read
-        found = batches(bytes(read.records or b""))
-        if not found:
-            return Committed(values, read.last_stable_offset, read.high_watermark)
-        offset = found[-1].next_offset
+        end = read.last_stable_offset if end < 0 else end
+        found = [each for each in batches(bytes(read.records or b"")) if each.base_offset < end]
         values += _visible(found, read.aborted_transactions or ())
+        offset = found[-1].next_offset if found else end
+        if offset >= end:
+            return Committed(values, read.last_stable_offset, read.high_watermark)
 
 
 def _fetch(client: RawClient, topic: str, partition: int, offset: int) -> Any:
