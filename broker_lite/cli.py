@@ -42,6 +42,7 @@ COMMANDS: Final[Mapping[str, Subcommand]] = {
     ),
     "cluster": Subcommand("broker_lite.commands.cluster", "print a cluster's id (kafka-cluster)"),
     "storage": Subcommand("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
+    "kafka": Subcommand("broker_lite.commands.kafka.tools", "Kafka's other scripts, by name"),
     "log": Subcommand("broker_lite.commands.log", "look at logs, check, repair and move them"),
     "spark": Subcommand("broker_lite.commands.spark", "check, measure and change logs, on Spark"),
 }

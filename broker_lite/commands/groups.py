@@ -33,6 +33,7 @@ from broker_lite.commands.group_tables import (
     states_table,
     tell_state,
 )
+from broker_lite.commands.kafka_errors import exception_line, exception_text
 from broker_lite.commands.text_table import Column, table
 from broker_lite.errors import ErrorCode, SettingsError
 
@@ -51,22 +52,6 @@ _TABLES: Final[Mapping[str, GroupTable]] = {
     "members": members_table,
     "state": states_table,
 }
-_ERRORS: Final = "org.apache.kafka.common.errors."
-_TEXTS: Final[Mapping[int, tuple[str, str]]] = {
-    ErrorCode.GROUP_ID_NOT_FOUND: ("GroupIdNotFoundException", "The group id does not exist."),
-    ErrorCode.NON_EMPTY_GROUP: ("GroupNotEmptyException", "The group is not empty."),
-    ErrorCode.INVALID_GROUP_ID: ("InvalidGroupIdException", "The configured groupId is invalid."),
-    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: (
-        "GroupSubscribedToTopicException",
-        "Deleting offsets of a topic is forbidden while the consumer group is actively subscribed"
-        " to it.",
-    ),
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: (
-        "UnknownTopicOrPartitionException",
-        "This server does not host this topic-partition.",
-    ),
-}
-"""Names and texts of Kafka's exceptions, which scripts may look for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             _ACTIONS[options.action](client, options)
         except Refused as error:
-            text = _exception(error.code, error.message)
+            text = exception_line(error.code, error.message)
             print(f"\nError: Executing consumer group command failed due to {text}")
     return 0
 
@@ -223,7 +208,7 @@ def _delete(client: Client, options: argparse.Namespace) -> None:
             delete_group(client, group)
             deleted.append(group)
         except Refused as error:
-            failed.append((group, _exception(error.code, error.message)))
+            failed.append((group, exception_line(error.code, error.message)))
     if not failed:
         names = "', '".join(deleted)
         print(f"Deletion of requested consumer groups ('{names}') was successful.")
@@ -246,7 +231,7 @@ def _delete_offsets(client: Client, options: argparse.Namespace) -> None:
         whole = error.code
         codes |= dict.fromkeys(partitions, whole)
     if whole is not None:
-        print(f"\nError: {_TEXTS.get(whole, ('', ErrorCode(whole).name))[1]}")
+        print(f"\nError: {exception_text(whole)}")
     elif any(codes[partition] for partition in partitions):
         print("\nError: Encountered some partition-level error, see the follow-up details.")
     else:
@@ -255,7 +240,7 @@ def _delete_offsets(client: Client, options: argparse.Namespace) -> None:
         [
             name,
             MISSING if number < 0 else number,
-            f"Error: {_exception(code)}" if code else "Successful",
+            f"Error: {exception_line(code)}" if code else "Successful",
         ]
         for (name, number), code in sorted(codes.items())
     ]
@@ -292,11 +277,3 @@ _ACTIONS: Final[Mapping[str, Callable[[Client, argparse.Namespace], None]]] = {
     "delete-offsets": _delete_offsets,
     "reset-offsets": _reset,
 }
-
-
-def _exception(code: int, message: str | None = None) -> str:
-    """An error as Kafka's tools name it; with the protocol's own name where that is not known."""
-    name, text = _TEXTS.get(code, ("", ""))
-    if not name:
-        return str(Refused("", code, message))
-    return f"{_ERRORS}{name}: {message or text}"

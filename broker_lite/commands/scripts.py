@@ -7,6 +7,7 @@ that of Kafka's script. `python -m broker_lite.commands.scripts` prints the name
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from broker_lite.commands.kafka.missing import MISSING_SCRIPTS
 from broker_lite.errors import SettingsError
 
 # Kafka's tools go on trying while no broker listens yet, and those who start them rely on it.
@@ -24,6 +25,33 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     "kafka-storage": ("storage",),
     "kafka-dump-log": ("log", "dump"),
     "kafka-server-start": ("serve",),
+    **{
+        f"kafka-{tool}": ("kafka", tool, *_WAITING)
+        for tool in ("delete-records", "features", "groups", "log-dirs", "transactions")
+    },
+    "kafka-server-stop": ("kafka", "server-stop"),
+    **{script: ("kafka", tool) for tool, script in MISSING_SCRIPTS.items()},
+    "kafka-run-class": (),  # becomes the script of the class
+}
+
+# The classes behind the scripts, without their packages, which have moved from time to time.
+_CLASSES: Final[Mapping[str, str]] = {
+    "BrokerApiVersionsCommand": "kafka-broker-api-versions",
+    "ClusterTool": "kafka-cluster",
+    "ConfigCommand": "kafka-configs",
+    "ConsoleConsumer": "kafka-console-consumer",
+    "ConsoleProducer": "kafka-console-producer",
+    "ConsumerGroupCommand": "kafka-consumer-groups",
+    "DeleteRecordsCommand": "kafka-delete-records",
+    "DumpLogSegments": "kafka-dump-log",
+    "FeatureCommand": "kafka-features",
+    "GetOffsetShell": "kafka-get-offsets",
+    "GroupsCommand": "kafka-groups",
+    "Kafka": "kafka-server-start",
+    "LogDirsCommand": "kafka-log-dirs",
+    "StorageTool": "kafka-storage",
+    "TopicCommand": "kafka-topics",
+    "TransactionsCommand": "kafka-transactions",
 }
 
 
@@ -43,9 +71,11 @@ def as_command(program: str, arguments: Sequence[str]) -> list[str]:
         The arguments for broker-lite; as they were, when the program has another name.
 
     Raises:
-        SettingsError: the arguments of kafka-server-start cannot be used.
+        SettingsError: the arguments of kafka-server-start or kafka-run-class cannot be used.
     """
     name = program.removesuffix(".sh")
+    if name == "kafka-run-class":
+        return as_command(_script_of_class(arguments), arguments[1:])
     command = SCRIPTS.get(name)
     if command is None:
         return list(arguments)
@@ -60,6 +90,18 @@ def _server_start(arguments: Sequence[str]) -> list[str]:
         raise SettingsError("kafka-server-start FILE [--override NAME=VALUE]...: no FILE is given")
     rest = ["--set" if word == "--override" else word for word in arguments[1:]]
     return ["--config", arguments[0], *rest]
+
+
+def _script_of_class(arguments: Sequence[str]) -> str:
+    """The script whose Java class is named first."""
+    name = arguments[0] if arguments else ""
+    script = _CLASSES.get(name.rpartition(".")[2])
+    if script is None:
+        raise SettingsError(
+            f"kafka-run-class CLASS ...: {name or 'nothing'} is not the class of a script that is"
+            f" known here: {', '.join(_CLASSES)}"
+        )
+    return script
 
 
 if __name__ == "__main__":

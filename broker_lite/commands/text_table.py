@@ -27,3 +27,11 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterat
     ]
     for row in texts:
         yield " ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+
+
+def tabbed_table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Lay out a table whose columns are as wide as what is in them, a tab behind each."""
+    texts = [list(names), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[index]) for row in texts) for index in range(len(names))]
+    for row in texts:
+        yield "".join(f"{text:<{width}}\t" for text, width in zip(row, widths, strict=True))

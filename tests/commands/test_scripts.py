@@ -13,7 +13,7 @@ from tests.support.command_line import TIMEOUT_S, environment
 
 
 def test_every_name_is_that_of_a_command() -> None:
-    assert {command for command, *_ in SCRIPTS.values()} <= set(cli.COMMANDS)
+    assert {command[0] for command in SCRIPTS.values() if command} <= set(cli.COMMANDS)
 
 
 @pytest.mark.parametrize("program", ["kafka-topics", "kafka-topics.sh"])
@@ -36,6 +36,31 @@ def test_the_server_s_script() -> None:
 def test_the_server_s_script_without_a_file(arguments: list[str]) -> None:
     with pytest.raises(SettingsError, match="no FILE is given"):
         as_command("kafka-server-start", arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("kafka.tools.GetOffsetShell", "offsets"),
+        ("org.apache.kafka.tools.GetOffsetShell", "offsets"),
+        ("kafka.admin.TopicCommand", "topics"),
+    ],
+)
+def test_a_class_is_a_script(name: str, command: str) -> None:
+    arguments = [name, "--bootstrap-server", "a:1"]
+    assert as_command("kafka-run-class.sh", arguments)[0] == command
+
+
+@pytest.mark.parametrize("arguments", [[], ["kafka.Fly", "x"]])
+def test_another_class(arguments: list[str]) -> None:
+    with pytest.raises(SettingsError, match="is not the class of a script that is known here"):
+        as_command("kafka-run-class", arguments)
+
+
+def test_every_script_of_kafka_s_bin_is_there() -> None:
+    """Kafka 4.3.1's, in its distribution and in its image."""
+    listed = (Path(__file__).parent / "data" / "kafka-4.3.1-bin.txt").read_text().split()
+    assert {name for name in script_names() if name.endswith(".sh")} == set(listed)
 
 
 def link_of(folder: Path, name: str) -> Path:

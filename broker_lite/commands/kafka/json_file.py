@@ -1,0 +1,54 @@
+"""JSON files in which Kafka's tools are told about partitions."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from broker_lite.errors import SettingsError
+
+_VERSION: Final = 1
+
+
+def read_partitions(path: Path, *, field: str = "partitions") -> Iterator[dict[str, Any]]:
+    """Give each object of the array `field`, `partitions` as a rule.
+
+    Raises:
+        SettingsError: the file cannot be read, or is not of this form and version 1.
+    """
+    content = _read(path)
+    version = content.get("version", _VERSION)
+    if version != _VERSION:
+        raise SettingsError(f"Not supported version field value {version}")
+    if not isinstance(content.get(field), list):
+        raise SettingsError(f"Missing {field} field")
+    for entry in content[field]:
+        if not isinstance(entry, dict):
+            raise SettingsError(f"{path}: {json.dumps(entry)} is not an object")
+        yield entry
+
+
+def member(entry: dict[str, Any], name: str, kind: type) -> Any:
+    """One member of an object.
+
+    Raises:
+        SettingsError: it is missing or of another type.
+    """
+    found = entry.get(name)
+    if not isinstance(found, kind) or isinstance(found, bool):
+        raise SettingsError(
+            f"{json.dumps(entry)}: {name} is missing, or not of type {kind.__name__}"
+        )
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text())
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise SettingsError(f"{path}: The input string is not a valid JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise SettingsError(f"{path}: not an object of JSON")
+    return content

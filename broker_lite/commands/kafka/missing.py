@@ -1,0 +1,65 @@
+"""Kafka's scripts that broker-lite does not have: one line each, with what to use instead."""
+
+from collections.abc import Mapping
+from typing import Final
+
+_CONNECT: Final = (
+    "Kafka Connect is not part of broker-lite; run it from Kafka's own distribution, with"
+    " bootstrap.servers set to this broker"
+)
+_SHARE: Final = (
+    "share groups are not part of broker-lite; kafka-console-consumer --group reads as a consumer"
+    " group"
+)
+
+_PERF: Final = "run the one of Kafka's own distribution against this broker"
+
+_REASONS: Final[Mapping[str, str]] = {
+    "connect-distributed": _CONNECT,
+    "connect-mirror-maker": _CONNECT,
+    "connect-plugin-path": _CONNECT,
+    "connect-standalone": _CONNECT,
+    "acls": "ACLs are not part of broker-lite: whoever reaches it may do everything",
+    "client-metrics": "use kafka-configs --entity-type client-metrics, which does the same",
+    "console-share-consumer": _SHARE,
+    "consumer-perf-test": _PERF,
+    "e2e-latency": _PERF,
+    "delegation-tokens": (
+        "delegation tokens are not part of broker-lite; its only security protocol is PLAINTEXT"
+    ),
+    "jmx": "a broker without a Java VM has no JMX",
+    "leader-election": "every partition has one replica here, and that is its leader",
+    "metadata-quorum": "one broker is the whole quorum here; kafka-cluster tells its id",
+    "metadata-shell": (
+        "use kafka-dump-log --cluster-metadata-decoder --files DATA/__cluster_metadata-0/*.log"
+    ),
+    "producer-perf-test": _PERF,
+    "reassign-partitions": "every partition has one replica here, on the one broker",
+    "replica-verification": (
+        "every partition has one replica here; broker-lite log verify checks its files"
+    ),
+    "share-consumer-perf-test": _SHARE,
+    "share-groups": _SHARE,
+    "streams-application-reset": (
+        "use kafka-consumer-groups --reset-offsets --group APPLICATION_ID, and kafka-topics"
+        " --delete for the application's internal topics"
+    ),
+    "streams-groups": (
+        "streams groups are not part of broker-lite; applications with"
+        " group.protocol=classic are in kafka-consumer-groups"
+    ),
+    "trogdor": "Trogdor's agents and coordinator are not part of broker-lite",
+    "verifiable-consumer": "use kafka-console-consumer",
+    "verifiable-producer": "use kafka-console-producer",
+    "verifiable-share-consumer": _SHARE,
+}
+
+MISSING_SCRIPTS: Final[Mapping[str, str]] = {
+    tool: tool if tool.startswith(("connect-", "trogdor")) else f"kafka-{tool}" for tool in _REASONS
+}
+"""The names of the scripts, without `.sh`, by the name of the tool."""
+
+MISSING: Final[Mapping[str, str]] = {
+    tool: f"{script}: {_REASONS[tool]}" for tool, script in MISSING_SCRIPTS.items()
+}
+"""The line that each of them prints, by the name of the tool."""

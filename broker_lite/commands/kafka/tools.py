@@ -1,0 +1,54 @@
+"""`broker-lite kafka TOOL ...`: Kafka's scripts that have no command of their own here.
+
+TOOL is the script's name without `kafka-` and `.sh`: `kafka-log-dirs.sh` is `broker-lite kafka
+log-dirs`. Only the module of the tool that is asked for is imported.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from broker_lite.commands.kafka.missing import MISSING
+from broker_lite.commands.subcommands import Subcommand
+
+_FAILURE: Final = 1
+_FOLDER: Final = "broker_lite.commands.kafka"
+
+TOOLS: Final[Mapping[str, Subcommand]] = {
+    "delete-records": Subcommand(f"{_FOLDER}.delete_records", "delete the oldest records"),
+    "features": Subcommand(f"{_FOLDER}.features", "print and change the cluster's features"),
+    "groups": Subcommand(f"{_FOLDER}.groups", "list groups of every type"),
+    "log-dirs": Subcommand(f"{_FOLDER}.log_dirs", "print the sizes of partitions on disk"),
+    "server-stop": Subcommand(f"{_FOLDER}.server_stop", "send SIGTERM to the brokers of a machine"),
+    "transactions": Subcommand(f"{_FOLDER}.transactions", "look at transactions and abort them"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the tool's name, and whatever follows it."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "\n".join(
+        ["tools:", *(f"  {name:<26} {tool.help}" for name, tool in TOOLS.items())]
+    )
+    parser.add_argument("tool", metavar="TOOL", help="one of those below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="TOOL --help tells them")
+    parser.set_defaults(parser_class=type(parser), parser=parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the tool, or say what stands in for one that is not here."""
+    name = options.tool
+    if name in MISSING:
+        print(f"broker-lite: {MISSING[name]}", file=sys.stderr)
+        return _FAILURE
+    if name not in TOOLS:
+        known = ", ".join(TOOLS)
+        options.parser.error(f"argument TOOL: invalid choice: '{name}' (choose from {known})")
+    module = TOOLS[name].load()
+    parser: argparse.ArgumentParser = options.parser_class(
+        prog=f"kafka-{name}", description=module.__doc__
+    )
+    module.add_arguments(parser)
+    code: int = module.run(parser.parse_args(options.arguments))
+    return code
