@@ -32,6 +32,8 @@ RECORDS = {
     "broker_lite/record/columns.py": {**DIRECTIVES, "boundscheck": False},
     "broker_lite/record/encode_records.py": DIRECTIVES,
     "broker_lite/record/key_map.py": {**DIRECTIVES, "boundscheck": False},
+    "broker_lite/record/locate.py": DIRECTIVES,
+    "broker_lite/record/rewrite.py": DIRECTIVES,
     "broker_lite/record/scan.py": DIRECTIVES,
     "broker_lite/record/survivors.py": DIRECTIVES,
     "broker_lite/record/synthetic.py": DIRECTIVES,

@@ -9,7 +9,7 @@ in another way. Every other batch is written record by record, as Kafka does it 
 import struct
 from typing import Final
 
-from broker_lite.errors import MessageTooLarge, UnknownServerError
+from broker_lite.errors import DecompressedTooLarge, MessageTooLarge, UnknownServerError
 from broker_lite.log.validate_records import PlainRecords, RecordTotals
 from broker_lite.log.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
 from broker_lite.record.batch import (
@@ -24,15 +24,14 @@ from broker_lite.record.batch import (
     TRANSACTIONAL_FLAG,
     RecordBatch,
 )
-from broker_lite.record.builder import encode_record, normalised_header_key
 from broker_lite.record.compression import compress
 from broker_lite.record.crc import crc32c
-from broker_lite.record.decompressed import Decompressed
-from broker_lite.record.records import iterate_records
+from broker_lite.record.rewrite import RecordRewriter
 from broker_lite.record.scan import RecordCursor, are_canonical
 
 _CRC: Final = struct.Struct(">I")
 _CRC_OFFSET: Final = 17
+_ALL: Final = memoryview(b"")
 
 
 def rebuild(
@@ -57,15 +56,18 @@ def rebuild(
         UnknownServerError: what Kafka's builder refuses: a negative timestamp, a producer id
             without epoch or sequence, a transactional batch without producer id.
         MessageTooLarge: the new batch is above max_message_bytes.
+        DecompressedTooLarge: its records take more than decompressed_bytes_max, and more than the
+            client's did.
 
     Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder), R-50.
     """
     _check_buildable(batch, totals)
     if _can_keep_records(batch, plain, totals):
         base_timestamp = batch.base_timestamp
-        records: memoryview | bytearray = plain.buffer[plain.start : plain.end]
+        records: memoryview = plain.buffer[plain.start : plain.end]
     else:
-        base_timestamp, records = _encode_anew(batch, plain)
+        bytes_max = max(config.decompressed_bytes_max, plain.end - plain.start)
+        base_timestamp, records = _write_anew(batch, plain, bytes_max)
     append_time_ms = now_ms if config.is_append_time else NO_TIMESTAMP
     max_timestamp = now_ms if config.is_append_time else totals.max_timestamp
     attributes = codec | (batch.attributes & TRANSACTIONAL_FLAG)
@@ -102,19 +104,25 @@ def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTot
     )
 
 
-def _encode_anew(batch: RecordBatch, plain: PlainRecords) -> tuple[int, bytearray]:
-    """Give the first record's timestamp, and all records with deltas to it and to offset 0."""
-    content = Decompressed(plain.buffer[plain.start : plain.end], False, False)
-    encoded = bytearray()
-    base_timestamp = NO_TIMESTAMP
-    for index, record in enumerate(iterate_records(batch, content=content)):
-        if index == 0:
-            base_timestamp = record.timestamp
-        headers = [(normalised_header_key(key), value) for key, value in record.headers]
-        encoded += encode_record(
-            record.timestamp - base_timestamp, index, record.key, record.value, headers
-        )
-    return base_timestamp, encoded
+def _write_anew(batch: RecordBatch, plain: PlainRecords, bytes_max: int) -> tuple[int, memoryview]:
+    """Give the first record's timestamp, and all records with deltas to it and to offset 0.
+
+    Raises:
+        DecompressedTooLarge: they take more than bytes_max, by longer deltas or header keys.
+    """
+    buffer, start, end, _, _ = plain
+    rewriter = RecordRewriter(buffer, start, end, batch.record_count, _ALL, True)
+    has_append_time = batch.is_log_append_time
+    status = rewriter.measure(
+        batch.base_timestamp, has_append_time, batch.max_timestamp, NO_TIMESTAMP
+    )
+    if status:  # what a check before has let pass is a bug of ours
+        raise UnknownServerError
+    if rewriter.size_bytes > bytes_max:
+        raise DecompressedTooLarge
+    target = memoryview(bytearray(rewriter.size_bytes))
+    rewriter.write(target)
+    return rewriter.base_timestamp, target
 
 
 def _assemble(

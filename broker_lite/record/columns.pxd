@@ -72,4 +72,4 @@ cdef class RecordColumns:
 cpdef bint copy_bytes(
     const unsigned char[::1] source, int64_t position, int64_t length,
     unsigned char[::1] target, int64_t at,
-) noexcept
+) noexcept nogil

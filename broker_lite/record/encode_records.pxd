@@ -67,10 +67,10 @@ cdef class RecordEncoder:
 
 
 @cython.locals(size_bytes=int64_t)
-cpdef int64_t varlong_size_bytes(int64_t value) noexcept
+cpdef int64_t varlong_size_bytes(int64_t value) noexcept nogil
 
 
-cpdef int64_t sized_bytes(int64_t length) noexcept
+cpdef int64_t sized_bytes(int64_t length) noexcept nogil
 
 
 @cython.locals(row=int64_t, length=int64_t, hashed=uint64_t)

@@ -12,7 +12,8 @@ from broker_lite.errors import InvalidRecord
 from broker_lite.record.batch import NO_SEQUENCE, RecordBatch, increment_sequence
 from broker_lite.record.compression import decompress
 from broker_lite.record.decompressed import Decompressed
-from broker_lite.record.scan import RecordCursor, locate_keys_and_values, scan_records
+from broker_lite.record.locate import locate_keys_and_values
+from broker_lite.record.scan import RecordCursor, scan_records
 from broker_lite.record.scan_status import ScanStatus, scan_error
 from broker_lite.record.varint import decode_varint, varint_size_bytes
 

@@ -21,47 +21,56 @@ cdef class RecordCursor:
     cdef readonly int64_t header_count
 
     @cython.locals(position=int64_t, raw=int64_t, shift=int64_t, byte=int64_t)
-    cpdef int64_t read_varint(self, int64_t end) noexcept
+    cpdef int64_t read_varint(self, int64_t end) noexcept nogil
 
     @cython.locals(position=int64_t, raw=uint64_t, shift=int64_t, byte=uint64_t, value=int64_t)
-    cpdef int64_t read_varlong(self, int64_t end) noexcept
+    cpdef int64_t read_varlong(self, int64_t end) noexcept nogil
 
-    cpdef bint skip(self, int64_t length, int64_t end) noexcept
+    cpdef bint skip(self, int64_t length, int64_t end) noexcept nogil
 
     @cython.locals(end=int64_t, ended=int64_t, header=int64_t, length=int64_t)
-    cpdef int64_t read_record(self) noexcept
+    cpdef int64_t read_record(self) noexcept nogil
 
     @cython.locals(last=int64_t, size_bytes=int64_t)
-    cpdef bint has_shortest_varint(self, int64_t bytes_max, int64_t last_byte_max) noexcept
+    cpdef bint has_shortest_varint(self, int64_t bytes_max, int64_t last_byte_max) noexcept nogil
 
     @cython.locals(length=int64_t, position=int64_t)
-    cpdef bint skip_canonical_bytes(self, bint ascii_only) noexcept
+    cpdef bint skip_canonical_bytes(self, bint ascii_only) noexcept nogil
 
     @cython.locals(header=int64_t)
-    cpdef bint skip_canonical_record(self) noexcept
+    cpdef bint skip_canonical_record(self) noexcept nogil
+
+    @cython.locals(record=int64_t)
+    cpdef bint skip_canonical_records(self, int64_t count) noexcept nogil
 
 
-@cython.locals(
-    sign=uint64_t, mask=uint64_t, base=uint64_t, wrapped=uint64_t, max_timestamp=int64_t,
-    min_timestamp=int64_t, null_keys=int64_t, sequential=bint, records_read=int64_t,
-    status=int64_t, cursor=RecordCursor, position=int64_t, timestamp=int64_t,
-)
+@cython.final
+cdef class RecordTotals:
+    cdef readonly int64_t position
+    cdef readonly int64_t records_read
+    cdef readonly int64_t max_timestamp
+    cdef readonly int64_t min_timestamp
+    cdef readonly int64_t null_keys
+    cdef readonly bint sequential
+
+    @cython.locals(
+        sign=uint64_t, mask=uint64_t, base=uint64_t, wrapped=uint64_t, max_timestamp=int64_t,
+        min_timestamp=int64_t, null_keys=int64_t, sequential=bint, records_read=int64_t,
+        status=int64_t, position=int64_t, timestamp=int64_t,
+    )
+    cpdef int64_t walk(
+        self, RecordCursor cursor, int64_t count, int64_t base_timestamp
+    ) noexcept nogil
+
+
+@cython.locals(status=int64_t, cursor=RecordCursor, totals=RecordTotals)
 cpdef tuple scan_records(
     const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
     int64_t base_timestamp, bint full_reader,
 )
 
 
-@cython.locals(
-    cursor=RecordCursor, status=int64_t, read=int64_t, key_start=int64_t, key_end=int64_t,
-    value_start=int64_t, value_end=int64_t,
-)
-cpdef tuple locate_keys_and_values(
-    const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
-)
-
-
-@cython.locals(cursor=RecordCursor, record=int64_t)
+@cython.locals(cursor=RecordCursor, canonical=bint)
 cpdef bint are_canonical(
     const unsigned char[::1] buffer, int64_t start, int64_t end, int64_t count,
 ) except -1

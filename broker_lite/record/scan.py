@@ -8,8 +8,16 @@ Two readers, as in Kafka. The full one (R-34) reads records whose bytes all matt
 record length bounds every field and must be used up. The partial one (R-36) skips over keys, values
 and headers of a decompressed stream and never looks at the declared record length.
 
-The numbers returned as status are those of scan_status.ScanStatus.
+The numbers returned as status are those of scan_status.ScanStatus. Many bytes are walked without
+the interpreter lock; see lending.
 """
+
+try:
+    import cython
+except ImportError:
+    from broker_lite.record import lending as cython
+
+from broker_lite.record.lending import LENT_BYTES_MIN
 
 
 class RecordCursor:
@@ -258,6 +266,70 @@ class RecordCursor:
             header += 1
         return True
 
+    def skip_canonical_records(self, count: int) -> bool:
+        """Pass over so many records; False at one whose content would be written differently."""
+        record = 0
+        while record < count:
+            if not self.skip_canonical_record():
+                return False
+            record += 1
+        return True
+
+
+class RecordTotals:
+    """What a walk over the records of a batch sums up; see what scan_records returns."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.records_read = 0
+        self.max_timestamp = -1
+        self.min_timestamp = 0x7FFFFFFFFFFFFFFF
+        self.null_keys = 0
+        self.sequential = True
+
+    def walk(self, cursor: RecordCursor, count: int, base_timestamp: int) -> int:
+        """Read the records of a batch and return the status.
+
+        Rule: R-37 (DefaultRecordBatch.iterator).
+        """
+        sign = 0x8000000000000000
+        mask = 0xFFFFFFFFFFFFFFFF
+        max_timestamp = -1
+        min_timestamp = 0x7FFFFFFFFFFFFFFF
+        null_keys = 0
+        sequential = True
+        records_read = 0
+        status = 0
+        position = cursor.position
+        base = base_timestamp & mask
+        if count < 0:
+            status = 1
+        while records_read < count:
+            status = cursor.read_record()
+            if status != 0:
+                break
+            position = cursor.position
+            wrapped = (base + cursor.timestamp_delta) & mask
+            timestamp = (wrapped ^ sign) - sign
+            if timestamp > max_timestamp:
+                max_timestamp = timestamp
+            if timestamp < min_timestamp and timestamp != -1:
+                min_timestamp = timestamp
+            if cursor.key_length < 0:
+                null_keys += 1
+            if cursor.offset_delta != records_read:
+                sequential = False
+            records_read += 1
+        if status == 0 and count > 0 and position < cursor.end:
+            status = 4
+        self.position = position
+        self.records_read = records_read
+        self.max_timestamp = max_timestamp
+        self.min_timestamp = min_timestamp
+        self.null_keys = null_keys
+        self.sequential = sequential
+        return status
+
 
 def scan_records(
     buffer: memoryview, start: int, end: int, count: int, base_timestamp: int, full_reader: bool
@@ -285,83 +357,22 @@ def scan_records(
 
     Rule: R-37 (DefaultRecordBatch.iterator).
     """
-    sign = 0x8000000000000000
-    mask = 0xFFFFFFFFFFFFFFFF
-    max_timestamp = -1
-    min_timestamp = 0x7FFFFFFFFFFFFFFF
-    null_keys = 0
-    sequential = True
-    records_read = 0
-    status = 0
     cursor = RecordCursor(buffer, start, end, full_reader)
-    position = start
-    base = base_timestamp & mask
-    if count < 0:
-        status = 1
-    while records_read < count:
-        status = cursor.read_record()
-        if status != 0:
-            break
-        position = cursor.position
-        wrapped = (base + cursor.timestamp_delta) & mask
-        timestamp = (wrapped ^ sign) - sign
-        if timestamp > max_timestamp:
-            max_timestamp = timestamp
-        if timestamp < min_timestamp and timestamp != -1:
-            min_timestamp = timestamp
-        if cursor.key_length < 0:
-            null_keys += 1
-        if cursor.offset_delta != records_read:
-            sequential = False
-        records_read += 1
-    if status == 0 and count > 0 and position < end:
-        status = 4
-    return status, position, records_read, max_timestamp, min_timestamp, null_keys, sequential
-
-
-def locate_keys_and_values(
-    buffer: memoryview, start: int, end: int, count: int
-) -> tuple[int, list[tuple[int, int, int, int]]]:
-    """Find where the key and the value of each record of a batch are.
-
-    Args:
-        buffer: plain records; format B and contiguous; read only.
-        start: position of the first record.
-        end: position after the last byte of the batch, or of the decompressed stream.
-        count: how many records the header declares; below 0 is invalid.
-
-    Returns:
-        status (ScanStatus), and for each record before a failure the position of its key and the
-        one after it, the position of its value and the one after it; a start of -1 is null.
-
-    Raises:
-        ValueError: start and end are not positions in the buffer.
-
-    Rule: R-34, R-37 (DefaultRecordBatch.iterator).
-    """
-    cursor = RecordCursor(buffer, start, end, True)
-    found = []
-    status = 0
-    read = 0
-    if count < 0:
-        status = 1
-    while read < count:
-        status = cursor.read_record()
-        if status != 0:
-            break
-        read += 1
-        key_start = cursor.key_position
-        key_end = key_start + cursor.key_length
-        if cursor.key_length < 0:
-            key_start = -1
-        value_start = cursor.value_position
-        value_end = value_start + cursor.value_length
-        if cursor.value_length < 0:
-            value_start = -1
-        found.append((key_start, key_end, value_start, value_end))
-    if status == 0 and count > 0 and cursor.position < end:
-        status = 4
-    return status, found
+    totals = RecordTotals()
+    if end - start > LENT_BYTES_MIN:
+        with cython.nogil:
+            status = totals.walk(cursor, count, base_timestamp)
+    else:
+        status = totals.walk(cursor, count, base_timestamp)
+    return (
+        status,
+        totals.position,
+        totals.records_read,
+        totals.max_timestamp,
+        totals.min_timestamp,
+        totals.null_keys,
+        bool(totals.sequential),
+    )
 
 
 def are_canonical(buffer: memoryview, start: int, end: int, count: int) -> bool:
@@ -382,9 +393,8 @@ def are_canonical(buffer: memoryview, start: int, end: int, count: int) -> bool:
     Rule: R-30, R-32, R-38 (DefaultRecord.writeTo).
     """
     cursor = RecordCursor(buffer, start, end, True)
-    record = 0
-    while record < count:
-        if not cursor.skip_canonical_record():
-            return False
-        record += 1
-    return True
+    if end - start <= LENT_BYTES_MIN:
+        return cursor.skip_canonical_records(count)
+    with cython.nogil:
+        canonical = cursor.skip_canonical_records(count)
+    return canonical

@@ -117,3 +117,31 @@ def load_python_survivors() -> ModuleType:
 @pytest.fixture(scope="session", params=["python", "native"])
 def survivors(request: pytest.FixtureRequest) -> ModuleType:
     return load_python_survivors() if request.param == "python" else load_native("survivors")
+
+
+def load_python_rewrite() -> ModuleType:
+    """All Python, with what it takes from the other modules."""
+    module = load_as_python("rewrite")
+    module.RecordCursor = load_python_scan().RecordCursor  # type: ignore[attr-defined]
+    module.copy_bytes = load_python_columns().copy_bytes  # type: ignore[attr-defined]
+    encode_records = load_python_encode_records()
+    module.sized_bytes = encode_records.sized_bytes  # type: ignore[attr-defined]
+    module.varlong_size_bytes = encode_records.varlong_size_bytes  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def rewrite(request: pytest.FixtureRequest) -> ModuleType:
+    return load_python_rewrite() if request.param == "python" else load_native("rewrite")
+
+
+def load_python_locate() -> ModuleType:
+    """All Python: with the cursor of the Python scan."""
+    module = load_as_python("locate")
+    module.RecordCursor = load_python_scan().RecordCursor  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def locate(request: pytest.FixtureRequest) -> ModuleType:
+    return load_python_locate() if request.param == "python" else load_native("locate")
