@@ -33,6 +33,7 @@ class JsonFormatter(logging.Formatter):
         moment = datetime.fromtimestamp(record.created, UTC)
         event, facts = split_facts(record)
         entry: dict[str, Any] = {
+            **getattr(record, "facts", {}),  # what the message tells in one sentence, one by one
             **facts,
             "time": moment.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

@@ -63,6 +63,7 @@ from broker_lite.errors.exceptions import (
     UnsupportedForMessageFormat,
     UnsupportedVersion,
 )
+from broker_lite.errors.why import Why
 
 __all__ = [
     "BrokerError",
@@ -116,5 +117,6 @@ __all__ = [
     "UnsupportedCompressionType",
     "UnsupportedForMessageFormat",
     "UnsupportedVersion",
+    "Why",
     "cause_of",
 ]

@@ -1,8 +1,9 @@
 """The exceptions: first those that are no code of the protocol, then one a code, by number."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from broker_lite.errors.codes import ErrorCode
+from broker_lite.errors.why import Why
 
 
 class SettingsError(Exception):
@@ -20,6 +21,19 @@ class BrokerError(Exception):
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
+    why: Why | None = None
+    """For the log only."""
+
+    def because(self, rule: str, text: str, **facts: object) -> Self:
+        """Say which rule was broken: `raise CorruptMessage().because("V-20", ...)`.
+
+        Args:
+            rule: its id.
+            text: with {names} of facts, which are formatted when the line is written.
+            facts: plain values, no views of buffers: they may be kept for a while.
+        """
+        self.why = Why(rule, text, facts)
+        return self
 
     @property
     def message(self) -> str | None:

@@ -8,6 +8,7 @@ from broker_lite.coordinator.effects import Caller
 from broker_lite.errors import BrokerError
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.refusals import tell_group
 from broker_lite.wire.messages import MessageType
 
 
@@ -38,9 +39,11 @@ async def ask_group(
     Rule: G-118, G-119.
     """
     try:
-        return await context.groups.ask(event, body.group_id, body, caller_of(context, request))
+        response = await context.groups.ask(event, body.group_id, body, caller_of(context, request))
     except BrokerError as error:
-        return refusal(error)
+        response = refusal(error)
+    tell_group(context, request, body.group_id, response)
+    return response
 
 
 async def answer_group(

@@ -18,6 +18,7 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.refusals import tell_transaction
 from broker_lite.handler.transaction_partitions import before_fencing
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
@@ -47,6 +48,7 @@ async def handle_end(context: HandlerContext, request: Request) -> Parts:
         client_version=EPOCH_BUMP_VERSION if version >= _BUMPED_SINCE else 0,
     )
     response.error_code = outcome.error
+    tell_transaction(context, request, outcome.error, body.transactional_id)
     if version < _FENCED_SINCE:
         response.error_code = before_fencing(outcome.error)
     elif version >= _BUMPED_SINCE and not outcome.error:

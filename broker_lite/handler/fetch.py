@@ -42,6 +42,7 @@ from broker_lite.handler.fetch_session import (
     FetchSession,
     next_epoch,
 )
+from broker_lite.handler.refusals import tell_fetch
 from broker_lite.wire import messages
 from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint, encode_fetch_response
 
@@ -71,7 +72,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         return _fail(body, version)
     terms = _terms(context, body, version)
     if body.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
-        return await _incremental(context, terms, body)
+        return await _incremental(context, request, terms, body)
     sessions = context.fetch_sessions
     sessions.remove(body.session_id)
     partitions = FetchPartitions()
@@ -92,10 +93,14 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         if session is None:
             partitions.unwatch()
     session_id = session.session_id if session is not None else NO_SESSION
+    if read.answers_at_once:
+        tell_fetch(context, request, read.partitions)
     return _answer(context, terms, read.partitions, session_id)
 
 
-async def _incremental(context: HandlerContext, terms: FetchTerms, body: Any) -> Parts:
+async def _incremental(
+    context: HandlerContext, request: Request, terms: FetchTerms, body: Any
+) -> Parts:
     """Answer the next request of a session.
 
     Rule: F-41, F-43 to F-45 (FetchManager.newContext, IncrementalFetchContext).
@@ -124,6 +129,8 @@ async def _incremental(context: HandlerContext, terms: FetchTerms, body: Any) ->
     finally:
         if sessions.get(session.session_id) is not session:
             partitions.unwatch()
+    if read.answers_at_once:
+        tell_fetch(context, request, news)
     return _answer(context, terms, news, session.session_id)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, ErrorCode, TransactionalIdAuthorizationFailed
+from broker_lite.errors import BrokerError, ErrorCode, TransactionalIdAuthorizationFailed, Why
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.flushed import wait_for_coordinators, wait_until_flushed
 from broker_lite.handler.produce_append import append
@@ -34,6 +34,7 @@ from broker_lite.handler.produce_response import (
     refusal,
 )
 from broker_lite.handler.produce_transaction import Accepted, Verdict, check_transaction
+from broker_lite.handler.refusals import tell_produce, why_of
 from broker_lite.log.validate_legacy import check_old_record_set
 from broker_lite.log.validate_request import (
     check_one_producer,
@@ -53,6 +54,11 @@ _ACKS: Final = frozenset((-1, 0, 1))
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 _GO_ON: Final = Verdict(None)
 
+_NO_TOPIC: Final = Why("V-08", "there is no such topic", {})
+_NO_PARTITION: Final = Why("V-08", "the topic has no such partition", {})
+_WRONG_ACKS: Final = Why("V-11", "acks is none of -1, 0 and 1", {})
+_INTERNAL: Final = Why("V-12", "only the broker writes to its internal topics", {})
+
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
 
@@ -69,12 +75,13 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     version = request.api_version
     produce = decode_produce_request(request.body, version, request.position)
     answers: dict[PartitionKey, PartitionAnswer] = {}
+    failed = 0
     try:
         accepted, refused = _check(context, produce, version)
     except BrokerError as error:
-        answers = dict.fromkeys(
-            (key for key, _ in _partitions(produce)), refusal(error.code, error.message)
-        )
+        whole = refusal(error.code, error.message, why=why_of(error, "V-06"))
+        answers = dict.fromkeys((key for key, _ in _partitions(produce)), whole)
+        failed = 1
     else:
         verdicts = None
         commits = context.cluster.logs.commits
@@ -92,11 +99,15 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
                 answer = await append(
                     context, topic, index, records, guard, is_old=version < MIN_VERSION
                 )
-            answers[key] = answer or refusal(_unknown(None, version))
+            answers[key] = answer = answer or refusal(_unknown(None, version), why=_NO_TOPIC)
+            failed |= answer[0]
         if commits.held or commits.failures != failures:
             context.has_waited = True
             await wait_until_flushed(context.cluster, accepted, answers)
         answers.update(refused)
+        failed |= len(refused)
+    if failed:
+        tell_produce(context, request, answers)
     if produce.acks == 0:
         _close_after_failure(answers)
         return None
@@ -120,7 +131,9 @@ def _check(
         first_batch_headers([records for _, _, parts in topics for _, records in parts])
         and produce.transactional_id is None
     ):
-        raise TransactionalIdAuthorizationFailed
+        raise TransactionalIdAuthorizationFailed().because(
+            "V-07", "a transactional batch in a request without a transactional id"
+        )
     cluster = context.cluster
     accepted: dict[PartitionKey, Accepted] = {}
     refused: dict[PartitionKey, PartitionAnswer] = {}
@@ -136,14 +149,15 @@ def _check(
             key = (topic_id or name or "", index)
             # as topic.partition_count, but without a call of Python in each request
             if topic is None or not 0 <= index < len(topic.leader_epochs):
-                refused[key] = refusal(_unknown(topic, version))
+                why = _NO_TOPIC if topic is None else _NO_PARTITION
+                refused[key] = refusal(_unknown(topic, version), why=why)
                 continue
             try:
                 producer = check(records, version)
             except BrokerError as error:
                 if error.code == ErrorCode.UNKNOWN_SERVER_ERROR or is_old:
                     raise
-                refused[key] = refusal(error.code)
+                refused[key] = refusal(error.code, why=error.why)
                 continue
             assert records is not None
             has_producers = has_producers or producer is not None
@@ -169,9 +183,9 @@ def _partitions(produce: ProduceRequest) -> Iterator[tuple[PartitionKey, memoryv
 def _refused(topic: Topic, request: Request, acks_are_valid: bool) -> PartitionAnswer | None:
     """Rule: V-11, V-12."""
     if not acks_are_valid:
-        return refusal(ErrorCode.INVALID_REQUIRED_ACKS)
+        return refusal(ErrorCode.INVALID_REQUIRED_ACKS, why=_WRONG_ACKS)
     if request.client_id != _ADMIN_CLIENT_ID:
-        return refusal(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        return refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, why=_INTERNAL)
     return None
 
 

@@ -17,6 +17,7 @@ from broker_lite.errors import (
 )
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, refusal
+from broker_lite.handler.refusals import why_of
 from broker_lite.log.validate import validate_records
 from broker_lite.log.validate_legacy import validate_old_records
 from broker_lite.log.validate_request import answers_log_start_offset
@@ -107,7 +108,9 @@ async def append(
         log.is_failing = False
         logger.warning("partition is writable again topic=%s partition=%d", name, index)
     base_offset, _, append_time_ms, log_start_offset, _ = info
-    return _make(PartitionAnswer, (0, base_offset, append_time_ms, log_start_offset, (), None))
+    return _make(
+        PartitionAnswer, (0, base_offset, append_time_ms, log_start_offset, (), None, None)
+    )
 
 
 def _validate_at_once(
@@ -202,6 +205,8 @@ def _answer_to(error: BrokerError, log: "Log | None") -> PartitionAnswer:
         log_start_offset = log.log_start_offset
     if isinstance(error, RejectedRecords):
         return PartitionAnswer(
-            error.code, -1, -1, log_start_offset, error.record_errors, error.message
+            error.code, -1, -1, log_start_offset, error.record_errors, error.message, error.why
         )
-    return PartitionAnswer(error.code, -1, -1, log_start_offset)
+    return PartitionAnswer(
+        error.code, -1, -1, log_start_offset, why=why_of(error, "V-13") if error.code else None
+    )

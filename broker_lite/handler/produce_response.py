@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
-from broker_lite.errors import ErrorCode
+from broker_lite.errors import ErrorCode, Why
 from broker_lite.wire.primitives import encode_count, encode_nullable_string, encode_string
 
 _THROTTLE_FROM: Final = 1
@@ -43,11 +43,15 @@ class PartitionAnswer(NamedTuple):
     log_start_offset: int = -1
     record_errors: Sequence[tuple[int, str]] = ()
     error_message: str | None = None
+    why: Why | None = None
+    """For the log; a refusal without it was told where it happened."""
 
 
-def refusal(code: ErrorCode, message: str | None = None) -> PartitionAnswer:
+def refusal(
+    code: ErrorCode, message: str | None = None, *, why: Why | None = None
+) -> PartitionAnswer:
     """The answer of a partition that failed before its log was looked at."""
-    return PartitionAnswer(code, error_message=message)
+    return PartitionAnswer(code, error_message=message, why=why)
 
 
 def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], version: int) -> bytes:
@@ -78,7 +82,7 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
 
 
 def _partition(index: int, answer: PartitionAnswer, version: int) -> bytes:
-    code, base_offset, append_time_ms, start_offset, record_errors, message = answer
+    code, base_offset, append_time_ms, start_offset, record_errors, message, _ = answer
     if version >= _FLEXIBLE_FROM and not record_errors and message is None:
         return _PARTITION_V9(index, code, base_offset, append_time_ms, start_offset, 1, 0)
     if version < _LOG_START_FROM:
@@ -93,7 +97,7 @@ def _partition(index: int, answer: PartitionAnswer, version: int) -> bytes:
 
 
 def _with_errors(index: int, answer: PartitionAnswer, *, flexible: bool) -> bytes:
-    code, base_offset, append_time_ms, start_offset, record_errors, message = answer
+    code, base_offset, append_time_ms, start_offset, record_errors, message, _ = answer
     end = _END_OF_TOPIC if flexible else b""
     parts = [
         _PARTITION_V5(index, code, base_offset, append_time_ms, start_offset),

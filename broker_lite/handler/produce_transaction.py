@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, refusal
+from broker_lite.handler.refusals import why_of, why_of_transaction
 from broker_lite.handler.transaction_check import Support, check_partitions, is_fenced, is_open
 from broker_lite.log.log import Log
 from broker_lite.log.validate_request import base_sequence
@@ -73,10 +74,11 @@ def check_transaction(
         try:
             log = context.cluster.log(partition.topic.name, partition.partition)
         except BrokerError as error:
-            verdicts[key] = Verdict(refusal(error.code))
+            verdicts[key] = Verdict(refusal(error.code, why=why_of(error, "V-13")))
             continue
         if is_fenced(log, producer):
-            verdicts[key] = Verdict(refusal(ErrorCode.INVALID_PRODUCER_EPOCH))
+            code = ErrorCode.INVALID_PRODUCER_EPOCH
+            verdicts[key] = Verdict(refusal(code, why=why_of_transaction(code, "T-36")))
         elif not is_open(log, producer):
             asked[key] = partition
             verdicts[key] = Verdict(None, _begin(context, log, partition, producer, support))
@@ -126,9 +128,12 @@ def _ask(
 
 def _refusal(error_code: ErrorCode, support: Support) -> PartitionAnswer:
     """Rule: T-34, T-35, V-60."""
+    why = why_of_transaction(error_code, "V-60")
     if error_code is ErrorCode.INVALID_TXN_STATE:
-        return refusal(error_code, _NOT_ADDED)
+        why = Why("V-60", "the partition was not added to the transaction", {})
+        return refusal(error_code, _NOT_ADDED, why=why)
     is_busy = error_code is ErrorCode.CONCURRENT_TRANSACTIONS and support is not Support.ADD
     if is_busy or error_code in _TRY_AGAIN:
-        return refusal(ErrorCode.NOT_ENOUGH_REPLICAS, _UNVERIFIED + error_code.name)
-    return refusal(error_code)
+        code = ErrorCode.NOT_ENOUGH_REPLICAS
+        return refusal(code, _UNVERIFIED + error_code.name, why=why)
+    return refusal(error_code, why=why)

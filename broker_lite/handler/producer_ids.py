@@ -13,6 +13,7 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.refusals import tell_transaction
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -38,6 +39,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         await _give_to(context, body, response)
         if response.error_code == ErrorCode.PRODUCER_FENCED and request.api_version < _FENCED_SINCE:
             response.error_code = ErrorCode.INVALID_PRODUCER_EPOCH
+    tell_transaction(context, request, response.error_code, body.transactional_id)
     return encode(messages.InitProducerIdResponse, response, request)
 
 

@@ -16,6 +16,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.refusals import tell_transaction
 from broker_lite.wire import messages
 
 PARTITIONS_MIN_VERSION: Final = 0
@@ -43,6 +44,7 @@ async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
             producer = (transaction.producer_id, transaction.producer_epoch)
             errors = _add(
                 context,
+                request,
                 transaction.transactional_id,
                 producer,
                 transaction.topics,
@@ -60,7 +62,13 @@ async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
         topics = body.v3_and_below_topics
         transactional_id = body.v3_and_below_transactional_id
         errors = _add(
-            context, transactional_id, producer, topics, verify_only=False, client_version=0
+            context,
+            request,
+            transactional_id,
+            producer,
+            topics,
+            verify_only=False,
+            client_version=0,
         )
         if request.api_version < _FENCED_SINCE:
             errors = {partition: before_fencing(code) for partition, code in errors.items()}
@@ -70,6 +78,7 @@ async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
 
 def _add(
     context: HandlerContext,
+    request: Request,
     transactional_id: str,
     producer: tuple[int, int],
     topics: list[Any],
@@ -96,6 +105,7 @@ def _add(
     error_code = transactions.add_partitions(
         transactional_id, producer, partitions, client_version=client_version
     )
+    tell_transaction(context, request, error_code, transactional_id)
     return dict.fromkeys(partitions, error_code)
 
 
@@ -145,6 +155,7 @@ async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
         [transactions.partition_of_group(body.group_id)],
         client_version=0,
     )
+    tell_transaction(context, request, error_code, body.transactional_id)
     if request.api_version < _FENCED_SINCE:
         error_code = before_fencing(error_code)
     return encode(

@@ -14,6 +14,7 @@ from broker_lite.handler.ask_group import caller_of
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import wait_for_coordinators
+from broker_lite.handler.refusals import tell_transaction
 from broker_lite.handler.transaction_check import Support, check_partitions, is_fenced, is_open
 from broker_lite.wire import messages
 
@@ -44,6 +45,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         except BrokerError as error:
             refused = error.code
     if refused is not None:
+        tell_transaction(context, request, refused, body.transactional_id)
         response = _refusal(context, body, version, refused)
     return encode(messages.TxnOffsetCommitResponse, response, request)
 

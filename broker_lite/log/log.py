@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 from broker_lite.errors import (
     OffsetOutOfRange,
     PolicyViolation,
-    RecordListTooLarge,
 )
 from broker_lite.log import timestamps
 from broker_lite.log.durable_log import DurableLog
@@ -19,6 +18,7 @@ from broker_lite.log.leader_epochs import EpochEndOffset
 from broker_lite.log.names import DELETED_SUFFIX
 from broker_lite.log.producer_entry import AppendOrigin
 from broker_lite.log.read import LogRead, read_log
+from broker_lite.log.refusals import larger_than_segment
 from broker_lite.log.roll import should_roll
 from broker_lite.log.txn_index import AbortedTransaction
 from broker_lite.log.validated import ValidatedRecords
@@ -130,7 +130,7 @@ class Log(DurableLog):
         if self._is_unsettled:
             self._settle()
         if size_bytes > config.segment_bytes:
-            raise RecordListTooLarge
+            raise larger_than_segment(size_bytes, config.segment_bytes)
         segment = self.active
         if should_roll(segment, config, size_bytes, last_offset, max_timestamp, now_ms):
             segment = self.roll(now_ms)

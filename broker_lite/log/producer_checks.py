@@ -1,7 +1,7 @@
 """The rules by which a producer's batch or marker is taken, in Kafka's order; nothing is changed.
 
 Every function gets what is known of the producer on this partition: its entry and its verification
-entry, None where there is none. The errors carry no text, for Kafka sends none (V-14).
+entry, None where there is none. Kafka sends no text with these errors (V-14); the log has one.
 """
 
 from broker_lite.errors import (
@@ -16,6 +16,7 @@ from broker_lite.log.producer_entry import (
     ProducerEntry,
     VerificationEntry,
     follows_in_sequence,
+    next_sequence,
 )
 from broker_lite.record.batch import RecordBatch
 
@@ -50,7 +51,13 @@ def check_guard(
     if entry is not None and entry.is_in_transaction and entry.epoch == batch.producer_epoch:
         return
     if verification is None or verification.guard is not verification_guard:
-        raise InvalidTxnState
+        raise InvalidTxnState().because(
+            "V-55",
+            "producer {producer_id} epoch {producer_epoch} writes in a transaction to which the"
+            " partition was not added",
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+        )
 
 
 def check_epoch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
@@ -63,7 +70,7 @@ def check_epoch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
     """
     known_epoch = NO_PRODUCER_EPOCH if entry is None else entry.epoch
     if batch.producer_epoch < known_epoch:
-        raise InvalidProducerEpoch
+        raise _old_epoch("V-56", batch.producer_id, batch.producer_epoch, known_epoch)
 
 
 def check_sequence(
@@ -80,16 +87,16 @@ def check_sequence(
     if verification is not None:
         is_new = entry is None or not entry.batches
         if is_new and first_sequence != 0 and verification.supports_epoch_bump:
-            raise OutOfOrderSequenceNumber
+            raise _wrong_sequence(batch, 0)
         if first_sequence > verification.lowest_sequence:
-            raise OutOfOrderSequenceNumber
+            raise _wrong_sequence(batch, verification.lowest_sequence)
     if entry is None or entry.epoch == NO_PRODUCER_EPOCH:
         return
     if batch.producer_epoch != entry.epoch:
         if first_sequence != 0:
-            raise OutOfOrderSequenceNumber
+            raise _wrong_sequence(batch, 0)
     elif not follows_in_sequence(entry.last_sequence, first_sequence):
-        raise OutOfOrderSequenceNumber
+        raise _wrong_sequence(batch, next_sequence(entry.last_sequence))
 
 
 def check_plain_batch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
@@ -101,7 +108,14 @@ def check_plain_batch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
     Rule: V-58 (ProducerAppendInfo.appendDataBatch).
     """
     if entry is not None and entry.is_in_transaction and not batch.is_transactional:
-        raise InvalidTxnState
+        raise InvalidTxnState().because(
+            "V-58",
+            "producer {producer_id} epoch {producer_epoch} writes outside of its transaction, which"
+            " is open here since offset {first_offset}",
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            first_offset=entry.transaction_first_offset,
+        )
 
 
 def check_marker(
@@ -123,13 +137,44 @@ def check_marker(
     """
     if entry is None:
         return
+    producer_id = entry.producer_id
     if producer_epoch < entry.epoch:
-        raise InvalidProducerEpoch
+        raise _old_epoch("V-62", producer_id, producer_epoch, entry.epoch)
     if (
         transaction_version >= 2
         and producer_epoch == entry.epoch != PRODUCER_EPOCH_MAX
         and entry.is_in_transaction
     ):
-        raise InvalidProducerEpoch
+        raise _old_epoch("V-62", producer_id, producer_epoch, entry.epoch + 1)
     if coordinator_epoch < entry.coordinator_epoch:
-        raise TransactionCoordinatorFenced
+        raise TransactionCoordinatorFenced().because(
+            "V-62",
+            "a marker for producer {producer_id} of coordinator epoch {coordinator_epoch}, where"
+            " {known_epoch} was expected or more",
+            producer_id=producer_id,
+            coordinator_epoch=coordinator_epoch,
+            known_epoch=entry.coordinator_epoch,
+        )
+
+
+def _old_epoch(rule: str, producer_id: int, epoch: int, known_epoch: int) -> InvalidProducerEpoch:
+    return InvalidProducerEpoch().because(
+        rule,
+        "producer {producer_id} writes with epoch {producer_epoch}, where {expected_epoch} was"
+        " expected or more: it is fenced",
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        expected_epoch=known_epoch,
+    )
+
+
+def _wrong_sequence(batch: RecordBatch, expected: int) -> OutOfOrderSequenceNumber:
+    return OutOfOrderSequenceNumber().because(
+        "V-57",
+        "sequence {sequence} where {expected_sequence} was expected of producer {producer_id} epoch"
+        " {producer_epoch}",
+        sequence=batch.base_sequence,
+        expected_sequence=expected,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+    )

@@ -195,11 +195,14 @@ def decrement_sequence(sequence: int, count: int) -> int:
     return sequence - count
 
 
-def follows_in_sequence(last_sequence: int, next_sequence: int) -> bool:
-    """Tell whether a batch may start with next_sequence after last_sequence.
+def follows_in_sequence(last_sequence: int, sequence: int) -> bool:
+    """Tell whether a batch may start with a sequence after last_sequence.
 
     Rule: V-57 row 4 (ProducerAppendInfo.inSequence).
     """
-    return next_sequence == last_sequence + 1 or (
-        next_sequence == 0 and last_sequence == SEQUENCE_MAX
-    )
+    return sequence == next_sequence(last_sequence)
+
+
+def next_sequence(last_sequence: int) -> int:
+    """The sequence after another one; after the largest comes 0."""
+    return 0 if last_sequence == SEQUENCE_MAX else last_sequence + 1

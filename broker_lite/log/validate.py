@@ -15,13 +15,7 @@ refused (V-45). A batch with more than 10,000 bad records is answered with the f
 
 from typing import Final
 
-from broker_lite.errors import (
-    CorruptMessage,
-    DecompressedTooLarge,
-    InvalidRecord,
-    MessageTooLarge,
-    UnknownServerError,
-)
+from broker_lite.log import refusals
 from broker_lite.log.validate_rebuild import rebuild
 from broker_lite.log.validate_records import PlainRecords, check_records
 from broker_lite.log.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
@@ -84,8 +78,7 @@ def validate_records(
         or attributes & CONTROL_FLAG
         or (batch.producer_id >= 0 and batch.base_sequence < 0)
     ):
-        # V-32; Kafka sends no text for any of them.
-        raise InvalidRecord
+        raise refusals.wrong_header(batch)  # V-32
     codec = attributes & CODEC_MASK
     target = codec if config.codec is None else config.codec
     in_place = codec == target
@@ -103,7 +96,7 @@ def validate_records(
         return rebuild(batch, plain, totals, target, config, now_ms)
     if codec != NO_CODEC and not totals.is_sequential:
         # V-42: Kafka would build the batch anew, but has skipped over the keys and values.
-        raise UnknownServerError
+        raise refusals.unordered_offsets()
     append_time_ms = NO_TIMESTAMP
     max_timestamp = totals.max_timestamp
     if config.is_append_time:
@@ -131,14 +124,15 @@ def _only_batch(records: memoryview, config: ValidationConfig) -> RecordBatch:
 
 def _check_shallow(batch: RecordBatch, config: ValidationConfig) -> None:
     if batch.base_offset != 0:
-        raise InvalidRecord
+        raise refusals.wrong_base_offset(batch.base_offset)
     if batch.size_bytes > config.max_message_bytes:
-        raise MessageTooLarge
+        raise refusals.too_large(batch.size_bytes, config.max_message_bytes)
     start = batch.position + ATTRIBUTES_OFFSET
-    if batch.crc != crc32c(batch.buffer[start : batch.position + batch.size_bytes]):
-        raise CorruptMessage
+    crc = crc32c(batch.buffer[start : batch.position + batch.size_bytes])
+    if batch.crc != crc:
+        raise refusals.wrong_crc(batch.crc, crc)
     if batch.attributes & CODEC_MASK > CODEC_MAX:
-        raise UnknownServerError
+        raise refusals.unknown_codec(batch.attributes & CODEC_MASK)
 
 
 def _trimmed_batch(records: memoryview, config: ValidationConfig) -> RecordBatch:
@@ -146,17 +140,18 @@ def _trimmed_batch(records: memoryview, config: ValidationConfig) -> RecordBatch
     sizes = []
     for position, size_bytes, magic in walk(records):
         if magic != CURRENT_MAGIC:
-            raise InvalidRecord
-        if int.from_bytes(records[position : position + 8], "big"):
-            raise InvalidRecord
+            raise refusals.old_magic(magic)
+        base_offset = int.from_bytes(records[position : position + 8], "big", signed=True)
+        if base_offset:
+            raise refusals.wrong_base_offset(base_offset)
         if size_bytes > config.max_message_bytes:
-            raise MessageTooLarge
+            raise refusals.too_large(size_bytes, config.max_message_bytes)
         if size_bytes < RECORD_BATCH_OVERHEAD:
-            raise CorruptMessage
+            raise refusals.short_batch(size_bytes)
         _check_shallow(RecordBatch(records, position, size_bytes), config)
         sizes.append(size_bytes)
     if len(sizes) != 1:
-        raise InvalidRecord
+        raise refusals.not_one_batch(len(sizes))
     return RecordBatch(records[: sizes[0]], 0, sizes[0])
 
 
@@ -168,6 +163,6 @@ def _decompress(
         codec, batch.buffer[RECORD_BATCH_OVERHEAD:], output_bytes_max=output_bytes_max
     )
     if result.limit_exceeded:
-        raise DecompressedTooLarge
+        raise refusals.decompresses_too_large(output_bytes_max)
     data = memoryview(result.data)
     return PlainRecords(data, 0, len(data), full_reader, result.failed)

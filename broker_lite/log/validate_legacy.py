@@ -19,12 +19,11 @@ from typing import Final
 
 from broker_lite.errors import (
     BrokerError,
-    CorruptMessage,
     ErrorCode,
     InvalidRecord,
-    MessageTooLarge,
     UnknownServerError,
 )
+from broker_lite.log import refusals
 from broker_lite.log.validate import CODEC_MAX, NO_CODEC, validate_records
 from broker_lite.log.validated import (
     NO_TIMESTAMP,
@@ -85,10 +84,16 @@ def check_old_record_set(records: memoryview | None, version: int) -> None:
     Rule: V-02, V-06, V-10, V-21 (ReplicaManager.handleProduceAppend).
     """
     if records is None:
-        raise InvalidRecord(f"null records in a Produce of version {version}")
+        raise InvalidRecord(f"null records in a Produce of version {version}").because(
+            "V-02", "null where records were expected"
+        )
     for entry in walk(records):
         if entry.magic == CURRENT_MAGIC and entry.size_bytes < _SIZE_UP_TO_PRODUCER_ID:
-            raise UnknownServerError
+            raise UnknownServerError().because(
+                "V-21",
+                "the batch has {size_bytes} bytes and ends in its header",
+                size_bytes=entry.size_bytes,
+            )
 
 
 def validate_old_records(
@@ -123,7 +128,7 @@ def validate_old_records(
     # The last compressed entry decides what the set counts as.
     source = next((codec for codec in reversed(codecs) if codec != NO_CODEC), NO_CODEC)
     if len(entries) > 1 and (first.magic == CURRENT_MAGIC or source != NO_CODEC):
-        raise InvalidRecord
+        raise refusals.not_one_batch(len(entries))
     if first.magic == CURRENT_MAGIC:
         batch = records[first.position : first.position + first.size_bytes]
         return validate_records(batch, config, now_ms=now_ms, partition=partition)
@@ -149,7 +154,7 @@ def _one_batch(
     unwritable: UnknownServerError | None = None
     for entry in entries:
         if entry.magic != entries[0].magic:
-            raise InvalidRecord
+            raise refusals.old_magic(entry.magic)
         try:
             message = LegacyMessage(records, entry.position, entry.size_bytes)
             _convert(message, builder, config, now_ms)
@@ -166,14 +171,16 @@ def _checked_entries(records: memoryview, config: ValidationConfig) -> Iterator[
     """Rule: V-20 (UnifiedLog.analyzeAndValidateRecords)."""
     for entry in walk(records):
         position, size_bytes, magic = entry
-        if magic == CURRENT_MAGIC and int.from_bytes(records[position : position + 8], "big"):
-            raise InvalidRecord
+        base_offset = int.from_bytes(records[position : position + 8], "big", signed=True)
+        if magic == CURRENT_MAGIC and base_offset:
+            raise refusals.wrong_base_offset(base_offset)
         if size_bytes > config.max_message_bytes:
-            raise MessageTooLarge
+            raise refusals.too_large(size_bytes, config.max_message_bytes)
         if not _is_valid(records, entry):
-            raise CorruptMessage
-        if _codec(records, entry) > CODEC_MAX:
-            raise UnknownServerError
+            raise refusals.invalid_entry(magic, position, size_bytes)
+        codec = _codec(records, entry)
+        if codec > CODEC_MAX:
+            raise refusals.unknown_codec(codec)
         yield entry
 
 
@@ -210,8 +217,8 @@ def _convert(
         output_bytes_max=min(config.decompressed_bytes_max, OLD_SET_BYTES_MAX),
     )
     try:
-        for record in records:
-            problem = _problem(record, config, now_ms, has_append_time=has_append_time)
+        for index, record in enumerate(records):
+            problem = _problem(record, index, config, now_ms, has_append_time=has_append_time)
             if problem is None:
                 is_writable = is_writable and record.timestamp >= NO_TIMESTAMP
                 if refused is None and is_writable:
@@ -219,25 +226,47 @@ def _convert(
             elif refused is None or isinstance(problem, RejectedByTimestamp):
                 refused = problem
     except SetTooLarge as error:
-        raise MessageTooLarge from error
+        raise refusals.decompresses_too_large(
+            min(config.decompressed_bytes_max, OLD_SET_BYTES_MAX)
+        ) from error
     if refused is not None:
         raise refused
     if not is_writable:
-        raise UnknownServerError("a negative timestamp")
+        raise UnknownServerError("a negative timestamp").because(
+            "V-92", "a record has a timestamp below -1"
+        )
 
 
 def _problem(
-    record: LegacyRecord, config: ValidationConfig, now_ms: int, *, has_append_time: bool
+    record: LegacyRecord,
+    index: int,
+    config: ValidationConfig,
+    now_ms: int,
+    *,
+    has_append_time: bool,
 ) -> BrokerError | None:
     """Rule: V-33, V-34 (LogValidator.validateRecord)."""
     if record.key is None and config.is_compacted:
-        return InvalidRecord()
+        return InvalidRecord().because(
+            "V-33", "record {record}: key missing in a compacted topic", record=index
+        )
     timestamp = record.timestamp
     if not config.is_append_time and timestamp != NO_TIMESTAMP:
         if not -config.after_max_ms <= now_ms - timestamp <= config.before_max_ms:
-            return RejectedByTimestamp("", [])
+            return RejectedByTimestamp("", []).because(
+                "V-34",
+                "record {record}: the timestamp {timestamp} is not within [{earliest}, {latest}]",
+                record=index,
+                timestamp=timestamp,
+                earliest=now_ms - config.before_max_ms,
+                latest=now_ms + config.after_max_ms,
+            )
     elif has_append_time:
-        return RejectedByTimestamp("", [])
+        return RejectedByTimestamp("", []).because(
+            "V-34",
+            "record {record}: only the broker may set the timestamp type LogAppendTime",
+            record=index,
+        )
     return None
 
 
@@ -245,7 +274,7 @@ def _validated(builder: BatchBuilder, config: ValidationConfig) -> ValidatedReco
     """Rule: V-50, R-92."""
     buffer = memoryview(bytearray(builder.build()))
     if len(buffer) > config.max_message_bytes:
-        raise MessageTooLarge
+        raise refusals.rebuilt_too_large(len(buffer), config.max_message_bytes)
     batch = RecordBatch(buffer, 0, len(buffer))
     append_time_ms = batch.max_timestamp if config.is_append_time else NO_TIMESTAMP
     return ValidatedRecords(

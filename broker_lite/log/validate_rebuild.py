@@ -9,7 +9,8 @@ in another way. Every other batch is written record by record, as Kafka does it 
 import struct
 from typing import Final
 
-from broker_lite.errors import DecompressedTooLarge, MessageTooLarge, UnknownServerError
+from broker_lite.errors import UnknownServerError
+from broker_lite.log import refusals
 from broker_lite.log.validate_records import PlainRecords, RecordTotals
 from broker_lite.log.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
 from broker_lite.record.batch import (
@@ -74,8 +75,9 @@ def rebuild(
     if config.is_append_time:
         attributes |= LOG_APPEND_TIME_FLAG
     content = compress(codec, records, config.compression_level)
-    if RECORD_BATCH_OVERHEAD + len(content) > config.max_message_bytes:
-        raise MessageTooLarge
+    size_bytes = RECORD_BATCH_OVERHEAD + len(content)
+    if size_bytes > config.max_message_bytes:
+        raise refusals.rebuilt_too_large(size_bytes, config.max_message_bytes)
     buffer = _assemble(batch, attributes, base_timestamp, max_timestamp, content)
     rebuilt = RecordBatch(buffer, 0, len(buffer))
     return ValidatedRecords(buffer, rebuilt, batch.record_count, max_timestamp, append_time_ms)
@@ -90,7 +92,7 @@ def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
         or (has_producer and batch.producer_epoch == NO_PRODUCER_EPOCH)
         or (has_producer and batch.base_sequence < 0)
     ):
-        raise UnknownServerError
+        raise refusals.not_buildable(batch, totals.min_timestamp)
 
 
 def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTotals) -> bool:
@@ -119,7 +121,7 @@ def _write_anew(batch: RecordBatch, plain: PlainRecords, bytes_max: int) -> tupl
     if status:  # what a check before has let pass is a bug of ours
         raise UnknownServerError
     if rewriter.size_bytes > bytes_max:
-        raise DecompressedTooLarge
+        raise refusals.decompresses_too_large(bytes_max)
     target = memoryview(bytearray(rewriter.size_bytes))
     rewriter.write(target)
     return rewriter.base_timestamp, target

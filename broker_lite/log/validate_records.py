@@ -7,6 +7,7 @@ the records are walked again in Python to say which and why.
 from typing import Final, NamedTuple, NoReturn
 
 from broker_lite.errors import InvalidRecord, UnknownServerError
+from broker_lite.log import refusals
 from broker_lite.log.validated import (
     INT64_MAX,
     NO_TIMESTAMP,
@@ -72,11 +73,11 @@ def check_records(
     Rule: V-33, V-34, V-36 (LogValidator.validateRecord).
     """
     buffer, start, end, full_reader, codec_failed = plain
-    status, _, _, maximum, minimum, null_keys, is_sequential = scan_records(
+    status, position, records_read, maximum, minimum, null_keys, is_sequential = scan_records(
         buffer, start, end, batch.record_count, batch.base_timestamp, full_reader
     )
     if status or codec_failed:
-        _raise_structure(batch, status, codec_failed)
+        _raise_structure(batch, status, codec_failed, position - start, records_read)
     has_append_time = batch.attributes & LOG_APPEND_TIME_FLAG
     if has_append_time:
         minimum = batch.max_timestamp
@@ -95,12 +96,13 @@ def check_records(
     return _make(RecordTotals, (maximum, minimum, is_sequential))
 
 
-def _raise_structure(batch: RecordBatch, status: int, codec_failed: bool) -> NoReturn:
+def _raise_structure(
+    batch: RecordBatch, status: int, codec_failed: bool, position: int, records_read: int
+) -> NoReturn:
     """Raise what a scan found, without a text, for Kafka sends none here."""
-    error = scan_error(status, compressed=batch.is_compressed, codec_failed=codec_failed)
-    if isinstance(error, UnknownServerError):
-        raise UnknownServerError
-    raise InvalidRecord
+    found = scan_error(status, compressed=batch.is_compressed, codec_failed=codec_failed)
+    error = UnknownServerError() if isinstance(found, UnknownServerError) else InvalidRecord()
+    raise refusals.wrong_structure(error, batch, status, codec_failed, position, records_read)
 
 
 def _check_one_by_one(
@@ -112,11 +114,14 @@ def _check_one_by_one(
     """
     errors: list[RecordError] = []
     by_timestamp = False
+    first_offset_delta = 0
     cursor = RecordCursor(plain.buffer, plain.start, plain.end, plain.full_reader)
     for index in range(batch.record_count):
         if len(errors) == RECORD_ERRORS_MAX:
             break
         cursor.read_record()
+        if not errors:
+            first_offset_delta = cursor.offset_delta
         if cursor.key_length < 0 and config.is_compacted:
             message = (
                 "Compacted topic cannot accept message without key in topic partition "
@@ -129,7 +134,9 @@ def _check_one_by_one(
             errors.append(RecordError(index, problem))
             by_timestamp = True
     if errors:
-        raise _rejected(errors, by_timestamp)
+        raise refusals.wrong_records(
+            _rejected(errors, by_timestamp), batch.record_count, first_offset_delta
+        )
 
 
 def _record_timestamp(batch: RecordBatch, timestamp_delta: int) -> int:

@@ -95,7 +95,9 @@ def _first_entry(records: memoryview) -> Entry | None:
         return next(walk(records), None)
     except UnknownServerError:
         # Kafka's answer has no text here.
-        raise UnknownServerError from None
+        raise UnknownServerError().because(
+            "V-06", "the length that a batch declares is above what 31 bits hold"
+        ) from None
 
 
 def check_record_set(records: memoryview | None, version: int) -> tuple[int, int] | None:
@@ -119,39 +121,74 @@ def check_record_set(records: memoryview | None, version: int) -> tuple[int, int
     Rule: V-02, V-09, V-10, V-21 (ProduceRequest.validateRecords, ReplicaManager).
     """
     if records is None or len(records) < _PEEK_BYTES:
-        raise InvalidRecord
+        raise InvalidRecord().because(
+            "V-09",
+            "{size_bytes} bytes of records, in which no batch fits",
+            size_bytes=0 if records is None else len(records),
+        )
     length: int
     magic: int
     attributes: int
     length, magic, attributes = _PEEK.unpack_from(records)
     size_bytes = length + LOG_OVERHEAD
     if size_bytes > len(records) or magic != CURRENT_MAGIC:
-        raise InvalidRecord
+        raise _not_a_batch(magic, size_bytes, len(records))
     if version < ZSTD_SINCE_VERSION:
         _check_codec(attributes & CODEC_MASK)
     if size_bytes != len(records):
         _check_rest(records[size_bytes:])
     if size_bytes < _PRODUCER_ID_BYTES:
-        # V-21: cut off before the producer id, an index error in Kafka.
-        raise UnknownServerError
+        # cut off before the producer id, an index error in Kafka
+        raise _cut_off(size_bytes)
     return _producer(records, size_bytes) if attributes & TRANSACTIONAL_FLAG else None
 
 
 def _check_codec(codec: int) -> None:
     if codec == ZSTD:
-        raise UnsupportedCompressionType
+        raise UnsupportedCompressionType().because(
+            "V-09",
+            "zstd needs Produce version {version_min} or higher",
+            version_min=ZSTD_SINCE_VERSION,
+        )
     if codec > ZSTD:
-        raise UnknownServerError
+        raise UnknownServerError().because("V-09", "there is no codec {codec}", codec=codec)
+
+
+def _not_a_batch(magic: int, size_bytes: int, given_bytes: int) -> InvalidRecord:
+    error = InvalidRecord()
+    if magic != CURRENT_MAGIC:
+        return error.because(
+            "V-09",
+            "a message of magic {magic}, where magic {expected_magic} was expected",
+            magic=magic,
+            expected_magic=CURRENT_MAGIC,
+        )
+    return error.because(
+        "V-09",
+        "the batch says it has {size_bytes:,} bytes, and {given_bytes:,} came",
+        size_bytes=size_bytes,
+        given_bytes=given_bytes,
+    )
+
+
+def _cut_off(size_bytes: int) -> UnknownServerError:
+    return UnknownServerError().because(
+        "V-21", "the batch has {size_bytes} bytes and ends in its header", size_bytes=size_bytes
+    )
 
 
 def _check_rest(rest: memoryview) -> None:
     try:
         second = _first_entry(rest)
     except CorruptMessage:
-        # The text belongs to a malformed first header only.
-        raise CorruptMessage from None
+        # Clients get the text of a malformed first header only.
+        raise CorruptMessage().because(
+            "V-09", "what follows the batch is the start of no batch"
+        ) from None
     if second is not None:
-        raise InvalidRecord
+        raise InvalidRecord().because(
+            "V-09", "a second batch follows, where exactly one was expected"
+        )
 
 
 def _producer(records: memoryview, size_bytes: int) -> tuple[int, int] | None:
@@ -160,7 +197,7 @@ def _producer(records: memoryview, size_bytes: int) -> tuple[int, int] | None:
     if producer_id < 0:
         return None
     if size_bytes < _BASE_SEQUENCE.size:
-        raise UnknownServerError
+        raise _cut_off(size_bytes)
     return producer_id, _PRODUCER_EPOCH.unpack_from(records)[0]
 
 

@@ -224,6 +224,23 @@ def test_the_report_of_a_failure_has_the_lines_of_its_test(run: Run) -> None:
     assert len(re.findall(r"INFO broker_lite.testing ready on", text)) == 3
 
 
+def test_the_report_of_a_failure_tells_what_was_refused(run: Run) -> None:
+    source = """
+    def test_too_large(broker, topic):
+        broker.produce(topic, b"x" * 1_100_000)
+    """
+    result = run(source)
+    result.assert_outcomes(failed=1)
+    result.stdout.re_match_lines(
+        [
+            r"-+ broker-lite log \(broker-\d+\) -+",
+            r".* WARNING broker_lite\.refusals Produce refused topic=test_too_large-\S+ partition=0"
+            r" error=MESSAGE_TOO_LARGE .* reason=the batch of 1,100,0\d\d bytes is above"
+            r" max\.message\.bytes=1048588",
+        ]
+    )
+
+
 def test_only_the_end_of_a_long_log_is_shown(run: Run) -> None:
     source = """
     def test_fails(broker):

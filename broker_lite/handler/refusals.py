@@ -1,0 +1,246 @@
+"""What clients are refused, told in the broker's log: one line each, limited in number.
+
+People look into the log first when a client fails. So a line names the client, its address, the
+topic and partition, group or transactional id, the error code, and what is wrong in plain words,
+with the id of the rule that was broken. Clients get what Kafka sends and no word more.
+
+Levels: WARNING for what the client does not get over by itself, as a record that is not stored.
+INFO for what it gets over (it looks up the leader again, goes to another offset, begins anew) and
+yet may explain why it is slow. DEBUG for what belongs to every rebalance or start.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_lite.errors import BrokerError, ErrorCode, Why
+from broker_lite.handler.context import HandlerContext, Request
+
+if TYPE_CHECKING:
+    from broker_lite.handler.fetch_read import PartitionRead
+    from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey
+
+logger = logging.getLogger("broker_lite.refusals")
+
+_TEXT_MAX: Final = 249
+_KEY_TEXT_MAX: Final = 60
+# Of one request; it may have 100,000 partitions.
+_PARTITIONS_MAX: Final = 5
+
+_RETRIED: Final = frozenset(
+    {
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNRELEASED_INSTANCE_ID,
+    }
+)
+_USUAL: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.MEMBER_ID_REQUIRED,
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.STALE_MEMBER_EPOCH,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+    }
+)
+_GROUP_TEXTS: Final = {
+    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "the member's protocols do not go with the group's",
+    ErrorCode.INVALID_GROUP_ID: "the group id is not valid for this request",
+    ErrorCode.INVALID_SESSION_TIMEOUT: "the session timeout is outside of what the broker allows"
+    " (group.min.session.timeout.ms, group.max.session.timeout.ms)",
+    ErrorCode.GROUP_MAX_SIZE_REACHED: "the group has as many members as it may have",
+    ErrorCode.FENCED_INSTANCE_ID: "another member has taken over this group.instance.id",
+    ErrorCode.UNRELEASED_INSTANCE_ID: "another member still uses this group.instance.id",
+}
+_TRANSACTION_TEXTS: Final = {
+    ErrorCode.PRODUCER_FENCED: "a newer producer uses this transactional id: this one is fenced",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "the epoch of the producer is not the known one: it is"
+    " fenced by a newer one, or was aborted",
+    ErrorCode.INVALID_TXN_STATE: "the state of the transaction does not allow it",
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING: "the producer id is not the one of this transactional"
+    " id, or there is no such transactional id",
+    ErrorCode.INVALID_TRANSACTION_TIMEOUT: "the transaction timeout is not between 1 ms and"
+    " transaction.max.timeout.ms",
+    ErrorCode.CONCURRENT_TRANSACTIONS: "the former transaction is still being ended",
+    ErrorCode.TRANSACTION_ABORTABLE: "the partition is not in the transaction, which has to be"
+    " aborted",
+    ErrorCode.INVALID_REQUEST: "the fields of the request contradict each other",
+}
+
+
+def why_of(error: BrokerError, rule: str) -> Why:
+    """What an error says of itself, at least what its code means; rule is for one that has none."""
+    if error.why is not None:
+        return error.why
+    text = error.message or (type(error).__doc__ or "").strip()
+    return Why(rule, "{text}", {"text": text})
+
+
+def why_of_transaction(code: ErrorCode, rule: str) -> Why:
+    """What the coordinator of transactions means by a code."""
+    return Why(rule, _TRANSACTION_TEXTS.get(code, code.name), {})
+
+
+def tell_produce(
+    context: HandlerContext,
+    request: Request,
+    answers: "Mapping[PartitionKey, PartitionAnswer]",
+) -> None:
+    """Tell which partitions of a Produce failed; those without a reason were told before."""
+    told: Counter[int] = Counter()
+    for (topic, index), answer in answers.items():
+        code, why = answer.error_code, answer.why
+        if why is None:
+            continue
+        told[code] += 1
+        if told[code] <= _PARTITIONS_MAX:
+            _tell_partition(context, request, ErrorCode(code), why, topic, index)
+    _tell_rest(context, request, told)
+
+
+def tell_fetch(context: HandlerContext, request: Request, reads: "Iterable[PartitionRead]") -> None:
+    """Tell which partitions of a Fetch were asked for an offset that they do not have."""
+    told: Counter[int] = Counter()
+    code = ErrorCode.OFFSET_OUT_OF_RANGE
+    for read in reads:
+        if read.answer.error_code != code:
+            continue
+        told[code] += 1
+        if told[code] <= _PARTITIONS_MAX:
+            partition = read.partition
+            name = _topic_name(context, partition.topic)
+            log = context.cluster.log(name, partition.index)
+            why = Why(
+                "F-05",
+                "offset {fetch_offset} where the partition has {log_start_offset} to"
+                " {log_end_offset}",
+                {
+                    "fetch_offset": partition.fetch_offset,
+                    "log_start_offset": log.log_start_offset,
+                    "log_end_offset": log.log_end_offset,
+                },
+            )
+            _tell_partition(context, request, code, why, name, partition.index)
+    _tell_rest(context, request, told)
+
+
+def tell_group(context: HandlerContext, request: Request, group_id: str, response: Any) -> None:
+    """Tell what a group refused, if it did; of partitions the first one that failed."""
+    number = getattr(response, "error_code", 0) or next(
+        (
+            partition.error_code
+            for topic in getattr(response, "topics", ())
+            for partition in topic.partitions
+            if partition.error_code
+        ),
+        0,
+    )
+    if not number:
+        return
+    code = ErrorCode(number)
+    text = getattr(response, "error_message", None) or _GROUP_TEXTS.get(code, code.name)
+    why = Why("G-119", "{text}", {"text": shown(text)})
+    tell(context, request, code, why, group=group_id)
+
+
+def tell_transaction(
+    context: HandlerContext, request: Request, code: int, transactional_id: str | None
+) -> None:
+    """Tell what the coordinator of transactions refused, if it did."""
+    if code:
+        found = ErrorCode(code)
+        why = why_of_transaction(found, "T-19")
+        tell(context, request, found, why, transactional_id=transactional_id or "")
+
+
+def tell(
+    context: HandlerContext,
+    request: Request,
+    code: ErrorCode,
+    why: Why,
+    **subject: str | int,
+) -> None:
+    """Write one line, or count it.
+
+    Args:
+        context: of the connection.
+        request: that is refused.
+        code: what it is answered.
+        why: what is wrong.
+        subject: what it is about, by name; the texts may be any that a client sends.
+    """
+    level = _level(code)
+    api = context.apis.get(request.api_key)
+    name = f"API {request.api_key}" if api is None else api.name
+    host, port = context.client_address
+    client_id = shown(request.client_id or "", _KEY_TEXT_MAX)
+    texts = [shown(each) if isinstance(each, str) else each for each in subject.values()]
+    # not by partition: one batch of a producer in each of many is one kind
+    kind = [str(each)[:_KEY_TEXT_MAX] for each in texts[:1]]
+    key = (name, code.name, client_id, host, *kind)
+    if not context.client_log.admits(logger, level, key):
+        return
+    names = "".join(f"{each}=%s " for each in subject)
+    message = f"{name} refused {names}error=%s client_id=%s client=%s rule=%s reason=%s"
+    logger.log(
+        level,
+        message,
+        *texts,
+        code.name,
+        client_id,
+        f"{host}:{port}",
+        why.rule,
+        str(why),
+        extra={"facts": dict(why.facts)},
+    )
+
+
+def shown(text: str, characters_max: int = _TEXT_MAX) -> str:
+    """A client's text as it may stand in a line: without control characters, and not too long."""
+    cut = text[:characters_max]
+    if not cut.isprintable():
+        cut = ascii(cut)
+    return cut if len(text) <= characters_max else f"{cut}..."
+
+
+def _level(code: ErrorCode) -> int:
+    if code in _USUAL:
+        return logging.DEBUG
+    return logging.INFO if code in _RETRIED else logging.WARNING
+
+
+def _tell_partition(
+    context: HandlerContext,
+    request: Request,
+    code: ErrorCode,
+    why: Why,
+    topic: str | bytes,
+    index: int,
+) -> None:
+    tell(context, request, code, why, topic=_topic_name(context, topic), partition=index)
+
+
+def _topic_name(context: HandlerContext, topic: str | bytes) -> str:
+    if isinstance(topic, str):
+        return topic
+    found = context.cluster.topics_by_id.get(topic)
+    return found.name if found is not None else f"id {topic.hex()}"
+
+
+def _tell_rest(context: HandlerContext, request: Request, told: Counter[int]) -> None:
+    """Tell how many partitions of a request, beyond the first ones, failed as they did."""
+    for code, count in told.items():
+        left_out = count - _PARTITIONS_MAX
+        if left_out > 0:
+            why = Why("V-14", "{count} more partitions of the same request", {"count": left_out})
+            tell(context, request, ErrorCode(code), why)
