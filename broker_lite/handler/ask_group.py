@@ -8,6 +8,7 @@ from broker_lite.coordinator.effects import Caller
 from broker_lite.errors import BrokerError
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import leave_lane
 from broker_lite.handler.refusals import tell_group
 from broker_lite.wire.messages import MessageType
 
@@ -38,6 +39,7 @@ async def ask_group(
 
     Rule: G-118, G-119.
     """
+    leave_lane(request)
     try:
         response = await context.groups.ask(event, body.group_id, body, caller_of(context, request))
     except BrokerError as error:

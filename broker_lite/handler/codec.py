@@ -4,6 +4,7 @@ from typing import Any
 
 from broker_lite.errors import BrokerError
 from broker_lite.handler.context import Parts, Request
+from broker_lite.handler.large import LargeRequest, encode_in_turns
 from broker_lite.wire.messages import MessageType
 
 
@@ -13,13 +14,33 @@ def decode(message: MessageType, request: Request) -> Any:
     Raises:
         DecodeError: not a body of this version (P-08).
     """
+    if isinstance(request, LargeRequest):
+        return request.decoded
     value, _ = message.decode(request.body, request.api_version, request.position)
     return value
 
 
 def encode(message: MessageType, value: Any, request: Request) -> Parts:
-    """The response's body in the version of the request."""
+    """The response's body in the version of the request; that of a large one is encoded later.
+
+    Raises:
+        EncodeError: it cannot be told in this version.
+    """
+    if isinstance(request, LargeRequest):
+        request.answer = message, value
+        return []
     return [message.encode(value, request.api_version)]
+
+
+async def encode_long(message: MessageType, value: Any, request: Request) -> Parts:
+    """As encode(), for an answer that may be long though the request is short.
+
+    Raises:
+        EncodeError: see encode().
+    """
+    if isinstance(request, LargeRequest):
+        return encode(message, value, request)
+    return [await encode_in_turns(message, value, request.api_version)]
 
 
 def code_and_message(error: BrokerError | None) -> dict[str, Any]:

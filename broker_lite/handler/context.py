@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from broker_lite.control.groups import Groups
     from broker_lite.control.transactions import Transactions
     from broker_lite.handler.fetch_session import FetchSessionCache
+    from broker_lite.handler.large import Lane
     from broker_lite.log.files import FileSlice
     from broker_lite.rate_limited_log import RateLimitedLog
     from broker_lite.settings import Settings
@@ -98,6 +99,7 @@ class HandlerContext:
     `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node:
     it may be changed while connections are open, and is empty when nobody watches.
     `client_log` takes the lines that clients can cause at will; it is one for the whole node.
+    `lane` is where large requests of all connections are worked on, one at a time.
     `has_waited` tells that a Produce of this connection had to wait for the disk: the next one may,
     too, and no answer is to wait for that.
     """
@@ -112,6 +114,7 @@ class HandlerContext:
         "groups",
         "has_waited",
         "hooks",
+        "lane",
         "listener",
         "local_address",
         "settings",
@@ -132,6 +135,7 @@ class HandlerContext:
         local_address: tuple[str, int],
         client_address: tuple[str, int],
         fetch_sessions: "FetchSessionCache",
+        lane: "Lane",
         hooks: Sequence[Hook] = (),
     ) -> None:
         self.cluster = cluster
@@ -145,6 +149,7 @@ class HandlerContext:
         self.local_address = local_address
         self.client_address = client_address
         self.fetch_sessions = fetch_sessions
+        self.lane = lane
         self.hooks = hooks
         self.has_waited = False
 

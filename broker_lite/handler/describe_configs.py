@@ -10,17 +10,16 @@ A difference to Kafka: a DescribeConfigs request whose answer has more than 1,00
 the connection, since a resource may be named again and again (P-120).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
-
-from anyio.lowlevel import checkpoint
 
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.control.names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.codec import decode, encode_long
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.large import Lazily
 from broker_lite.settings.describe import (
     ConfigEntry,
     describe_broker,
@@ -34,7 +33,6 @@ MIN_VERSION: Final = 0
 MAX_VERSION: Final = 4
 
 CONFIGS_MAX: Final = 1_000_000
-RESOURCES_AT_A_TIME: Final = 100
 """Resources described before other connections get their turn."""
 
 _RESOURCES: Final = frozenset({TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE})
@@ -55,22 +53,23 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: P-120, P-124.
     """
     body = decode(messages.DescribeConfigsRequest, request)
+    results = Lazily(len(body.resources), _results(context.cluster, body, request.api_version))
+    response = messages.DescribeConfigsResponse(results=results)
+    return await encode_long(messages.DescribeConfigsResponse, response, request)
+
+
+def _results(cluster: Cluster, body: Any, version: int) -> Iterator[Any]:
     known = all(resource.resource_type in _RESOURCES for resource in body.resources)
-    results = []
     room = CONFIGS_MAX
-    for number, resource in enumerate(body.resources, 1):
+    for resource in body.resources:
         if known:
-            result = _describe(context.cluster, body, resource, request.api_version)
+            result = _describe(cluster, body, resource, version)
         else:
             result = _failed(resource, InvalidRequest(_MALFORMED))
         room -= len(result.configs)
         if room < 0:
             raise CloseConnection(f"DescribeConfigs asks for more than {CONFIGS_MAX} configs")
-        results.append(result)
-        if number % RESOURCES_AT_A_TIME == 0:
-            await checkpoint()
-    response = messages.DescribeConfigsResponse(results=results)
-    return encode(messages.DescribeConfigsResponse, response, request)
+        yield result
 
 
 def _describe(cluster: Cluster, body: Any, resource: Any, version: int) -> Any:

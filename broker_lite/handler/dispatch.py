@@ -17,6 +17,7 @@ from broker_lite.handler.context import (
     Parts,
     Request,
 )
+from broker_lite.handler.large import LARGE_BYTES, handle_large
 
 API_VERSIONS_KEY: Final = 18
 
@@ -43,6 +44,8 @@ def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | Non
         handle: Handler = _unsupported
     else:
         handle = api.handle
+        if len(request.body) > LARGE_BYTES:
+            handle = partial(handle_large, handle)
     if context.hooks:
         handle = _hooked(context, handle)
     return handle(context, request)

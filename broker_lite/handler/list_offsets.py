@@ -12,6 +12,7 @@ waits for an upload.
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
@@ -19,6 +20,8 @@ from anyio.lowlevel import checkpoint
 from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.fetch_read import LOGS_AT_A_TIME, check_leader_epoch, limit_offset
+from broker_lite.handler.large import LargeRequest
+from broker_lite.handler.list_offsets_many import list_many
 from broker_lite.log.log import Log
 from broker_lite.wire.list_offsets import (
     AskedPartition,
@@ -72,6 +75,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: F-70 to F-75.
     """
     version = request.api_version
+    if isinstance(request, LargeRequest):
+        return await list_many(request, partial(_answer, context, version))
     body = decode_list_offsets_request(request.body, version, request.position)
     duplicates = _duplicates(body.topics) if version > 0 else ()
     topics: list[ListedTopic] = []
@@ -86,7 +91,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             if duplicates and (name, index) in duplicates:
                 answers.append(ListedPartition(index, ErrorCode.INVALID_REQUEST))
             else:
-                answers.append(_answer(context, body, version, name, wanted))
+                answers.append(_answer(context, version, body, name, wanted))
         topics.append((name, answers))
     return [encode_list_offsets_response(version, topics)]
 
@@ -106,8 +111,8 @@ def _duplicates(
 
 def _answer(
     context: HandlerContext,
-    body: ListOffsetsRequest,
     version: int,
+    body: ListOffsetsRequest,
     topic: str,
     wanted: AskedPartition,
 ) -> ListedPartition:

@@ -13,19 +13,18 @@ Not done: creating Kafka's internal topics on demand, which are made by who keep
 errors of a leader that is down or has no such listener (P-90), since the one broker is up.
 """
 
-import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.control.topic import Topic
-from broker_lite.control.topic_rules import NewTopic
-from broker_lite.errors import BrokerError, ErrorCode, KafkaStorageError, cause_of
+from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, if_asked
-from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.auto_create import create_missing
+from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.create_topics import make_logs
+from broker_lite.handler.large import Lazily, in_turns
 from broker_lite.wire import ZERO_UUID, messages
 
 MIN_VERSION: Final = 0
@@ -35,8 +34,6 @@ _NULL_IS_ALL_SINCE: Final = 1
 _TOPIC_IDS_SINCE: Final = 12
 _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
 
-_log = logging.getLogger("broker_lite.handler")
-
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Describe brokers and topics.
@@ -45,7 +42,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.MetadataRequest, request)
     version = request.api_version
-    error = None if body.topics is None else _request_error(body.topics, version)
+    wanted = await _wanted(body.topics, version)
+    error = wanted.error(version)
     if error is not None:
         return encode(messages.MetadataResponse, _refusal(body.topics, error), request)
     response = _cluster_part(context)
@@ -55,22 +53,50 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         )
     operations = if_asked(body.include_topic_authorized_operations, TOPIC_OPERATIONS)
     if body.allow_auto_topic_creation and context.settings.auto_create_topics_enable:
-        await _create_missing(context.cluster, body.topics or ())
-    response.topics = _topics(context.cluster, body, version, operations)
-    return encode(messages.MetadataResponse, response, request)
+        await create_missing(context.cluster, wanted.names)
+    response.topics = _topics(context.cluster, wanted, operations)
+    return await encode_long(messages.MetadataResponse, response, request)
 
 
-def _request_error(entries: Sequence[Any], version: int) -> ErrorCode | None:
-    """The error that fails the whole request.
+class _Wanted:
+    """The topics that a request asks for, each once; by id if any is asked for by its id."""
 
-    Rule: P-88.
-    """
-    has_null_name = any(entry.name is None for entry in entries)
-    has_id = any(entry.topic_id != ZERO_UUID for entry in entries)
-    if version < _TOPIC_IDS_SINCE:
-        return ErrorCode.INVALID_REQUEST if has_null_name or has_id else None
-    # entries are looked up by name only when none has an id: then a null name is one too many
-    return ErrorCode.UNKNOWN_SERVER_ERROR if has_null_name and not has_id else None
+    __slots__ = ("has_null_name", "ids", "is_all", "names")
+
+    def __init__(self, *, is_all: bool) -> None:
+        self.is_all = is_all
+        self.has_null_name = False
+        self.ids: dict[bytes, None] = {}
+        self.names: dict[str, None] = {}
+
+    def add(self, entry: Any) -> None:
+        """Note one entry of the request."""
+        if entry.topic_id != ZERO_UUID:
+            self.ids[entry.topic_id] = None
+        if entry.name is None:
+            self.has_null_name = True
+        else:
+            self.names[entry.name] = None
+
+    def error(self, version: int) -> ErrorCode | None:
+        """The error that fails the whole request.
+
+        Rule: P-88.
+        """
+        if version < _TOPIC_IDS_SINCE:
+            return ErrorCode.INVALID_REQUEST if self.has_null_name or self.ids else None
+        # entries are looked up by name only when none has an id: a null name is one too many
+        return ErrorCode.UNKNOWN_SERVER_ERROR if self.has_null_name and not self.ids else None
+
+
+async def _wanted(entries: Sequence[Any] | None, version: int) -> _Wanted:
+    """Rule: P-80, P-81, P-87."""
+    wanted = _Wanted(is_all=entries is None or (version < _NULL_IS_ALL_SINCE and not entries))
+    async for entry in in_turns(entries or ()):
+        wanted.add(entry)
+    if wanted.ids:
+        wanted.names.clear()
+    return wanted
 
 
 def _refusal(entries: Sequence[Any], error: ErrorCode) -> Any:
@@ -99,19 +125,20 @@ def _cluster_part(context: HandlerContext) -> Any:
     )
 
 
-def _topics(cluster: Cluster, body: Any, version: int, operations: int) -> list[Any]:
-    """The topics asked for, each once.
+def _topics(cluster: Cluster, wanted: _Wanted, operations: int) -> Lazily:
+    """The topics asked for; each is looked up when its turn has come.
 
     Rule: P-80, P-81, P-87.
     """
-    entries = body.topics
-    if entries is None or (version < _NULL_IS_ALL_SINCE and not entries):
-        return [_describe(topic, cluster.node_id, operations) for topic in cluster.topics.values()]
-    ids = dict.fromkeys(entry.topic_id for entry in entries if entry.topic_id != ZERO_UUID)
-    if ids:
-        return [_by_id(cluster, topic_id, operations) for topic_id in ids]
-    names = dict.fromkeys(entry.name for entry in entries)
-    return [_by_name(cluster, name, operations) for name in names]
+    if wanted.is_all:
+        topics = list(cluster.topics.values())
+        node_id = cluster.node_id
+        return Lazily(len(topics), (_describe(topic, node_id, operations) for topic in topics))
+    if wanted.ids:
+        ids = wanted.ids
+        return Lazily(len(ids), (_by_id(cluster, topic_id, operations) for topic_id in ids))
+    names = wanted.names
+    return Lazily(len(names), (_by_name(cluster, name, operations) for name in names))
 
 
 def _by_id(cluster: Cluster, topic_id: bytes, operations: int) -> Any:
@@ -138,30 +165,6 @@ def _by_name(cluster: Cluster, name: str, operations: int) -> Any:
         is_internal=name in INTERNAL_TOPICS,
         topic_authorized_operations=operations,
     )
-
-
-async def _create_missing(cluster: Cluster, entries: Sequence[Any]) -> None:
-    """Create topics on demand, as one change; one that cannot be is "unknown" to the client.
-
-    Rule: P-85, P-86, P-87.
-    """
-    if any(entry.topic_id != ZERO_UUID for entry in entries):
-        return
-    plans = []
-    for name in dict.fromkeys(entry.name for entry in entries):
-        if name in cluster.topics or name in INTERNAL_TOPICS or not is_legal_topic_name(name):
-            continue
-        try:
-            plans.append(cluster.plan_topic(NewTopic(name)))
-        except BrokerError as error:
-            _log.warning("topic %s not created on demand: %s", name, error.message)
-    try:
-        topics = cluster.create_topics(plans)
-    except KafkaStorageError as error:
-        _log.warning("topics not created on demand: %s", cause_of(error))
-        return
-    for topic in topics:
-        await make_logs(cluster, topic, 0)
 
 
 def _describe(topic: Topic, node_id: int, operations: int) -> Any:

@@ -20,7 +20,7 @@ from broker_lite.protocol.response import frame, has_flexible_header
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
-from broker_lite.wire.primitives import DecodeError
+from broker_lite.wire.primitives import DecodeError, EncodeError
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -101,6 +101,8 @@ class ClientConnection:
                 await self._serve()
             except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
                 self._note_closing(reason, logging.INFO, "closing %s: %s")
+            except EncodeError as reason:
+                self._note_closing(reason, logging.WARNING, "closing %s: no answer: %s")
             except OSError as error:
                 logger.debug("lost %s: %s", self._context.client_address, error)
             except Exception as bug:

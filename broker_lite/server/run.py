@@ -26,6 +26,7 @@ from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler import emulate
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
+from broker_lite.handler.large import Lane
 from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
 from broker_lite.log.data_directory import erase
 from broker_lite.log.file_cache import default_open_max
@@ -194,6 +195,7 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
         min_versions = OLD_MIN_VERSIONS if emulate.serves_old_messages(release) else None
         apis = offered(APIS, emulate.max_versions(release), min_versions)
     fetch_sessions = FetchSessionCache(cluster.settings.max_incremental_fetch_session_cache_slots)
+    lane = Lane()
     hooks: list[Hook] = []
     client_log = RateLimitedLog(clock.monotonic_ms)
 
@@ -215,6 +217,7 @@ def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, cl
             local_address=local_address,
             client_address=client_address,
             fetch_sessions=fetch_sessions,
+            lane=lane,
             hooks=hooks,
         )
 

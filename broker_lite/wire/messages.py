@@ -14,14 +14,31 @@ decoded holds copies, except `records`, which are views of the data.
 Rule: P-170 to P-172.
 """
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Generator, Mapping
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Final
 
 from broker_lite.wire.codegen import Layout
-from broker_lite.wire.generate_decode import Decoder, generate_decoder
-from broker_lite.wire.generate_encode import Encoder, generate_encoder
-from broker_lite.wire.primitives import UNDERFLOW, Buffer, DecodeError, EncodeError
+from broker_lite.wire.generate_decode import (
+    Decoder,
+    SliceDecoder,
+    generate_decoder,
+    generate_slice_decoder,
+)
+from broker_lite.wire.generate_encode import (
+    Encoder,
+    SliceEncoder,
+    generate_encoder,
+    generate_slice_encoder,
+)
+from broker_lite.wire.primitives import (
+    STRING_BYTES_MAX,
+    UNDERFLOW,
+    Buffer,
+    DecodeError,
+    EncodeError,
+)
 from broker_lite.wire.schema import (
     Field,
     MessageEntry,
@@ -34,6 +51,16 @@ from broker_lite.wire.schema import (
 )
 from broker_lite.wire.structs import Struct, make_struct_classes
 
+# what encoding raises for values of a wrong type or range
+_WRONG_VALUES: Final = (*UNDERFLOW, AttributeError, TypeError, ValueError)
+
+
+def _reason(error: Exception) -> str:
+    """What to say of an error in encoding; that of struct tells nothing to who reads a log."""
+    if isinstance(error, struct.error):
+        return f"a text has more than {STRING_BYTES_MAX} bytes, or a number does not fit ({error})"
+    return str(error)
+
 
 class MessageType:
     """One message over all its versions."""
@@ -44,6 +71,8 @@ class MessageType:
         self._entry = entry
         self._decoders: dict[int, Decoder] = {}
         self._encoders: dict[int, Encoder] = {}
+        self._slice_decoders: dict[int, SliceDecoder] = {}
+        self._slice_encoders: dict[int, SliceEncoder] = {}
 
     def __repr__(self) -> str:  # type: ignore[explicit-override]
         return f"<MessageType {self.name}>"
@@ -124,8 +153,58 @@ class MessageType:
             return encoder(value)
         except EncodeError as error:
             raise EncodeError(f"{self.name} v{version}: {error}") from None
-        except (*UNDERFLOW, AttributeError, TypeError, ValueError) as error:
-            raise EncodeError(f"{self.name} v{version}: {error}") from error
+        except _WRONG_VALUES as error:
+            raise EncodeError(f"{self.name} v{version}: {_reason(error)}") from error
+
+    def decode_slices(
+        self, data: Buffer, version: int, position: int, elements_max: int
+    ) -> Generator[None, None, tuple[Any, int]]:
+        """Decode one message as decode() does, with a pause after each few elements.
+
+        Args:
+            data: see decode().
+            version: see decode().
+            position: see decode().
+            elements_max: structs and strings in arrays that the message may have, all together.
+
+        Yields:
+            Nothing, in the pauses; the generator's result is that of decode().
+
+        Raises:
+            DecodeError: see decode(); or there are more elements.
+
+        Rule: P-08, P-34.
+        """
+        decoder = self._slice_decoders.get(version)
+        if decoder is None:
+            layout = self._layout_to_decode(version)
+            decoder = self._slice_decoders[version] = generate_slice_decoder(layout)
+        try:
+            return (yield from decoder(data, position, elements_max))
+        except UNDERFLOW:
+            raise DecodeError(f"{self.name} v{version} ends too early") from None
+
+    def encode_slices(self, value: Any, version: int) -> Generator[bytes, None, None]:
+        """Encode one message as encode() does, with a pause after each few elements.
+
+        Yields:
+            The message in pieces.
+
+        Raises:
+            EncodeError: see encode().
+
+        Rule: P-33.
+        """
+        encoder = self._slice_encoders.get(version)
+        if encoder is None:
+            layout = self._layout_to_encode(version)
+            encoder = self._slice_encoders[version] = generate_slice_encoder(layout)
+        try:
+            yield from encoder(value)
+        except EncodeError as error:
+            raise EncodeError(f"{self.name} v{version}: {error}") from None
+        except _WRONG_VALUES as error:
+            raise EncodeError(f"{self.name} v{version}: {_reason(error)}") from error
 
     @cached_property
     def _schema(self) -> MessageSchema:
@@ -167,16 +246,24 @@ class MessageType:
         )
 
     def _make_decoder(self, version: int) -> Decoder:
+        decoder = generate_decoder(self._layout_to_decode(version))
+        return self._decoders.setdefault(version, decoder)
+
+    def _make_encoder(self, version: int) -> Encoder:
+        encoder = generate_encoder(self._layout_to_encode(version))
+        return self._encoders.setdefault(version, encoder)
+
+    def _layout_to_decode(self, version: int) -> Layout:
         layout = self.layout(version)
         if layout is None:
             raise DecodeError(f"{self.name} has no version {version}")
-        return self._decoders.setdefault(version, generate_decoder(layout))
+        return layout
 
-    def _make_encoder(self, version: int) -> Encoder:
+    def _layout_to_encode(self, version: int) -> Layout:
         layout = self.layout(version)
         if layout is None:
             raise EncodeError(f"{self.name} has no version {version}")
-        return self._encoders.setdefault(version, generate_encoder(layout))
+        return layout
 
 
 def __getattr__(name: str) -> MessageType:

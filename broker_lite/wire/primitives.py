@@ -51,6 +51,17 @@ def invalid_length(field: str, length: int) -> NoReturn:
     raise DecodeError(f"{field}: length {length} is not valid here")
 
 
+def too_many(field: str, count: int) -> NoReturn:
+    """Raise for more elements than one message may have.
+
+    Raises:
+        DecodeError: always.
+
+    Rule: P-34, P-08.
+    """
+    raise DecodeError(f"{field}: {count} are more than one request may have")
+
+
 def read_uvarint(data: Buffer, position: int) -> tuple[int, int]:
     """Read an unsigned varint as Kafka does: at most 5 bytes, into a *signed* 32-bit number.
 

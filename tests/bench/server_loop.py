@@ -72,6 +72,7 @@ def serve_node(port_out: Any, path: str, answer_bytes: int) -> None:
             client_log=client_log,
             settings=anything,
             fetch_sessions=anything,
+            lane=anything,
             apis=apis,
             **addresses,
         )

@@ -11,6 +11,7 @@ from broker_lite.control.coordinators import Coordinators
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.handler.fetch_session import FetchSessionCache
+from broker_lite.handler.large import Lane
 from broker_lite.handler.table import APIS
 from broker_lite.log.log import Log
 from broker_lite.rate_limited_log import RateLimitedLog
@@ -44,6 +45,7 @@ class Handlers:
             local_address=("127.0.0.1", 9092),
             client_address=("127.0.0.1", 40000),
             fetch_sessions=FetchSessionCache(slots),
+            lane=Lane(),
         )
         self.create(TOPIC, 2)
 

@@ -39,6 +39,7 @@ def context_of(apis: dict[int, Api], hooks: Sequence[Hook] = ()) -> HandlerConte
         client_log=anything,
         settings=anything,
         fetch_sessions=anything,
+        lane=anything,
         apis=apis,
         listener=ListenerInfo("PLAINTEXT"),
         local_address=("127.0.0.1", 1),

@@ -167,6 +167,7 @@ def context_factory(apis: Mapping[int, Api], client_log: RateLimitedLog) -> Cont
             client_log=client_log,
             settings=anything,
             fetch_sessions=anything,
+            lane=anything,
             apis=apis,
             **addresses,
         )

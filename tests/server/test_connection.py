@@ -9,6 +9,7 @@ import pytest
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.rate_limited_log import INTERVAL_MS, LINES_MAX
 from broker_lite.server.limits import Limits
+from broker_lite.wire import messages
 from tests.server.conftest import (
     API_VERSIONS,
     BROKEN,
@@ -203,6 +204,24 @@ async def test_an_unforeseen_error_is_logged_and_closes(
         assert await other.answer() == (1, b"fine")
     [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert record.exc_info is not None
+
+
+async def test_p_23_an_answer_that_cannot_be_told_is_one_line_and_closes(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def echo_a_longer_text(context: HandlerContext, request: Request) -> Parts | None:
+        kind = messages.MetadataResponse
+        topic = kind.MetadataResponseTopic(name="\ufffd" * 11_000)
+        return [kind.encode(kind(topics=[topic]), 1)]
+
+    async with serve(handlers={3: echo_a_longer_text}) as served:
+        client = await served.connect()
+        await client.send(request_frame(3))
+        assert await client.is_closed()
+    [record] = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert record.exc_info is None
+    assert "no answer: MetadataResponse v1: a text has more than 32767 bytes" in record.message
+    assert len(record.message) < 400
 
 
 async def test_p_06_connections_are_independent(serve: Serve) -> None:

@@ -1,12 +1,14 @@
 import json
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from broker_lite.wire import DecodeError, EncodeError, messages, schema
 from tests.wire.samples import message_versions, samples
 
+T = TypeVar("T")
 # the lowest versions that P-60 serves and Kafka 4 does not have
 SERVED_MIN = {"ListOffsets": 0, "DescribeConfigs": 0, "Produce": 2, "Fetch": 2, "CreateTopics": 0}
 
@@ -161,3 +163,62 @@ def json_form(message: messages.MessageType, version: int, struct: str, value: A
             item = element(field, item)
         form[field.name[0].lower() + field.name[1:]] = item
     return form
+
+
+def test_slices_decode_and_encode_the_same_p33_p172() -> None:
+    """A large message in slices is what it is at once, for every message and version."""
+    for message, version, value in samples(4):
+        body = message.encode(value, version)
+        assert b"".join(message.encode_slices(value, version)) == body
+        decoded = finish(message.decode_slices(memoryview(b"x" + body), version, 1, 1000))
+        assert decoded == (value, 1 + len(body))
+
+
+def finish(slices: Generator[None, None, T]) -> T:
+    """The result of a generator."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+def many_names(count: int) -> Any:
+    kind = messages.MetadataRequest
+    return kind(topics=[kind.MetadataRequestTopic(name=f"{n}") for n in range(count)])
+
+
+def test_many_elements_make_many_slices() -> None:
+    body = messages.MetadataRequest.encode(many_names(1000), 1)
+    assert len(list(messages.MetadataRequest.decode_slices(body, 1, 0, 1000))) > 10
+    assert len(list(messages.MetadataRequest.encode_slices(many_names(1000), 1))) > 3
+
+
+def test_p34_more_elements_than_allowed_are_refused() -> None:
+    body = messages.MetadataRequest.encode(many_names(1000), 1)
+    with pytest.raises(DecodeError, match="Topics: 1000 are more than one request may have"):
+        finish(messages.MetadataRequest.decode_slices(body, 1, 0, 999))
+
+
+def test_p08_slices_refuse_what_is_not_a_message() -> None:
+    body = messages.MetadataRequest.encode(many_names(1000), 1)
+    with pytest.raises(DecodeError, match="MetadataRequest v1 ends too early"):
+        finish(messages.MetadataRequest.decode_slices(body[:3], 1, 0, 9999))
+    with pytest.raises(DecodeError, match="no version 99"):
+        finish(messages.MetadataRequest.decode_slices(body, 99, 0, 9999))
+
+
+@pytest.mark.parametrize(
+    ("value", "version", "text"),
+    [
+        pytest.param(None, 1, "NoneType", id="P-33 a wrong type"),
+        pytest.param("x" * 40_000, 9, "Name cannot be", id="P-33 a text too long"),
+        pytest.param("x", 99, "no version 99", id="P-33 no version"),
+    ],
+)
+def test_slices_refuse_what_cannot_be_encoded(value: Any, version: int, text: str) -> None:
+    kind = messages.MetadataRequest
+    request = kind(topics=[kind.MetadataRequestTopic(name=value)])
+    with pytest.raises(EncodeError, match=text):
+        b"".join(kind.encode_slices(request, version))

@@ -1,0 +1,208 @@
+"""Requests that take long: one at a time, and others have their turn meanwhile.
+
+A request of many elements is decoded and its answer encoded in slices of a few milliseconds, after
+each of which the event loop goes on with other connections. Where its parts are independent of each
+other, they are handled in slices, too (see split); other handlers go through their elements with
+in_turns(). Only one such request is worked on at a time, the others wait for it: however many come
+at once, all together take one slice of each round of the loop, and the memory of one.
+
+A difference to Kafka: a request of more than 100,000 elements closes the connection.
+"""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator
+from time import perf_counter
+from typing import Any, Final, Self, TypeVar
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.handler.context import Handler, HandlerContext, Parts, Request
+from broker_lite.handler.split import Split, merge, parts, split_of
+from broker_lite.wire import messages
+from broker_lite.wire.messages import MessageType
+
+LARGE_BYTES: Final = 8192
+"""A request above this size is a large one; smaller ones hold the loop for some milliseconds."""
+ELEMENTS_MAX: Final = 100_000
+TURN_S: Final = 0.004
+"""How long one slice takes before others have their turn."""
+
+# It is large for its records only; the number of its partitions has a bound of its own.
+_PRODUCE: Final = 0
+
+T = TypeVar("T")
+
+
+class Lane:
+    """Where one large request of a node is worked on at a time, the others in the order they came.
+
+    No garbage is looked for meanwhile: to go through all objects of a large request takes longer
+    than any slice, and there are no cycles among them.
+    """
+
+    __slots__ = ("_collects", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._collects = True
+
+    async def enter(self) -> None:
+        """Wait until the lane is free."""
+        await self._lock.acquire()
+        self._collects = gc.isenabled()
+        gc.disable()
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        if self._collects:
+            gc.enable()
+        self._lock.release()
+
+
+class LargeRequest(Request):
+    """A request that is decoded already, and whose answer is encoded when its handler is done.
+
+    Attributes:
+        decoded: its body, or a part of it.
+        answer: the type and value of the response, once the handler has made it.
+    """
+
+    decoded: Any
+    answer: tuple[MessageType, Any] | None
+    _lane: Lane | None
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """Take over a request that is not decoded yet."""
+        large = cls._make(request)
+        large.decoded = large.answer = large._lane = None
+        return large
+
+    async def enter(self, lane: Lane) -> None:
+        """Go into a lane, unless this request is in it."""
+        if self._lane is None:
+            await lane.enter()
+            self._lane = lane
+
+    def leave(self) -> None:
+        """Leave the lane: before waiting for anybody else, and at the end."""
+        if self._lane is not None:
+            self._lane.leave()
+            self._lane = None
+
+
+def leave_lane(request: Request) -> None:
+    """Let other large requests go on while this one, if it is large, waits for somebody."""
+    if isinstance(request, LargeRequest):
+        request.leave()
+
+
+class Lazily:
+    """The elements of an array of a response, each made when it is encoded and dropped then."""
+
+    __slots__ = ("_count", "_make")
+
+    def __init__(self, count: int, make: Iterable[Any]) -> None:
+        """Remember them.
+
+        Args:
+            count: how many make gives.
+            make: gives them, once.
+        """
+        self._count = count
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._make)
+
+
+async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+    """Go through items, and let other connections have their turn every few milliseconds."""
+    began = perf_counter()
+    for item in items:
+        yield item
+        if perf_counter() - began > TURN_S:
+            await checkpoint()
+            began = perf_counter()
+
+
+async def handle_large(handle: Handler, context: HandlerContext, request: Request) -> Parts | None:
+    """Have a handler answer a large request.
+
+    Raises:
+        DecodeError: not a body of this version, or one of too many elements.
+        EncodeError: the answer cannot be told in this version.
+
+    Rule: P-08, P-34.
+    """
+    if request.api_key == _PRODUCE:
+        return await handle(context, request)
+    large = LargeRequest.of(request)
+    try:
+        await large.enter(context.lane)
+        message, _ = messages.by_api(request.api_key)
+        large.decoded = await _decode(message, request)
+        split = split_of(request.api_key, request.api_version)
+        if split is None:
+            body = await handle(context, large)
+        else:
+            body = await _handle_parts(handle, context, large, split)
+        large.decoded = None
+        if large.answer is None:
+            return body
+        return [await encode_in_turns(*large.answer, request.api_version)]
+    finally:
+        large.leave()
+
+
+async def _handle_parts(
+    handle: Handler, context: HandlerContext, large: LargeRequest, split: Split
+) -> Parts | None:
+    whole: tuple[MessageType, Any] | None = None
+    body = None
+    async for part in in_turns(parts(large.decoded, split)):
+        await large.enter(context.lane)
+        large.decoded = part
+        body = await handle(context, large)
+        assert large.answer is not None
+        if whole is None:
+            whole = large.answer
+        elif not merge(whole[1], large.answer[1], split):
+            return body
+    large.answer = whole
+    return body
+
+
+async def _decode(message: MessageType, request: Request) -> Any:
+    slices = message.decode_slices(
+        request.body, request.api_version, request.position, ELEMENTS_MAX
+    )
+    value, _ = await _result(slices)
+    return value
+
+
+async def _result(slices: Generator[None, None, T]) -> T:
+    """What a generator returns in the end."""
+    began = perf_counter()
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        if perf_counter() - began > TURN_S:
+            await checkpoint()
+            began = perf_counter()
+
+
+async def encode_in_turns(message: MessageType, value: Any, version: int) -> bytes:
+    """Encode a message of many elements.
+
+    Raises:
+        EncodeError: see MessageType.encode().
+    """
+    return b"".join([piece async for piece in in_turns(message.encode_slices(value, version))])

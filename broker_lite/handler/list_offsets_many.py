@@ -1,0 +1,82 @@
+"""ListOffsets for very many partitions: the same answers, with turns of others between them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.context import Parts
+from broker_lite.handler.large import LargeRequest, in_turns
+from broker_lite.wire import messages
+from broker_lite.wire.list_offsets import AskedPartition, ListedPartition, ListOffsetsRequest
+
+_DUPLICATES_SINCE: Final = 1
+
+Answer = Callable[[ListOffsetsRequest, str, AskedPartition], ListedPartition]
+
+
+async def list_many(request: LargeRequest, answer: Answer) -> Parts:
+    """Answer a large request, which is decoded already.
+
+    Of a partition that comes more than once in a topic one answer tells so.
+
+    Args:
+        request: gets the answer.
+        answer: gives that of one partition.
+
+    Rule: F-70, F-73.
+    """
+    asked = request.decoded
+    body = ListOffsetsRequest(asked.replica_id, asked.isolation_level, [])
+    counts: Counter[tuple[str, int]] = Counter()
+    if request.api_version >= _DUPLICATES_SINCE:
+        async for name, index in in_turns(_names(asked.topics)):
+            counts[name, index] += 1
+    kinds = messages.ListOffsetsResponse
+    response = kinds(topics=[])
+    async for is_first, name, each in in_turns(_asked_once(asked.topics)):
+        if is_first:
+            response.topics.append(kinds.ListOffsetsTopicResponse(name=name))
+        if each is None:
+            continue
+        if counts[name, each.partition_index] > 1:
+            listed = ListedPartition(each.partition_index, ErrorCode.INVALID_REQUEST)
+        else:
+            listed = answer(body, name, each)
+        response.topics[-1].partitions.append(_response_partition(listed))
+    request.answer = kinds, response
+    return []
+
+
+def _names(topics: Any) -> Iterator[tuple[str, int]]:
+    for topic in topics:
+        for partition in topic.partitions:
+            yield topic.name, partition.partition_index
+
+
+def _asked_once(topics: Any) -> Iterator[tuple[bool, str, AskedPartition | None]]:
+    """The partitions of each topic, and of one that comes more than once the last; None first."""
+    for topic in topics:
+        yield True, topic.name, None
+        for each in {each.partition_index: each for each in topic.partitions}.values():
+            yield (
+                False,
+                topic.name,
+                AskedPartition(
+                    each.partition_index,
+                    each.current_leader_epoch,
+                    each.timestamp,
+                    each.max_num_offsets,
+                ),
+            )
+
+
+def _response_partition(listed: ListedPartition) -> Any:
+    return messages.ListOffsetsResponse.ListOffsetsPartitionResponse(
+        partition_index=listed.partition_index,
+        error_code=listed.error_code,
+        timestamp=listed.timestamp,
+        offset=listed.offset,
+        leader_epoch=listed.leader_epoch,
+        old_style_offsets=list(listed.old_style_offsets),
+    )

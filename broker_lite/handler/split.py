@@ -1,0 +1,123 @@
+"""Large requests of independent parts, handled as several smaller ones.
+
+What is asked of one partition, member, group or resource of these requests has nothing to do with
+the others, so a request for very many of them may be handled a few at a time, with the turns of
+other connections between. A table says where the parts are in the request and in the response.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any, Final, NamedTuple
+
+PARTS_AT_A_TIME: Final = 500
+"""Leaves of a request that are handled before others have their turn: 1 to 10 ms."""
+
+
+class Split(NamedTuple):
+    """Where the parts are.
+
+    Attributes:
+        asked: attributes of the arrays from the request to the parts.
+        answered: the same in the response.
+        is_distinct: the same text twice is one part.
+    """
+
+    asked: Sequence[str]
+    answered: Sequence[str]
+    is_distinct: bool = False
+
+
+_TOPICS: Final = Split(("topics", "partitions"), ("topics", "partitions"))
+_INDEXES: Final = Split(("topics", "partition_indexes"), ("topics", "partitions"))
+_GROUP_INDEXES: Final = Split(
+    ("groups", "topics", "partition_indexes"), ("groups", "topics", "partitions")
+)
+_GROUPS_SINCE: Final = 8
+_OFFSET_FETCH: Final = 9
+
+_SPLITS: Final[Mapping[int, Split]] = {
+    8: _TOPICS,
+    _OFFSET_FETCH: _INDEXES,
+    10: Split(("coordinator_keys",), ("coordinators",)),
+    13: Split(("members",), ("members",)),
+    15: Split(("groups",), ("groups",)),
+    21: _TOPICS,
+    23: _TOPICS,
+    27: Split(("markers", "topics", "partition_indexes"), ("markers", "topics", "partitions")),
+    28: _TOPICS,
+    42: Split(("groups_names",), ("results",), is_distinct=True),
+    47: _TOPICS,
+    61: _INDEXES,
+    65: Split(("transactional_ids",), ("transaction_states",)),
+    69: Split(("group_ids",), ("groups",)),
+}
+"""API key to where its parts are; the other APIs have none, or answer all of them together."""
+
+
+def split_of(api_key: int, version: int) -> Split | None:
+    """Where the parts of a request are, None where it has to be handled whole."""
+    if api_key == _OFFSET_FETCH and version >= _GROUPS_SINCE:
+        return _GROUP_INDEXES
+    return _SPLITS.get(api_key)
+
+
+def parts(request: Any, split: Split) -> Iterator[Any]:
+    """Smaller requests that together ask what a request asks, in its order."""
+    if split.is_distinct:
+        request = copy(request)
+        (attribute,) = split.asked
+        setattr(request, attribute, list(dict.fromkeys(getattr(request, attribute))))
+    return (piece for piece, _ in _pieces(request, split.asked))
+
+
+def _pieces(value: Any, path: Sequence[str]) -> Iterator[tuple[Any, int]]:
+    """Copies of a struct with some of its parts each, and how many."""
+    attribute, rest = path[0], path[1:]
+    items: list[Any] = []
+    count = 0
+    for item in getattr(value, attribute) or ():
+        for piece, weight in _pieces(item, rest) if rest else ((item, 1),):
+            if items and count + weight > PARTS_AT_A_TIME:
+                yield _with(value, attribute, items), count
+                items, count = [], 0
+            items.append(piece)
+            count += weight
+    if items:
+        yield _with(value, attribute, items), count
+    elif not getattr(value, attribute):  # empty, or null, which asks for all
+        yield value, 1
+
+
+def _with(value: Any, attribute: str, items: list[Any]) -> Any:
+    changed = copy(value)
+    setattr(changed, attribute, items)
+    return changed
+
+
+def merge(response: Any, more: Any, split: Split) -> bool:
+    """Add the answers of a later part to those of the earlier ones.
+
+    Returns:
+        Whether that is possible; not when the later one is an error of the whole request.
+    """
+    if not _is_same(response, more, split.answered[0]):
+        return False
+    _extend(response, more, split.answered)
+    return True
+
+
+def _extend(value: Any, more: Any, path: Sequence[str]) -> None:
+    attribute, rest = path[0], path[1:]
+    items = getattr(value, attribute)
+    for item in getattr(more, attribute):
+        if rest and items and _is_same(items[-1], item, rest[0]):
+            _extend(items[-1], item, rest)
+        else:
+            items.append(item)
+
+
+def _is_same(value: Any, other: Any, but: str) -> bool:
+    """Whether two structs of one type differ at most in one array."""
+    return all(
+        getattr(value, name) == getattr(other, name) for name in value.__slots__ if name != but
+    )

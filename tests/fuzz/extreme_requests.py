@@ -1,0 +1,178 @@
+"""The largest requests that a frame of an API holds, made from the schema.
+
+For each array of a request there are two: as many elements as fit that name what nobody has, and as
+many that name what is there. For each text there are two: the longest there may be, and the longest
+of bytes that are no UTF-8, each of which becomes three when it is echoed.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from broker_lite.wire import messages
+from broker_lite.wire.codegen import Layout
+from broker_lite.wire.schema import Field
+
+TEXT_BYTES_MAX: Final = 32_767
+ELEMENTS_MAX: Final = 100_000
+"""More of them close the connection, which is no work."""
+_PLACEHOLDER: Final = b"\x1a"
+_NO_UTF8: Final = b"\xff"
+_HEADER_BYTES_MAX: Final = 32
+_SAMPLE: Final = 500
+_INDEXES: Final = frozenset(("partition_index", "partition", "partition_id", "partition_indexes"))
+
+
+_NAMES: Final = frozenset(("topic", "topic_name", "name", "names", "topic_names"))
+_SIMPLEST: Final[Mapping[str, Any]] = {"string": "x", "bytes": b"", "bool": False}
+
+
+class Extreme(NamedTuple):
+    """One request: what is extreme about it, and its frame with the size in front."""
+
+    label: str
+    frame: bytes
+
+
+class Existing(NamedTuple):
+    """What there is at the broker, for the requests to name.
+
+    fields: a field's value by its attribute, wherever the field is not what is made extreme.
+    topics: names of topics.
+    topic_ids: their ids.
+    partitions: of each.
+    """
+
+    fields: Mapping[str, Any]
+    topics: Sequence[str]
+    topic_ids: Sequence[bytes]
+    partitions: int
+
+
+class _Maker:
+    """Values of one request in one version with one field made extreme."""
+
+    def __init__(self, layout: Layout, existing: Existing) -> None:
+        self.layout = layout
+        self.existing = existing
+        self.path: tuple[str, ...] = ()
+        self.count = 0
+        self.is_known = False
+        self.text = ""
+
+    def struct(self, name: str, path: tuple[str, ...] = (), index: int = 0) -> Any:
+        """One struct, the index-th of its array."""
+        fields = {
+            field.attribute: self.field(field, (*path, field.attribute), index)
+            for field in self.layout.plain_fields(name)
+        }
+        return self.layout.classes[name](**fields)
+
+    def field(self, field: Field, path: tuple[str, ...], index: int) -> Any:
+        if field.is_array:
+            if not self.is_on_way(path):
+                return None if self.layout.is_nullable(field) else []
+            count = self.count if path == self.path and not self.text else 1
+            return [self.element(field, path, number) for number in range(count)]
+        return self.element(field, path, index)
+
+    def is_on_way(self, path: tuple[str, ...]) -> bool:
+        return self.path[: len(path)] == path
+
+    def element(self, field: Field, path: tuple[str, ...], index: int) -> Any:
+        if field.is_struct:
+            if not field.is_array and self.layout.is_nullable(field):
+                return None
+            return self.struct(field.element_type, path, index)
+        if path == self.path and self.text:
+            return self.text
+        return self.plain(field, path, index)
+
+    def plain(self, field: Field, path: tuple[str, ...], index: int) -> Any:
+        """The value of a field that is no struct: what exists, or what does not."""
+        existing, attribute = self.existing, field.attribute
+        is_new = not self.is_known and (path == self.path or path[:-1] == self.path)
+        if attribute in _INDEXES or (field.element_type == "int32" and field.is_array):
+            return index % existing.partitions if self.is_known else index
+        if field.element_type == "string" and is_new:
+            return f"{index:x}"
+        if attribute in _NAMES:
+            return existing.topics[index % len(existing.topics)]
+        if attribute in existing.fields:
+            return existing.fields[attribute]
+        if field.element_type == "uuid":
+            ids = existing.topic_ids
+            return index.to_bytes(16, "little") if is_new else ids[index % len(ids)]
+        return _SIMPLEST.get(field.element_type, 0) if field.default == () else field.default
+
+
+def extreme_requests(
+    api_key: int, version: int, existing: Existing, bytes_max: int
+) -> Iterator[Extreme]:
+    """The extreme requests of one API and version, each as large as bytes_max allows at most."""
+    request = messages.by_api(api_key)[0]
+    layout = request.layout(version)
+    assert layout is not None
+    room = bytes_max - _HEADER_BYTES_MAX
+    for path, field in _paths(layout, request.name, ()):
+        name = ".".join(path)
+        if field.is_array:
+            for is_known in (False, True):
+                body, count = _largest(layout, existing, path, is_known=is_known, room=room)
+                kind = "known" if is_known else "unknown"
+                yield Extreme(f"{count} {kind} {name}", _frame(api_key, version, body))
+        if field.element_type == "string":
+            body = _longest(layout, existing, path)
+            yield Extreme(f"longest {name}", _frame(api_key, version, body))
+            body = body.replace(_PLACEHOLDER, _NO_UTF8)
+            yield Extreme(f"longest {name}, no UTF-8", _frame(api_key, version, body))
+
+
+def _paths(
+    layout: Layout, struct_name: str, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Field]]:
+    """The arrays and texts of a struct, and those inside of its structs."""
+    for field in layout.plain_fields(struct_name):
+        here = (*path, field.attribute)
+        if field.is_array or field.element_type == "string":
+            yield here, field
+        if field.is_struct and (field.is_array or not layout.is_nullable(field)):
+            yield from _paths(layout, field.element_type, here)
+
+
+def _largest(
+    layout: Layout, existing: Existing, path: tuple[str, ...], *, is_known: bool, room: int
+) -> tuple[bytes, int]:
+    """The body with as many elements at a path as there is room for."""
+    maker = _Maker(layout, existing)
+    maker.path, maker.is_known = path, is_known
+    request = messages.message(layout.schema.name)
+
+    def body(count: int) -> bytes:
+        maker.count = count
+        return request.encode(maker.struct(layout.schema.name), layout.version)
+
+    base = len(body(0))
+    per_element = max(1.0, (len(body(_SAMPLE)) - base) / _SAMPLE)
+    count = min(int((room - base) / per_element), ELEMENTS_MAX - len(path))
+    encoded = body(count)
+    while len(encoded) > room:  # longer numbers take more than those of the sample
+        count = int(count * room / len(encoded)) - 1
+        encoded = body(count)
+    return encoded, count
+
+
+def _longest(layout: Layout, existing: Existing, path: tuple[str, ...]) -> bytes:
+    """The body with the longest text at a path."""
+    maker = _Maker(layout, existing)
+    maker.path, maker.is_known, maker.count = path, True, 1
+    maker.text = _PLACEHOLDER.decode() * TEXT_BYTES_MAX
+    request = messages.message(layout.schema.name)
+    return request.encode(maker.struct(layout.schema.name), layout.version)
+
+
+def _frame(api_key: int, version: int, body: bytes) -> bytes:
+    request = messages.by_api(api_key)[0]
+    is_flexible = request.flexible_from is not None and version >= request.flexible_from
+    head = struct.pack(">hhih", api_key, version, 1, 7) + b"extreme" + b"\0" * is_flexible
+    return struct.pack(">i", len(head) + len(body)) + head + body

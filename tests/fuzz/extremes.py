@@ -1,0 +1,302 @@
+"""The most that one request of each API and version can ask for, at a live broker.
+
+    python -m tests.fuzz.extremes --seed 1 [--api 3] [--bytes 2097152] [--latest]
+
+Each request of tests.fuzz.extreme_requests is sent alone, once to a broker that has a topic of many
+partitions, many topics, groups and a transactional producer, and it has to be answered or its
+connection closed. Meanwhile another client pings. The table has a line for each API and version,
+with the worst of its requests: the longest wait of the others, and of it what the broker's loop was
+at work; the broker's processor time; the most memory above what there was before, and what of it
+stays.
+"""
+
+import argparse
+import re
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from broker_lite.handler.table import APIS
+from broker_lite.wire import messages
+from tests.bench.group_frames import subscription
+from tests.bench.growth import resident_bytes
+from tests.fuzz.extreme_requests import Existing, Extreme, extreme_requests
+from tests.support.broker_process import KEEP, BrokerProcess
+from tests.support.raw_client import RawClient
+from tests.support.stall_watch import STALL_MS_MAX, StallWatch
+
+CONTROL_BYTES_MAX: Final = 2_097_152
+SECONDS_MAX: Final = 120.0
+TOPICS: Final = 500
+PARTITIONS: Final = 1000
+GROUP: Final = "extreme"
+SETTINGS: Final = (
+    KEEP,
+    "group.initial.rebalance.delay.ms=0",
+    "offsets.topic.num.partitions=1",
+    "transaction.state.log.num.partitions=1",
+)
+_WIDE: Final = "wide"
+METADATA: Final = 3
+_CLEAR_PEAK: Final = "5"
+
+
+class Outcome(NamedTuple):
+    """What one extreme request led to."""
+
+    api: str
+    version: int
+    label: str
+    end: str
+    seconds: float
+    stall_ms: float
+    wall_ms: float
+    cpu_s: float
+    peak_mb: float
+    kept_mb: float
+
+    def row(self) -> str:
+        """A line of the table."""
+        return (
+            f"{self.api:24} {self.version:3} {self.stall_ms:8.0f} {self.wall_ms:8.0f} "
+            f"{self.cpu_s:7.2f} {self.seconds:7.2f} {self.peak_mb:8.0f} {self.kept_mb:8.0f}  "
+            f"{self.end}: {self.label}"
+        )
+
+
+HEAD: Final = (
+    f"{'API':24} {'ver':>3} {'stall ms':>8} {'wait ms':>8} {'cpu s':>7} {'s':>7} {'peak MB':>8} "
+    f"{'kept MB':>8}  worst request"
+)
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a run saw."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        """Note an outcome, and whether it was wrong."""
+        self.outcomes.append(outcome)
+        if outcome.end == "silent" or outcome.stall_ms > STALL_MS_MAX:
+            self.faults.append(outcome.row())
+
+    def worst(self) -> list[Outcome]:
+        """The worst of each API and version."""
+        found: dict[tuple[str, int], Outcome] = {}
+        for each in sorted(self.outcomes, key=lambda each: each.stall_ms):
+            found[each.api, each.version] = each
+        return [found[key] for key in dict.fromkeys((o.api, o.version) for o in self.outcomes)]
+
+    def summary(self) -> str:
+        """The figures of the run."""
+        rows = [HEAD, *(each.row() for each in self.worst())]
+        longest = max((each.stall_ms for each in self.outcomes), default=0.0)
+        rows.append(
+            f"{len(self.outcomes)} requests, the longest stall {longest:.0f} ms, "
+            f"{len(self.faults)} faults"
+        )
+        return "\n".join(rows)
+
+
+def prepare(port: int) -> Existing:
+    """Make what the requests may name."""
+    with RawClient("127.0.0.1", port, timeout_s=60) as client:
+        kind = messages.CreateTopicsRequest
+        names = [_WIDE, *(f"{_WIDE}-{number:x}" for number in range(TOPICS))]
+        topics = [
+            kind.CreatableTopic(
+                name=name,
+                num_partitions=PARTITIONS if name == _WIDE else 1,
+                replication_factor=1,
+            )
+            for name in names
+        ]
+        created = client.call("CreateTopics", 7, topics=topics, timeout_ms=60_000).topics
+        by_name = {topic.name: topic.topic_id for topic in created}
+        assert all(topic.error_code == 0 for topic in created)
+        producer = client.call(
+            "InitProducerId", 4, transactional_id="extreme", transaction_timeout_ms=60_000
+        )
+        kinds = messages.JoinGroupRequest.JoinGroupRequestProtocol
+        member = client.call(
+            "JoinGroup",
+            3,
+            group_id="classic",
+            session_timeout_ms=60_000,
+            rebalance_timeout_ms=60_000,
+            member_id="",
+            protocol_type="consumer",
+            protocols=[kinds(name="range", metadata=subscription([_WIDE]))],
+        )
+        fields = {
+            "group_id": GROUP,
+            "member_id": member.member_id,
+            "generation_id": member.generation_id,
+            "generation_id_or_member_epoch": -1,
+            "member_epoch": 0,
+            "transactional_id": "extreme",
+            "producer_id": producer.producer_id,
+            "producer_epoch": producer.producer_epoch,
+            "protocol_type": "consumer",
+            "session_timeout_ms": 6000,
+            "rebalance_timeout_ms": 6000,
+            "timeout_ms": 1000,
+            "max_wait_ms": 50,
+            "min_bytes": 1,
+            "max_bytes": 1_000_000,
+            "partition_max_bytes": 1000,
+            "acks": 1,
+            "replica_id": -1,
+            "allow_auto_topic_creation": False,
+            "num_partitions": 1,
+            "replication_factor": 1,
+            "resource_type": 2,
+            "resource_name": _WIDE,
+            "client_software_name": "extreme",
+            "client_software_version": "1",
+            "response_partition_limit": 2000,
+            "timestamp": -1,
+            "count": PARTITIONS + 1,
+        }
+    return Existing(fields, names, [by_name[name] for name in names], PARTITIONS)
+
+
+def of_api(api_key: int, version: int, existing: Existing, size: int) -> Iterator[Extreme]:
+    """The extreme requests of an API, with the variants that the schema does not tell."""
+    fields = dict(existing.fields)
+    if api_key in (11, 12, 13, 14):
+        fields["group_id"] = "classic"
+    if api_key in (8, 28, 47):
+        fields["member_id"] = ""
+        fields["generation_id"] = -1
+    if api_key == 22:
+        fields["producer_id"] = fields["producer_epoch"] = -1
+    variants = [("", fields)]
+    if api_key == METADATA:
+        named = {**fields, "topic_id": bytes(16)}
+        variants += [
+            (", by name", named),
+            (", to be created", {**named, "allow_auto_topic_creation": True}),
+        ]
+    if api_key in (19, 33, 37, 44):
+        variants.append((", only validated", {**fields, "validate_only": True}))
+    if api_key == 1:
+        variants.append((", in a long poll", {**fields, "max_wait_ms": 500}))
+    for note, given in variants:
+        for extreme in extreme_requests(api_key, version, existing._replace(fields=given), size):
+            yield extreme._replace(label=extreme.label + note)
+
+
+def send(port: int, frame: bytes) -> tuple[str, float]:
+    """Send one request; give how it ended, and after how many seconds."""
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), SECONDS_MAX) as sock:
+        try:
+            sock.sendall(frame)
+            head = sock.recv(4, socket.MSG_WAITALL)
+            missing = int.from_bytes(head, "big")
+            while missing and (chunk := sock.recv(min(missing, 1 << 20))):
+                missing -= len(chunk)
+            end = "answered" if len(head) == 4 and not missing else "closed"
+        except TimeoutError:
+            end = "silent"
+        except ConnectionError:
+            end = "closed"
+    return end, time.monotonic() - began
+
+
+def measure(
+    broker: BrokerProcess, watch: StallWatch, api_key: int, version: int, extreme: Extreme
+) -> Outcome:
+    """Send one request beside the watch."""
+    before = resident_bytes(broker.pid)
+    Path(f"/proc/{broker.pid}/clear_refs").write_text(_CLEAR_PEAK)
+    cpu_s = process_cpu_s(broker.pid)
+    watch.lap()
+    end, seconds = send(broker.port, extreme.frame)
+    stall = watch.lap()
+    return Outcome(
+        APIS[api_key].name,
+        version,
+        extreme.label,
+        end,
+        seconds,
+        stall.cpu_ms,
+        stall.wall_ms,
+        process_cpu_s(broker.pid) - cpu_s,
+        (peak_bytes(broker.pid) - before) / 1e6,
+        (resident_bytes(broker.pid) - before) / 1e6,
+    )
+
+
+def peak_bytes(pid: int) -> int:
+    """The most memory that a process had since its peak was cleared."""
+    (line,) = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(line) * 1024
+
+
+def process_cpu_s(pid: int) -> float:
+    """User and system time of a process."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def run(
+    seed: int, size: int, folder: Path, *, api: int | None = None, latest: bool = False
+) -> Findings:
+    """Send all of them.
+
+    Args:
+        seed: nothing is random here; it is in the names of folders.
+        size: the most bytes of a frame.
+        folder: empty.
+        api: only of this key.
+        latest: only the last version of each API.
+    """
+    found = Findings()
+    for key, row in APIS.items():
+        if api not in (None, key):
+            continue
+        for version in range(row.max_version if latest else row.min_version, row.max_version + 1):
+            data = folder / f"{seed}-{key}-{version}"
+            with BrokerProcess(data, settings=SETTINGS) as broker:
+                existing = prepare(broker.port)
+                with StallWatch(broker.port, broker.pid) as watch:
+                    for extreme in of_api(key, version, existing, size):
+                        found.add(measure(broker, watch, key, version, extreme))
+            if "Traceback" in broker.log:
+                start = broker.log.index("Traceback")
+                found.faults.append(f"{row.name} v{version}: {broker.log[start:][:3000]}")
+    return found
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--api", type=int)
+    parser.add_argument("--bytes", type=int, default=CONTROL_BYTES_MAX)
+    parser.add_argument("--latest", action="store_true")
+    parser.add_argument("--each", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="extremes-") as folder:
+        found = run(
+            options.seed, options.bytes, Path(folder), api=options.api, latest=options.latest
+        )
+    for outcome in found.outcomes if options.each else ():
+        print(outcome.row())
+    for fault in found.faults:
+        print(fault)
+    print(found.summary())
+    return 1 if found.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
