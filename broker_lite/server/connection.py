@@ -101,8 +101,8 @@ class ClientConnection:
                 await self._serve()
             except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
                 self._note_closing(reason, logging.INFO, "closing %s: %s")
-            except EncodeError as reason:
-                self._note_closing(reason, logging.WARNING, "closing %s: no answer: %s")
+            except EncodeError as unsayable:
+                self._note_closing(unsayable, logging.WARNING, "closing %s: no answer: %s")
             except OSError as error:
                 logger.debug("lost %s: %s", self._context.client_address, error)
             except Exception as bug:

@@ -16,14 +16,14 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from broker_lite.handler.table import APIS
 from broker_lite.wire import messages
-from tests.bench.group_frames import subscription
+from tests.bench import group_frames as groups
 from tests.bench.growth import resident_bytes
 from tests.fuzz.extreme_requests import Existing, Extreme, extreme_requests
 from tests.support.broker_process import KEEP, BrokerProcess
@@ -41,7 +41,8 @@ SETTINGS: Final = (
     "offsets.topic.num.partitions=1",
     "transaction.state.log.num.partitions=1",
 )
-_WIDE: Final = "wide"
+WIDE: Final = "wide"
+CLASSIC: Final = "classic"
 METADATA: Final = 3
 _CLEAR_PEAK: Final = "5"
 
@@ -106,74 +107,71 @@ class Findings:
         return "\n".join(rows)
 
 
+_FIELDS: Final[Mapping[str, Any]] = {
+    "group_id": GROUP,
+    "transactional_id": "extreme",
+    "generation_id_or_member_epoch": -1,
+    "protocol_type": "consumer",
+    "session_timeout_ms": 6000,
+    "rebalance_timeout_ms": 6000,
+    "timeout_ms": 1000,
+    "max_wait_ms": 50,
+    "min_bytes": 1,
+    "max_bytes": 1_000_000,
+    "partition_max_bytes": 1000,
+    "acks": 1,
+    "replica_id": -1,
+    "allow_auto_topic_creation": False,
+    "num_partitions": 1,
+    "replication_factor": 1,
+    "resource_type": 2,
+    "resource_name": WIDE,
+    "client_software_name": "extreme",
+    "client_software_version": "1",
+    "response_partition_limit": 2000,
+    "timestamp": -1,
+    "count": PARTITIONS + 1,
+}
+
+
 def prepare(port: int) -> Existing:
     """Make what the requests may name."""
     with RawClient("127.0.0.1", port, timeout_s=60) as client:
         kind = messages.CreateTopicsRequest
-        names = [_WIDE, *(f"{_WIDE}-{number:x}" for number in range(TOPICS))]
+        names = [WIDE, *(f"{WIDE}-{number:x}" for number in range(TOPICS))]
+        counts = [PARTITIONS, *[1] * TOPICS]
         topics = [
-            kind.CreatableTopic(
-                name=name,
-                num_partitions=PARTITIONS if name == _WIDE else 1,
-                replication_factor=1,
-            )
-            for name in names
+            kind.CreatableTopic(name=name, num_partitions=count, replication_factor=1)
+            for name, count in zip(names, counts, strict=True)
         ]
         created = client.call("CreateTopics", 7, topics=topics, timeout_ms=60_000).topics
-        by_name = {topic.name: topic.topic_id for topic in created}
-        assert all(topic.error_code == 0 for topic in created)
+        ids = {topic.name: topic.topic_id for topic in created if topic.error_code == 0}
         producer = client.call(
             "InitProducerId", 4, transactional_id="extreme", transaction_timeout_ms=60_000
         )
-        kinds = messages.JoinGroupRequest.JoinGroupRequestProtocol
-        member = client.call(
-            "JoinGroup",
-            3,
-            group_id="classic",
-            session_timeout_ms=60_000,
-            rebalance_timeout_ms=60_000,
-            member_id="",
-            protocol_type="consumer",
-            protocols=[kinds(name="range", metadata=subscription([_WIDE]))],
-        )
-        fields = {
-            "group_id": GROUP,
-            "member_id": member.member_id,
-            "generation_id": member.generation_id,
-            "generation_id_or_member_epoch": -1,
-            "member_epoch": 0,
-            "transactional_id": "extreme",
-            "producer_id": producer.producer_id,
-            "producer_epoch": producer.producer_epoch,
-            "protocol_type": "consumer",
-            "session_timeout_ms": 6000,
-            "rebalance_timeout_ms": 6000,
-            "timeout_ms": 1000,
-            "max_wait_ms": 50,
-            "min_bytes": 1,
-            "max_bytes": 1_000_000,
-            "partition_max_bytes": 1000,
-            "acks": 1,
-            "replica_id": -1,
-            "allow_auto_topic_creation": False,
-            "num_partitions": 1,
-            "replication_factor": 1,
-            "resource_type": 2,
-            "resource_name": _WIDE,
-            "client_software_name": "extreme",
-            "client_software_version": "1",
-            "response_partition_limit": 2000,
-            "timestamp": -1,
-            "count": PARTITIONS + 1,
-        }
-    return Existing(fields, names, [by_name[name] for name in names], PARTITIONS)
+        member = groups.answer("JoinGroup", 3, _ask(client, groups.join(CLASSIC, "", b"")))
+    fields = {
+        **_FIELDS,
+        "member_id": member.member_id,
+        "generation_id": member.generation_id,
+        "producer_id": producer.producer_id,
+        "producer_epoch": producer.producer_epoch,
+    }
+    return Existing(fields, names, [ids[name] for name in names], PARTITIONS)
+
+
+def _ask(client: RawClient, frame: bytes) -> bytes:
+    """Send a whole frame; give its answer without the size."""
+    client.socket.sendall(frame)
+    size = int.from_bytes(client.socket.recv(4, socket.MSG_WAITALL), "big")
+    return client.socket.recv(size, socket.MSG_WAITALL)
 
 
 def of_api(api_key: int, version: int, existing: Existing, size: int) -> Iterator[Extreme]:
     """The extreme requests of an API, with the variants that the schema does not tell."""
     fields = dict(existing.fields)
     if api_key in (11, 12, 13, 14):
-        fields["group_id"] = "classic"
+        fields["group_id"] = CLASSIC
     if api_key in (8, 28, 47):
         fields["member_id"] = ""
         fields["generation_id"] = -1
