@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from broker_lite.settings import Settings, load_settings, parse_assignment
+from broker_lite.settings.memory_limit import read_memory_limit
+from broker_lite.settings.memory_shares import fit
 
 _NOTHING: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({})
 
@@ -42,6 +44,8 @@ def load(
 ) -> Settings:
     """Put the settings together: surroundings < file < environment < --set < flags.
 
+    Limits that nobody set fit the memory of the container or of the machine.
+
     Args:
         options: with what add_sources() adds.
         flags: settings that have a flag of their own: name to text and flag.
@@ -53,7 +57,7 @@ def load(
     """
     assignments = [parse_assignment(text) for text in options.set]
     environment, surroundings = place or Place(os.environ)
-    return load_settings(
+    settings = load_settings(
         options.config,
         environment,
         assignments,
@@ -61,3 +65,4 @@ def load(
         flags=flags,
         warnings=warnings,
     )
+    return fit(settings, read_memory_limit())

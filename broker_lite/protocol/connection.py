@@ -2,8 +2,10 @@
 
 Bytes are received straight into one buffer and a request is a view into it, so a produced batch is
 checked, stamped and written to its file where it arrived. The buffer of an idle connection is
-small. It grows as bytes really arrive, whatever size a client announces: never more than to four
-times what was received. Growing makes a new buffer, so views into the old one stay as they are.
+small. When 32 KB of a larger frame have arrived, it gets a buffer of its size: pages of the system,
+which take memory only as bytes are received into them, whatever size a client announces. Growing
+makes a new buffer, so views into the old one stay as they are. What all connections have beyond
+their first small buffer is bounded, see RequestMemory.
 
 Reading ahead keeps small requests cheap (one receive call, many requests) and would make large ones
 dear (the head of the next one has to be moved to the front). So the space offered ends with the
@@ -16,14 +18,23 @@ A difference to Kafka: a request of another API than Produce that is larger than
 broker.lite.control.request.max.bytes closes the connection, before it is read (P-02).
 """
 
+import mmap
 import struct
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from broker_lite.protocol.request_memory import (
+    SMALL_BUFFER_BYTES,
+    NoMemory,
+    Pool,
+    RequestMemory,
+)
 from broker_lite.wire.headers import decode_request_header
 
 IDLE_BUFFER_BYTES: Final = 4096
 READ_AHEAD_BYTES: Final = 128 * 1024
+_STEP_BYTES: Final = 64 * 1024
+_PAGES: Final = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 RETAINED_BUFFER_BYTES: Final = 16 * 1024 * 1024
 _EXACT_READ_BYTES: Final = 32 * 1024
 _SIZE_BYTES: Final = 4
@@ -68,11 +79,14 @@ class Connection:
 
     __slots__ = (
         "_buffer",
+        "_capacity",
         "_control_bytes_max",
         "_end",
         "_flexible_from",
         "_frame_bytes",
         "_last_frame_bytes",
+        "_memory",
+        "_pool",
         "_request_bytes_max",
         "_start",
         "_view",
@@ -84,6 +98,7 @@ class Connection:
         flexible_from: Mapping[int, int],
         *,
         control_bytes_max: int | None = None,
+        memory: RequestMemory | None = None,
     ) -> None:
         """Start with an empty buffer.
 
@@ -91,13 +106,19 @@ class Connection:
             request_bytes_max: the largest size a frame may announce, its prefix not counted.
             flexible_from: API key to its first flexible version; a key that is missing has none.
             control_bytes_max: the same for a request that is not a Produce; None is no less.
+            memory: shared by all connections; None is without limit.
         """
         self._request_bytes_max = request_bytes_max
         if control_bytes_max is None:
             control_bytes_max = request_bytes_max
         self._control_bytes_max = min(control_bytes_max, request_bytes_max)
         self._flexible_from = flexible_from
-        self._use(bytearray(IDLE_BUFFER_BYTES))
+        self._memory = memory if memory is not None else RequestMemory()
+        # Where the memory of the buffer was taken from; None for the small one of the beginning.
+        self._pool: Pool | None = None
+        self._buffer: bytearray | mmap.mmap = bytearray(IDLE_BUFFER_BYTES)
+        self._capacity = IDLE_BUFFER_BYTES
+        self._view = memoryview(self._buffer)
         # What was received and not yet handed out is buffer[start:end].
         self._start = 0
         self._end = 0
@@ -107,8 +128,13 @@ class Connection:
 
     @property
     def buffer_bytes(self) -> int:
-        """What this connection's buffer holds in memory."""
-        return len(self._buffer)
+        """What this connection's buffer may hold in memory."""
+        return self._capacity
+
+    @property
+    def has_taken_memory(self) -> bool:
+        """Whether the buffer is more than the small one that every connection has."""
+        return self._pool is not None
 
     @property
     def pending_bytes(self) -> int:
@@ -116,12 +142,16 @@ class Connection:
         return self._end - self._start
 
     def get_buffer(self) -> memoryview:
-        """Space to receive into, never empty; views of earlier requests end their life here."""
+        """Space to receive into, never empty; views of earlier requests end their life here.
+
+        Raises:
+            NoMemory: nothing can be received now; what was received stays.
+        """
         if self._start == self._end:
             self._start = self._end = 0
-            if len(self._buffer) > RETAINED_BUFFER_BYTES:
-                self._use(bytearray(READ_AHEAD_BYTES))
-        capacity = len(self._buffer)
+            if self._capacity > RETAINED_BUFFER_BYTES:
+                self.release_idle_memory()
+        capacity = self._capacity
         if self._end == capacity or self._start + self._frame_bytes > capacity:
             self._make_room()
         end = self._end
@@ -180,11 +210,21 @@ class Connection:
         size_bytes, key = _SIZE_AND_KEY.unpack_from(self._buffer, start)
         return 0 < size_bytes <= available_bytes - _SIZE_BYTES and key == _PRODUCE_KEY
 
+    def rest(self) -> None:
+        """The request is answered: give back a grown buffer if others need its memory."""
+        if self._pool is not None and self._pool.is_short:
+            self.release_idle_memory()
+
     def release_idle_memory(self) -> None:
         """Give back a grown buffer when nothing waits in it; views into it stay valid."""
-        if self._start == self._end and len(self._buffer) > IDLE_BUFFER_BYTES:
-            self._use(bytearray(IDLE_BUFFER_BYTES))
+        if self._start == self._end and self._pool is not None:
+            self._use(bytearray(IDLE_BUFFER_BYTES), IDLE_BUFFER_BYTES, None)
             self._start = self._end = 0
+
+    def close(self) -> None:
+        """Give back all memory; nothing is received any more."""
+        self._start = self._end
+        self.release_idle_memory()
 
     def _check_large(self, size_bytes: int) -> None:
         """Let only records come in a frame above control_bytes_max.
@@ -196,16 +236,51 @@ class Connection:
             raise ProtocolError(f"a request of API {key} with {size_bytes} bytes is announced")
 
     def _make_room(self) -> None:
-        """Move what is pending to the front, of a larger buffer when this one is full with it."""
-        pending = self._view[self._start : self._end]
-        capacity = len(self._buffer)
-        if len(pending) == capacity or capacity < READ_AHEAD_BYTES:
-            capacity = max(READ_AHEAD_BYTES // 2, min(4 * capacity, self._frame_bytes))
-        if capacity > len(self._buffer):
-            self._use(bytearray(capacity))
+        """Move what is pending to the front, of a larger buffer when the frame needs one.
+
+        Raises:
+            NoMemory: it does, and there is none.
+        """
+        start = self._start
+        pending = self._view[start : self._end]
+        capacity = self._wanted_capacity(len(pending))
+        if capacity > self._capacity:
+            buffer = _allocate(capacity)
+            pool = self._memory.of(capacity)
+            try:
+                pool.take(capacity)
+            except NoMemory:
+                if start == 0:
+                    raise
+            else:
+                self._use(buffer, capacity, pool)
+        elif start == 0:  # there is room for the beginning of a large frame
+            return
         self._view[: len(pending)] = pending
         self._start, self._end = 0, len(pending)
 
-    def _use(self, buffer: bytearray) -> None:
-        self._buffer = buffer
+    def _wanted_capacity(self, pending_bytes: int) -> int:
+        """The size that the buffer should have.
+
+        The size of a large frame only when some of it has arrived: to announce it costs nothing.
+        """
+        frame_bytes = self._frame_bytes
+        if frame_bytes > _STEP_BYTES and (
+            pending_bytes >= _STEP_BYTES // 2 or frame_bytes <= 2 * self._capacity
+        ):
+            return frame_bytes
+        return max(self._capacity, _STEP_BYTES)
+
+    def _use(self, buffer: bytearray | mmap.mmap, capacity: int, pool: Pool | None) -> None:
+        """Change to a new buffer, whose memory is taken already, and give back that of the old."""
+        before, before_bytes = self._pool, self._capacity
+        self._buffer, self._capacity, self._pool = buffer, capacity, pool
         self._view = memoryview(buffer)
+        if before is not None:
+            before.give_back(before_bytes)
+
+
+def _allocate(capacity: int) -> bytearray | mmap.mmap:
+    if capacity <= SMALL_BUFFER_BYTES:
+        return bytearray(capacity)
+    return mmap.mmap(-1, capacity, flags=_PAGES)

@@ -20,6 +20,7 @@ from broker_lite.protocol.response import frame, has_flexible_header
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
+from broker_lite.server.unsent import UnsentAnswers
 from broker_lite.wire.primitives import DecodeError, EncodeError
 
 logger = logging.getLogger("broker_lite.server")
@@ -33,7 +34,7 @@ _HELD_BYTES_MAX: Final = 1024
 class ClientConnection:
     """One accepted connection, from its first byte to its close."""
 
-    __slots__ = ("_context", "_held", "_scope", "_sock", "_stopping", "_stream")
+    __slots__ = ("_context", "_held", "_scope", "_sock", "_stopping", "_stream", "_unsent")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class ClientConnection:
         context: HandlerContext,
         loop: AbstractEventLoop,
         resets: Resets,
+        unsent: UnsentAnswers,
     ) -> None:
         """Take over an accepted, non-blocking socket; run() closes it."""
         self._sock = sock
@@ -49,6 +51,7 @@ class ClientConnection:
         self._scope = CancelScope()
         self._stopping = False
         self._held = b""
+        self._unsent = unsent
         self._stream = Stream(sock, framing, loop, self._scope.cancel, resets)
 
     @property
@@ -70,9 +73,18 @@ class ClientConnection:
         return self._stream.is_waiting or self._stream.is_sending
 
     def release_idle_memory(self) -> None:
-        """Give back the receive buffer of a connection that has nothing to do."""
-        if self._stream.is_waiting:
+        """Give back the receive buffer of a connection that handles no request."""
+        if self.is_idle:
             self._stream.framing.release_idle_memory()
+
+    @property
+    def arrived_bytes(self) -> int | None:
+        """How much of a request is in taken memory; None when none is being received there."""
+        stream = self._stream
+        framing = stream.framing
+        if not stream.is_waiting or stream.waits_for_memory or not framing.has_taken_memory:
+            return None
+        return framing.pending_bytes or None
 
     def stop(self) -> None:
         """Close after the request in progress, at once if there is none."""
@@ -157,7 +169,7 @@ class ClientConnection:
                     request, body, more=not context.has_waited and framing.has_whole_produce()
                 )
                 if outgoing is not None:
-                    await stream.send_rest(outgoing)
+                    await self._send_rest(outgoing)
                 # A connection that waits must not keep files open or buffers alive.
                 body = outgoing = None
 
@@ -185,4 +197,13 @@ class ClientConnection:
         outgoing = send_now(self._sock, [self._held])
         self._held = b""
         if outgoing is not None:
+            await self._send_rest(outgoing)
+
+    async def _send_rest(self, outgoing: Outgoing) -> None:
+        """Send on as the client takes it; meanwhile the answer counts, and the request is over."""
+        self._stream.framing.rest()
+        self._unsent.hold(self, outgoing.held_bytes)
+        try:
             await self._stream.send_rest(outgoing)
+        finally:
+            self._unsent.release(self)

@@ -27,6 +27,9 @@ class Limits:
         connections_max_idle_ms: below 1 they are never closed.
         send_buffer_bytes: below 1 it is the system's choice, which grows with large fetches.
         receive_buffer_bytes: below 1 it is the system's choice, which grows with need.
+        request_memory_bytes: of the requests of all connections, below 1 without limit; from the
+            start of the node.
+        unsent_bytes_max: of the answers that clients do not take, likewise.
 
     Rule: P-02, P-11, P-12.
     """
@@ -40,6 +43,8 @@ class Limits:
     connections_max_idle_ms: int = 600_000
     send_buffer_bytes: int = -1
     receive_buffer_bytes: int = 0
+    request_memory_bytes: int = -1
+    unsent_bytes_max: int = -1
 
     def connections_max_of(self, ip: str) -> int:
         """How many connections one address may have at one time."""
@@ -62,6 +67,8 @@ def limits_of(settings: Settings) -> Limits:
         connections_max_idle_ms=settings.connections_max_idle_ms,
         send_buffer_bytes=settings.socket_send_buffer_bytes,
         receive_buffer_bytes=settings.socket_receive_buffer_bytes,
+        request_memory_bytes=settings.queued_max_request_bytes,
+        unsent_bytes_max=settings.broker_lite_unsent_max_bytes,
     )
 
 

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from broker_lite.control.clock import Clock
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.connection import Connection
+from broker_lite.protocol.request_memory import RequestMemory
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.connection import ClientConnection
 from broker_lite.server.descriptors import ClientDescriptors
@@ -20,6 +21,8 @@ from broker_lite.server.limits import Limits
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
 from broker_lite.server.resets import Resets
+from broker_lite.server.stalled_frames import StalledFrames
+from broker_lite.server.unsent import UnsentAnswers
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -77,6 +80,10 @@ class Node:
         self._connections_per_ip: Counter[str] = Counter()
         self._descriptors = ClientDescriptors(clients_max, client_log)
         self._resets: Resets | None = None
+        limits = get_limits()
+        self._memory = RequestMemory(limits.request_memory_bytes, self._reclaim_memory)
+        self._unsent = UnsentAnswers(limits.unsent_bytes_max, client_log)
+        self._stalled = StalledFrames(self._memory.has_waiting, client_log)
         self._group: TaskGroup | None = None
         self._second: tuple[int, int] = (0, 0)
         self._stop_wanted = anyio.Event()
@@ -156,9 +163,10 @@ class Node:
             limits.request_bytes_max,
             self._flexible_from,
             control_bytes_max=limits.control_bytes_max,
+            memory=self._memory,
         )
         connection = ClientConnection(
-            sock, framing, context, asyncio.get_running_loop(), self._resets
+            sock, framing, context, asyncio.get_running_loop(), self._resets, self._unsent
         )
         self._descriptors.take()
         self._connections.add(connection)
@@ -189,6 +197,11 @@ class Node:
             if self._stop_wanted.is_set() and not self._connections:
                 self._all_gone.set()
 
+    def _reclaim_memory(self) -> None:
+        """Let all connections that handle no request give back their receive buffers."""
+        for connection in self._connections:
+            connection.release_idle_memory()
+
     async def _sweep_forever(self) -> None:
         """Close connections that were idle for too long or abandoned, shrink those that are idle.
 
@@ -198,12 +211,15 @@ class Node:
         Rule: P-11.
         """
         idle_ms_max = self._get_limits().connections_max_idle_ms
-        interval_ms = max(_SWEEP_INTERVAL_MS_MIN, min(_SWEEP_INTERVAL_MS_MAX, idle_ms_max // 4))
+        interval_ms = _SWEEP_INTERVAL_MS_MAX
+        if idle_ms_max > 0:
+            interval_ms = max(_SWEEP_INTERVAL_MS_MIN, min(interval_ms, idle_ms_max // 4))
         seen: dict[ClientConnection, tuple[int, int]] = {}
         while True:
             await anyio.sleep(interval_ms / 1000)
             self._client_log.write_counts()
             now_ms = self._clock.monotonic_ms()
+            self._stalled.look(self._connections, now_ms)
             before, seen = seen, {}
             for connection in self._connections:
                 events, since_ms = before.get(connection, (-1, now_ms))

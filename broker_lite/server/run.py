@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Final, NamedTuple
 
 import anyio
+from anyio import CapacityLimiter, to_thread
 from anyio.to_thread import current_default_thread_limiter
 
 from broker_lite import seed
@@ -46,8 +47,6 @@ from broker_lite.settings import Listener, Settings, join_address, parse_listene
 
 logger = logging.getLogger("broker_lite.server")
 
-# Each may hold a decompressed batch, twice while it is put together.
-_THREADS_MAX: Final = 4
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -100,7 +99,8 @@ async def _serve(
     orders_fd: int | None,
 ) -> int:
     addresses = [_address(listener) for listener in parse_listeners(settings)]
-    current_default_thread_limiter().total_tokens = _THREADS_MAX
+    # each may hold a decompressed batch, twice while it is put together
+    current_default_thread_limiter().total_tokens = settings.broker_lite_decompression_threads
     with Orders(orders_fd) as orders, closing(Listeners()) as listeners:
         site = _Site(settings, addresses, listeners, orders, durable)
         clock = Clock()
@@ -156,7 +156,9 @@ async def _live(
             if ready is not None:
                 ready(address)
             site.orders.tell_ready(address)
-            group.start_soon(anyio.to_thread.run_sync, coordinators.groups.preload)
+            # beside the threads that requests wait for
+            preload = partial(to_thread.run_sync, coordinators.groups.preload)
+            group.start_soon(partial(preload, limiter=CapacityLimiter(1)))
             order = await _next_order(site, cluster, clock)
             if order is Order.STOP:
                 node.stop()

@@ -41,6 +41,12 @@ class Outgoing:
         self._index = 0
         self._sent_bytes = sent_bytes
 
+    @property
+    def held_bytes(self) -> int:
+        """How much memory the parts take that are not on their way yet."""
+        parts = self._parts[self._index :]
+        return sum(len(part) for part in parts if isinstance(part, bytes))
+
     def advance(self, sock: socket.socket) -> bool:
         """Send as much as the socket takes without blocking.
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from broker_lite.protocol.connection import Connection, Request
+from broker_lite.protocol.request_memory import NoMemory, Pool
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing
 
@@ -35,6 +36,7 @@ class Stream:
         "_is_reset",
         "_loop",
         "_on_gone",
+        "_pool",
         "_reading",
         "_resets",
         "_waiter",
@@ -74,6 +76,8 @@ class Stream:
         self._resets = resets
         self._reading = False
         self._is_reset = False
+        # Where this connection stands in line for memory, which it needs to receive more.
+        self._pool: Pool | None = None
         self._waiter: Future[Request | None] | None = None
         resets.watch(self.fd, self._on_reset)
 
@@ -81,6 +85,11 @@ class Stream:
     def is_waiting(self) -> bool:
         """Whether the connection waits for a request."""
         return self._waiter is not None
+
+    @property
+    def waits_for_memory(self) -> bool:
+        """Whether nothing is received until others give memory back."""
+        return self._pool is not None
 
     def is_closed_by_client(self) -> bool:
         """Whether the client has closed, also behind bytes that nobody wants yet."""
@@ -100,6 +109,7 @@ class Stream:
             ProtocolError, DecodeError: see Connection.next_request().
             OSError: the connection is lost.
         """
+        self.framing.rest()
         if not self._reading:
             self._resume()
         waiter: Future[Request | None] = self._loop.create_future()
@@ -133,6 +143,8 @@ class Stream:
         """Close the socket; what is waiting here must have been cancelled before."""
         self._resets.forget(self.fd)
         self._pause()
+        self._leave_line()
+        self.framing.close()
         self.sock.close()
 
     def _resume(self) -> None:
@@ -157,6 +169,8 @@ class Stream:
             request = self._receive()
         except BlockingIOError:
             return
+        except NoMemory as short:
+            self._stand_in_line(short.pool)
         except EOFError:
             waiter.set_result(None)
         except Exception as error:  # the task that waits is the one to handle it
@@ -201,8 +215,37 @@ class Stream:
         self._pause()
         if self.handling:
             self._on_gone()
+        elif self.waits_for_memory:
+            self.finish()
         elif self.is_waiting:
             self._resume()
+
+    def _stand_in_line(self, pool: Pool) -> None:
+        """Leave what the client sends in the kernel until there is memory for it."""
+        if self._is_reset:
+            self.finish()
+            return
+        self._pause()
+        self._pool = pool
+        pool.wait(self._on_memory)
+
+    def _leave_line(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.forget(self._on_memory)
+
+    def _on_memory(self) -> None:
+        self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Take the memory that there may be now, or pass it on when it is not wanted any more."""
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            self._leave_line()
+        elif self._pool is not None:
+            self._pool = None
+            self._resume()
+            self._on_readable()
 
     def _on_writable(self, outgoing: Outgoing, waiter: "Future[None]") -> None:
         if waiter.done():

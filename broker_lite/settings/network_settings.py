@@ -125,7 +125,8 @@ NETWORK_SETTINGS: Final = (
         "queued.max.request.bytes",
         ConfigType.LONG,
         "-1",
-        "Accepted for Kafka's sake; a connection here has one request at a time.",
+        "Memory of all requests; above it no request is received. -1 is no limit; a broker that is "
+        "started without one takes what fits the memory of its container or machine.",
     ),
     Setting(
         "queued.max.requests",
@@ -211,6 +212,22 @@ NETWORK_SETTINGS: Final = (
         ConfigType.INT,
         "134217728",
         "Largest size of one batch after decompression; a larger one is refused.",
+        Between(1),
+        own=True,
+    ),
+    Setting(
+        "broker.lite.decompression.threads",
+        ConfigType.INT,
+        "4",
+        "Large batches that are decompressed at one time.",
+        Between(1, 64),
+        own=True,
+    ),
+    Setting(
+        "broker.lite.unsent.max.bytes",
+        ConfigType.LONG,
+        "268435456",
+        "Memory of answers that clients do not take; above it, who began first is closed.",
         Between(1),
         own=True,
     ),

@@ -10,6 +10,7 @@ from broker_lite.settings.values import Value
 
 _NAME_OF_ATTRIBUTE: Final = {setting.attribute: name for name, setting in BROKER_SETTINGS.items()}
 _DEFAULTS: Final = {name: setting.default_value() for name, setting in BROKER_SETTINGS.items()}
+_QUEUED_AND_REQUEST_BYTES: Final = ("queued.max.request.bytes", "socket.request.max.bytes")
 
 
 class Given(NamedTuple):
@@ -49,6 +50,12 @@ class Settings:
                     values[name] = BROKER_SETTINGS[name].parse(text)
         if values["log.retention.ms"] == 0:
             reason = "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
+            raise InvalidValue(f"requirement failed: {reason}")
+        queued_bytes, request_bytes = map(values.get, _QUEUED_AND_REQUEST_BYTES)
+        assert isinstance(queued_bytes, int)
+        assert isinstance(request_bytes, int)
+        if 0 < queued_bytes < request_bytes:
+            reason = " must be larger or equal to ".join(_QUEUED_AND_REQUEST_BYTES)
             raise InvalidValue(f"requirement failed: {reason}")
         object.__setattr__(self, "_values", values)
 

@@ -1,7 +1,9 @@
 """Framing: P-01 to P-03, P-08, P-34, P-40, P-41."""
 
+import mmap
 import struct
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from broker_lite.protocol import connection as module
 from broker_lite.protocol.connection import Connection, ProtocolError, Request
+from broker_lite.protocol.request_memory import NoMemory, RequestMemory
 from broker_lite.wire.primitives import DecodeError
 
 MAX_BYTES = 1000
@@ -22,8 +25,10 @@ def request_bytes(
     return struct.pack(">i", len(frame)) + frame
 
 
-def connection(request_bytes_max: int = MAX_BYTES) -> Connection:
-    return Connection(request_bytes_max, FLEXIBLE_FROM)
+def connection(
+    request_bytes_max: int = MAX_BYTES, *, memory: RequestMemory | None = None
+) -> Connection:
+    return Connection(request_bytes_max, FLEXIBLE_FROM, memory=memory)
 
 
 def feed(conn: Connection, data: bytes, step_bytes: int) -> Iterable[tuple[Request, bytes]]:
@@ -144,14 +149,73 @@ def test_a_new_buffer_leaves_views_of_the_old_one_as_they_are() -> None:
     assert bytes(request.body[request.position :]) == b"x" * 100_000
 
 
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
 def test_memory_follows_what_arrives_not_what_is_announced() -> None:
+    """The pages of a large frame take memory when bytes are received into them."""
     conn = connection(100 << 20)
     assert list(feed(conn, struct.pack(">i", 100 << 20), 4)) == []
     conn.get_buffer()
     assert conn.buffer_bytes <= module.READ_AHEAD_BYTES
+    before = resident_bytes()
     list(feed(conn, bytes(1 << 20), 1 << 20))
     conn.get_buffer()
-    assert conn.buffer_bytes <= (4 << 20) + module.READ_AHEAD_BYTES
+    assert conn.buffer_bytes == (100 << 20) + 4
+    # a page may be one of 2 MiB
+    assert resident_bytes() - before <= 5 << 20
+
+
+def test_frames_take_memory_for_their_size_when_some_has_arrived() -> None:
+    memory = RequestMemory(4 << 20)
+    first, second = (connection(100 << 20, memory=memory) for _ in range(2))
+    head = struct.pack(">ih", (5 << 20) - 4, 0)
+    for conn in (first, second):
+        list(feed(conn, head + bytes(20_000), 1 << 20))
+    assert memory.large.used_bytes == 0
+    assert memory.small.used_bytes == 2 * (64 << 10)
+    list(feed(first, bytes(20_000), 1 << 20))
+    first.get_buffer()
+    assert (memory.large.used_bytes, memory.small.used_bytes) == (5 << 20, 64 << 10)
+    list(feed(second, bytes(40_000), 1 << 20))
+    with pytest.raises(NoMemory):
+        second.get_buffer()
+    assert second.has_taken_memory
+    first.close()
+    assert memory.large.used_bytes == 0
+    assert not first.has_taken_memory
+    second.get_buffer()
+    second.close()
+    assert (memory.large.used_bytes, memory.small.used_bytes) == (0, 0)
+
+
+def test_small_requests_need_no_memory() -> None:
+    memory = RequestMemory(4 << 20)
+    memory.large.take(1 << 30)
+    memory.small.take(1 << 30)
+    conn = connection(1 << 20, memory=memory)
+    frame = request_bytes(body=bytes(900))
+    assert len(list(feed(conn, frame * 30, 1 << 20))) == 30
+    assert not conn.has_taken_memory
+    with pytest.raises(NoMemory):
+        list(feed(conn, request_bytes(body=bytes(5000)), 1 << 20))
+
+
+def test_a_buffer_that_is_in_order_is_kept_until_memory_is_short() -> None:
+    memory = RequestMemory(4 << 20)
+    conn = connection(1 << 20, memory=memory)
+    frame = request_bytes(body=bytes(500_000))
+    assert len(list(feed(conn, frame, 1 << 20))) == 1
+    conn.rest()
+    assert conn.buffer_bytes == len(frame) == memory.large.used_bytes
+    memory.large.take(4 << 20)
+    with pytest.raises(NoMemory):
+        memory.large.take(1)
+    conn.rest()
+    assert conn.buffer_bytes == module.IDLE_BUFFER_BYTES
+    assert memory.large.used_bytes == 4 << 20
+    conn.rest()
 
 
 def test_an_idle_connection_is_small() -> None:
@@ -177,7 +241,7 @@ def test_a_huge_buffer_is_not_kept() -> None:
     conn = connection(100 << 20)
     list(feed(conn, request_bytes(body=bytes(module.RETAINED_BUFFER_BYTES + 1)), 1 << 30))
     conn.get_buffer()
-    assert conn.buffer_bytes == module.READ_AHEAD_BYTES
+    assert conn.buffer_bytes == module.IDLE_BUFFER_BYTES
 
 
 def test_space_ends_with_a_large_frame_so_that_nothing_has_to_be_moved() -> None:
