@@ -4,6 +4,10 @@ Each log is read from its beginning and cut in front of the first batch that is 
 behind it go. Indexes, epochs and the states of producers are made anew. `--dry-run` changes nothing
 and says what would be cut.
 
+A directory that has another topic id than the metadata log is reported, and is offline in a broker;
+`--topic-ids adopt` gives it the id of the metadata log, so that its records are served, and
+`--topic-ids put-aside` renames it to *-stray, so that an empty partition takes its place.
+
 Rule: S-43, S-44 (LogLoader).
 """
 
@@ -17,6 +21,7 @@ from types import FrameType
 from typing import Final
 
 from broker_lite.commands.log_sources import read_meta
+from broker_lite.commands.log_topic_ids import CHOICES, differences, settle
 from broker_lite.commands.progress import ProgressBar
 from broker_lite.control.clock import Clock
 from broker_lite.control.image import MetadataImage
@@ -43,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be changed, and change nothing"
     )
+    parser.add_argument(
+        "--topic-ids",
+        choices=CHOICES,
+        help="directories with another topic id than the metadata log: serve them, or set aside",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -57,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
     try:  # from here on it is a directory that was left by a crash, whatever stops this
         for name in (CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE):
             (data_dir / name).unlink(missing_ok=True)
+        settled = settle(data_dir, options.topic_ids) if options.topic_ids else []
+        wrong = [str(one) for one in differences(data_dir)]
     finally:
         lock.release()
     manager = LogManager(data_dir, node_id=meta.node_id, now_ms=Clock().now_ms)
@@ -72,8 +84,9 @@ def run(options: argparse.Namespace) -> int:
             raise
         failed = [key for key in partitions if key in manager.offline]
         manager.close()
-    print(*told, f"{len(partitions)} partitions, {len(told)} changes", sep="\n")
-    return 1 if failed else 0
+    changes = len(told) + len(settled)
+    print(*settled, *wrong, *told, f"{len(partitions)} partitions, {changes} changes", sep="\n")
+    return 1 if failed or wrong else 0
 
 
 def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]]:
@@ -119,6 +132,7 @@ def _tell_only(data_dir: Path) -> int:
         count = 0
         with ProgressBar("repair", total_bytes) as bar:
             lines = [line for one in directories for line in _cuts(one, bar)]
+        lines += [str(one) for one in differences(data_dir)]
         count = len(directories)
     finally:
         lock.release()

@@ -29,6 +29,7 @@ from broker_lite.control.metadata_records import MetadataRecord
 from broker_lite.control.names import make_id
 from broker_lite.control.partition_logs import PartitionLogs
 from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK, ProducerIds
+from broker_lite.control.replaying import replay
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.control.topic_rules import Defaults, NewTopic, TopicPlan, check_growth, plan_topic
@@ -134,8 +135,7 @@ class Cluster(ClusterView):
         )
         self._metadata_log = MetadataLog.open(self.logs, config)
         is_new = self._metadata_log.is_new
-        for records in self._metadata_log.replay():
-            self._image.apply(records)
+        self.logs.chores.deleted_ids = replay(self._metadata_log, self._image)
         self._metadata_log.become_leader(now_ms=now_ms)
         given = settings.broker_lite_features
         if is_new:

@@ -14,8 +14,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from broker_lite.errors import KafkaStorageError, cause_of
-from broker_lite.log.names import DELETE_DIRECTORY_SUFFIX, partition_directory
-from broker_lite.log.partitions import set_aside
+from broker_lite.log.names import (
+    DELETE_DIRECTORY_SUFFIX,
+    STRAY_DIRECTORY_SUFFIX,
+    partition_directory,
+)
+from broker_lite.log.partitions import set_aside, stored_topic_id
 
 if TYPE_CHECKING:
     from broker_lite.log.local_log import LocalLog
@@ -30,15 +34,19 @@ class Chores:
 
     One thread adds, one may work beside it. A deleted partition's name is free at once: who makes a
     directory calls free_name() first.
+
+    Attributes:
+        deleted_ids: of deleted topics whose directories may still have the names of partitions.
     """
 
-    __slots__ = ("_condemned", "_data_dir", "_lock", "_remains", "_unindexed")
+    __slots__ = ("_condemned", "_data_dir", "_lock", "_remains", "_unindexed", "deleted_ids")
 
     def __init__(self, data_dir: Path) -> None:
+        self.deleted_ids: set[bytes] = set()
         self._data_dir = data_dir
         self._lock = Lock()
         # Partitions whose directories still have their names, by those.
-        self._condemned: dict[str, tuple[str, int]] = {}
+        self._condemned: dict[str, tuple[str, int, bytes]] = {}
         self._remains: deque[str] = deque()
         self._unindexed: deque[LocalLog] = deque()
 
@@ -47,12 +55,12 @@ class Chores:
 
     # -- what there is to do
 
-    def remove_partition(self, topic: str, partition: int) -> None:
-        """Have a deleted partition's directory set aside and removed.
+    def remove_partition(self, topic: str, partition: int, topic_id: bytes) -> None:
+        """Have a deleted partition's directory set aside, and removed if it is that topic's.
 
         Rule: S-02, S-54 (LogManager.asyncDelete).
         """
-        self._condemned[partition_directory(topic, partition)] = topic, partition
+        self._condemned[partition_directory(topic, partition)] = topic, partition, topic_id
 
     def remove_directories(self, names: Iterable[str]) -> None:
         """Have directories removed that are set aside already."""
@@ -97,13 +105,20 @@ class Chores:
         return name is not None
 
     def _set_aside(self, name: str) -> None:
-        topic, partition = self._condemned.pop(name)
+        topic, partition, topic_id = self._condemned.pop(name)
         try:
-            aside = set_aside(self._data_dir, topic, partition, DELETE_DIRECTORY_SUFFIX)
-        except KafkaStorageError as error:
+            stored = stored_topic_id(f"{self._data_dir}/{name}")
+            is_own = not topic_id or stored in {None, topic_id}
+            suffix = DELETE_DIRECTORY_SUFFIX if is_own else STRAY_DIRECTORY_SUFFIX
+            aside = set_aside(self._data_dir, topic, partition, suffix)
+        except (KafkaStorageError, OSError) as error:
             logger.warning("files of a deleted partition stay %s reason=%s", name, cause_of(error))
-        else:
+            self.deleted_ids |= {topic_id}  # whoever is next to have the name finds these files
+            return
+        if is_own:
             self._remains.append(os.path.basename(aside))
+        else:
+            logger.warning("not deleted, another topic's id directory=%s as=%s", name, aside)
 
 
 def _make_index_files(log: "LocalLog") -> None:

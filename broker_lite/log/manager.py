@@ -10,6 +10,7 @@ from pathlib import Path
 
 from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition, cause_of
 from broker_lite.log.chores import Chores
+from broker_lite.log.claims import Claims
 from broker_lite.log.commits import Commits
 from broker_lite.log.config import LogConfig
 from broker_lite.log.data_directory import (
@@ -22,15 +23,13 @@ from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log, new_log
 from broker_lite.log.local_log import LocalLog
 from broker_lite.log.log import Log
-from broker_lite.log.names import METADATA_TOPIC, STRAY_DIRECTORY_SUFFIX, partition_directory
+from broker_lite.log.names import METADATA_TOPIC, partition_directory
 from broker_lite.log.offline import OfflinePartitions
 from broker_lite.log.offset_checkpoints import OffsetCheckpoints
 from broker_lite.log.partitions import (
     Partition,
-    claim_directory,
     find_partitions,
     has_records,
-    set_aside,
     stored_bytes,
     stored_topic_id,
 )
@@ -90,6 +89,7 @@ class LogManager:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self.checkpoints = OffsetCheckpoints(data_dir, self._partitions)
         self.offline = OfflinePartitions(self._partitions)
+        self._claims = Claims(data_dir, self.chores, self.offline)
         self.commits.went_offline = self.offline.take
         self.removal = SegmentRemoval(self._cache, now_ms)
         self.retention = Retention(
@@ -189,9 +189,10 @@ class LogManager:
 
         Rule: S-44 (LogManager.startup).
         """
-        for topic, partition, _ in self.unclaimed():
-            del self._partitions[topic, partition]
-            set_aside(self.data_dir, topic, partition, STRAY_DIRECTORY_SUFFIX)
+        strays = [key for key, entry in self._partitions.items() if not entry.is_claimed]
+        for key in strays:
+            del self._partitions[key]
+        self._claims.put_aside(strays)
         progress = progress or RecoveryProgress(self._now_ms)
         now_ms = self._now_ms()
         PartitionRecovery(
@@ -224,7 +225,7 @@ class LogManager:
             entry.is_new = True
             self.chores.free_name(topic, partition)
             self.checkpoints.forget(key)
-            claim_directory(self.data_dir, topic, partition, topic_id)
+            self._claims.take(topic, partition, topic_id)
             self._partitions[key] = entry
         entry.is_claimed = True
         entry.topic_id = topic_id
@@ -253,9 +254,9 @@ class LogManager:
         return self._take(log)
 
     def _request(self, topic: str, partition: int, entry: Partition) -> LoadRequest:
-        """Say what is known of a partition; a directory that is another topic's is set aside."""
+        """Say what is known of a partition; one that a deleted topic has left is set aside."""
         is_known = not entry.is_new and entry.topic_id
-        if is_known and not claim_directory(self.data_dir, topic, partition, entry.topic_id):
+        if is_known and not self._claims.take(topic, partition, entry.topic_id):
             entry.recovery_point, entry.log_start_offset = 0, None
             self.checkpoints.forget((topic, partition))
         return LoadRequest(
@@ -288,7 +289,7 @@ class LogManager:
             if entry is None or entry.log is not log:
                 raise FileNotFoundError(f"{log.directory} is that of a deleted partition")
             if entry.topic_id:
-                claim_directory(self.data_dir, log.topic, log.partition, entry.topic_id)
+                self._claims.take(log.topic, log.partition, entry.topic_id)
             if has_records(log.directory):
                 raise FileExistsError(f"{log.directory} holds records that no checkpoint knows of")
         except OSError as error:
@@ -307,7 +308,7 @@ class LogManager:
         if entry is None:
             raise UnknownTopicOrPartition
         self.offline.forget((topic, partition))
-        self.chores.remove_partition(topic, partition)
+        self.chores.remove_partition(topic, partition, entry.topic_id)
         if entry.log is not None:
             entry.log.delete()
 

@@ -4,11 +4,14 @@ A difference to Kafka: when an fsync fails, only the partition goes offline, unt
 recovers it; Kafka gives up all partitions of the directory, and ends when it has no other one.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 
-from broker_lite.errors import KafkaStorageError
+from broker_lite.errors import KafkaStorageError, cause_of
 from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.partitions import Partition
+
+logger = logging.getLogger("broker_lite.log")
 
 
 class OfflinePartitions:
@@ -42,11 +45,15 @@ class OfflinePartitions:
         if key in self._keys:
             raise KafkaStorageError(f"{key[0]}-{key[1]} is offline")
 
-    def give_up(self, key: tuple[str, int]) -> None:
-        """Let nobody load a log that could not be recovered at the start.
+    def give_up(self, key: tuple[str, int], error: Exception) -> None:
+        """Let nobody load a log that could not be loaded, and say so once.
 
         Rule: S-44.
         """
+        if key in self._keys:
+            return
+        reason = cause_of(error)
+        logger.error("partition offline, not loaded partition=%s-%d reason=%s", *key, reason)
         self._keys.add(key)
         self.when_taken(*key)
 

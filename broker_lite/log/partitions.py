@@ -28,7 +28,6 @@ from broker_lite.log.names import (
     DELETE_DIRECTORY_SUFFIX,
     LOG_SUFFIX,
     METADATA_TOPIC,
-    STRAY_DIRECTORY_SUFFIX,
     is_set_aside,
     parse_partition_directory,
     partition_directory,
@@ -240,31 +239,6 @@ def make_directory(directory: str, topic_id: bytes) -> None:
         write(f"{directory}/{PARTITION_METADATA_FILE}", text.encode())
     except OSError as error:
         raise KafkaStorageError from error
-
-
-def claim_directory(data_dir: Path, topic: str, partition: int, topic_id: bytes) -> bool:
-    """Make sure that a partition's directory is that of this topic.
-
-    Returns:
-        Whether what is in it belongs to the topic. If not, because the topic was deleted or made
-        anew under its name, it was set aside.
-
-    Raises:
-        KafkaStorageError: it cannot be read, made or set aside.
-
-    Rule: S-75 (PartitionMetadataFile).
-    """
-    directory = f"{data_dir}/{partition_directory(topic, partition)}"
-    try:
-        stored = stored_topic_id(directory)
-    except OSError as error:
-        raise KafkaStorageError from error
-    is_other = stored is not None and stored != topic_id
-    if is_other:
-        set_aside(data_dir, topic, partition, STRAY_DIRECTORY_SUFFIX)
-    if stored != topic_id:
-        make_directory(directory, topic_id)
-    return not is_other
 
 
 def set_aside(data_dir: Path, topic: str, partition: int, suffix: str) -> str:

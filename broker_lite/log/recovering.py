@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Final, NamedTuple
 
-from broker_lite.errors import BrokerError, KafkaStorageError, cause_of
+from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.file_cache import FileCache
 from broker_lite.log.load_watch import LoadStopped
 from broker_lite.log.loading import LoadRequest, load_log
@@ -136,7 +136,7 @@ class PartitionRecovery:
                     raise error or KafkaStorageError
                 self._take(log)
             except BrokerError as failure:
-                self._give_up((request.topic, request.partition), failure)
+                self._offline.give_up((request.topic, request.partition), failure)
 
     def _look_at(self, key: tuple[str, int]) -> LoadRequest | None:
         entry = self._partitions[key]
@@ -146,12 +146,7 @@ class PartitionRecovery:
             if has_segments(self._directory(*key)):
                 return self._request(*key, entry)
         except (OSError, KafkaStorageError) as error:
-            self._give_up(key, error)
+            self._offline.give_up(key, error)
         else:
             entry.is_clean = entry.is_new = True
         return None
-
-    def _give_up(self, key: tuple[str, int], error: Exception) -> None:
-        reason = cause_of(error)
-        logger.error("partition offline, not loaded partition=%s-%d reason=%s", *key, reason)
-        self._offline.give_up(key)

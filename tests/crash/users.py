@@ -31,6 +31,8 @@ _QUICK: Final = {
     "log_level": 0,
 }
 _POLL_S: Final = 0.02
+# A broker that does not flush takes more than the checks between two crashes can read again.
+_PAUSE_S: Final = 0.03
 _OUTSTANDING_MAX: Final = 40
 _ATTEMPT_S: Final = 2.0
 _END_S: Final = 60.0
@@ -124,6 +126,7 @@ class IdempotentProducer(User):
                 )
                 self.sent += 1
             producer.poll(_POLL_S)
+            self._stop.wait(_PAUSE_S)
         if producer.flush(_END_S):
             self.fault = self.fault or f"partition {self.partition}: not all were answered"
 
@@ -178,7 +181,7 @@ class TransactionalProducer(User):
             )
             self._retried(producer.init_transactions)
             while not self._stop.is_set() and self._one(producer):
-                pass
+                self._stop.wait(_PAUSE_S)
 
     def _one(self, producer: Producer) -> bool:
         """Make one transaction; tell whether the producer can go on."""

@@ -185,6 +185,7 @@ def test_s75_a_directory_of_an_older_topic_of_that_name_is_set_aside(tmp_path: P
     manager.close()
     (tmp_path / "t-1" / "partition.metadata").write_text("nonsense")
     again = opened(tmp_path)
+    again.chores.deleted_ids = {ID}
     for partition in (0, 1):
         again.create("t", partition, OTHER_ID)
     assert again.get("t", 0).log_end_offset == 0

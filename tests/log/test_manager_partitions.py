@@ -159,6 +159,7 @@ def test_s46_a_new_partition_does_not_take_over_the_offsets_of_a_deleted_one(
         if how == "directory gone":  # killed after the deletion
             shutil.rmtree(tmp_path / "t-0")
         manager = opened(tmp_path)
+        manager.chores.deleted_ids = {ID}
     manager.create("t", 0, OTHER_ID)
     append(manager.get("t", 0))
     again = killed_and_opened(manager)
@@ -194,12 +195,41 @@ def test_s75_a_directory_that_could_not_be_set_aside_does_not_change_hands(tmp_p
     (tmp_path / "t-0").rename(tmp_path / "t-1")
     manager = opened(tmp_path)
     (tmp_path / "t-1").rename(tmp_path / "t-2")
+    manager.chores.deleted_ids = {ID}
     manager.create("t", 2, OTHER_ID)
     again = killed_and_opened(manager)
     again.create("t", 2, OTHER_ID)
+    again.chores.deleted_ids = {ID}
     again.recover()
     assert again.get("t", 2).log_end_offset == 0
     assert len([name for name in os.listdir(tmp_path) if name.endswith("-stray")]) == 1
+    again.close()
+
+
+@pytest.mark.parametrize("was_clean", [True, False])
+def test_s75_the_records_of_an_unknown_topic_id_are_not_hidden(
+    tmp_path: Path, was_clean: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The partition is offline and its directory as it was, not a stray beside an empty one."""
+    manager = started(tmp_path, 0)
+    append(manager.get("t", 0))
+    manager.close()
+    if not was_clean:
+        (tmp_path / ".kafka_cleanshutdown").unlink()
+    before = files(tmp_path / "t-0")
+    again = opened(tmp_path)
+    again.create("t", 0, OTHER_ID)
+    again.recover()
+    for _ in range(2):
+        with pytest.raises(errors.KafkaStorageError):
+            again.get("t", 0)
+    assert files(tmp_path / "t-0") == before
+    assert len([each for each in caplog.messages if "topic id" in each]) == 1
+    again.delete("t", 0)
+    again.chores.finish()
+    (aside,) = (name for name in os.listdir(tmp_path) if name.startswith("t-0."))
+    assert aside.endswith("-stray"), "the deletion is not of these records"
+    assert "another topic's id" in caplog.text
     again.close()
 
 

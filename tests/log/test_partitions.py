@@ -6,8 +6,6 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.partitions import (
-    claim_directory,
-    has_segments,
     make_directory,
     set_aside,
     stored_topic_id,
@@ -52,7 +50,6 @@ def test_s75_a_directory_that_cannot_be_made(tmp_path: Path, obstacle: str) -> N
 def test_s75_an_id_that_makes_no_sense_is_as_none(
     tmp_path: Path, data: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The directory is the claimant's then, with what is in it."""
     directory = tmp_path / "t-0"
     assert stored_topic_id(str(directory)) is None
     assert caplog.text == ""
@@ -60,19 +57,6 @@ def test_s75_an_id_that_makes_no_sense_is_as_none(
     (directory / ID_FILE).write_bytes(data)
     assert stored_topic_id(str(directory)) is None
     assert "partition.metadata ignored" in caplog.text
-    assert claim_directory(tmp_path, "t", 0, ID)
-    assert stored_topic_id(str(directory)) == ID
-
-
-def test_s75_a_directory_of_another_topic_is_set_aside(tmp_path: Path) -> None:
-    make_directory(str(tmp_path / "t-0"), OTHER_ID)
-    (tmp_path / "t-0" / "00000000000000000000.log").touch()
-    assert has_segments(str(tmp_path / "t-0"))
-    assert not claim_directory(tmp_path, "t", 0, ID)
-    assert not has_segments(str(tmp_path / "t-0"))
-    (aside,) = tmp_path.glob("*-stray")
-    assert stored_topic_id(str(aside)) == OTHER_ID
-    assert claim_directory(tmp_path, "t", 0, ID)
 
 
 def test_s02_a_directory_that_is_gone_cannot_be_renamed(tmp_path: Path) -> None:

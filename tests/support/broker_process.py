@@ -77,11 +77,11 @@ class BrokerProcess:
         self.port, self.ready_ms = int(ready[2]), int(ready[3])
         return self
 
-    def stop(self) -> int:
+    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
         """End it with SIGTERM and return its exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
-        code = self._process.wait(STOP_TIMEOUT_S)
+        code = self._process.wait(timeout_s)
         self._close()
         return code
 
