@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         for name in (CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE):
             (data_dir / name).unlink(missing_ok=True)
         settled = settle(data_dir, options.topic_ids) if options.topic_ids else []
-        wrong = [str(one) for one in differences(data_dir)]
+        wrong = [one.told() for one in differences(data_dir)]
     finally:
         lock.release()
     manager = LogManager(data_dir, node_id=meta.node_id, now_ms=Clock().now_ms)
@@ -132,7 +132,7 @@ def _tell_only(data_dir: Path) -> int:
         count = 0
         with ProgressBar("repair", total_bytes) as bar:
             lines = [line for one in directories for line in _cuts(one, bar)]
-        lines += [str(one) for one in differences(data_dir)]
+        lines += [one.told() for one in differences(data_dir)]
         count = len(directories)
     finally:
         lock.release()

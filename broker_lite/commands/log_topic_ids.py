@@ -26,7 +26,8 @@ class Difference(NamedTuple):
     stored: bytes
     known: bytes
 
-    def __str__(self) -> str:
+    def told(self) -> str:
+        """One line for a person."""
         return (
             f"{self.topic}-{self.partition}: topic id {format_uuid(self.stored)}, in the metadata"
             f" log {format_uuid(self.known)}"
@@ -69,8 +70,8 @@ def settle(data_dir: Path, choice: str) -> list[str]:
     for one in list(differences(data_dir)):
         if choice == ADOPT:
             make_directory(str(data_dir / f"{one.topic}-{one.partition}"), one.known)
-            told.append(f"{one}; taken as that of the metadata log")
+            told.append(f"{one.told()}; taken as that of the metadata log")
         else:
             aside = set_aside(data_dir, one.topic, one.partition, STRAY_DIRECTORY_SUFFIX)
-            told.append(f"{one}; put aside as {Path(aside).name}")
+            told.append(f"{one.told()}; put aside as {Path(aside).name}")
     return told

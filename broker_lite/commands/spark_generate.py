@@ -1,4 +1,8 @@
-"""`broker-lite spark generate`: make logs of any size from a seed."""
+"""`broker-lite spark generate`: make logs of any size from a seed.
+
+With --broker the directory is a broker's, made if it is not there: the topics that it lacks are
+created first, in its metadata log, and `broker-lite serve --data-dir` serves all of it.
+"""
 
 import argparse
 import sys
@@ -8,6 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from broker_lite.commands.broker_topics import make_topics
 from broker_lite.commands.spark_options import assignments
 from broker_lite.errors import SettingsError
 
@@ -34,6 +39,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sync", action="store_true", help="put everything on disk before it counts"
     )
+    parser.add_argument(
+        "--broker",
+        action="store_true",
+        help="PATH is the data directory of a stopped broker, or a new one: create missing topics",
+    )
+    parser.add_argument(
+        "--topic-config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of topics created by --broker; retention.ms is -1 unless it is given; repeatable",
+    )
+    parser.add_argument("--node-id", type=int, metavar="N", help="of a new data directory")
 
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:
@@ -42,12 +60,30 @@ def run(spark: "SparkSession", options: argparse.Namespace) -> int:
     from broker_lite.pipeline.spark.jobs.generate import generate
 
     try:
-        added = generate(spark, specification(options), options.path, sync=options.sync)
+        spec = specification(options)
+        if options.broker:
+            _make_topics(spec, options)
+        elif options.topic_config or options.node_id is not None:
+            raise SettingsError("--topic-config and --node-id need --broker")
+        added = generate(spark, spec, options.path, sync=options.sync)
     except SpecError as error:
         raise SettingsError(f"spark generate: {error}") from error
     for topic, partitions in groupby(added, attrgetter("topic")):
         print(_told(topic, list(partitions)))
     return 0
+
+
+def _make_topics(spec: dict[str, object], options: argparse.Namespace) -> None:
+    from broker_lite.pipeline.files.file_io import LocalFileIO, open_file_io
+    from broker_lite.pipeline.generate.spec import GenerateSpec
+
+    io, root = open_file_io(options.path)
+    if not isinstance(io, LocalFileIO):
+        raise SettingsError(f"--broker: {options.path} is not a local directory")
+    counts = {topic.name: topic.partitions for topic in GenerateSpec.parse(spec).topics}
+    # generated records are of 2023 unless the specification says otherwise
+    configs = {"retention.ms": "-1", **assignments("--topic-config", options.topic_config)}
+    make_topics(Path(root), counts, configs, options.node_id)
 
 
 def specification(options: argparse.Namespace) -> dict[str, object]:

@@ -87,8 +87,8 @@ class Claims:
         if len(partitions) > _NAMED_MAX:
             named.append("...")
         logger.warning(
-            "set aside as *-stray, the metadata log has no such partitions data_dir=%s count=%d"
-            " partitions=%s",
+            "set aside as *-stray, the metadata log has no such partitions; broker-lite log import"
+            " takes logs in data_dir=%s count=%d partitions=%s",
             self._data_dir,
             len(partitions),
             ",".join(named),

@@ -140,7 +140,7 @@ class PartitionGenerator:
             base_offset=offset,
             leader_epoch=LEADER_EPOCH,
         )
-        return EncodedBatch(data, offset, offset, timestamp, 1)
+        return EncodedBatch(data, offset, offset, timestamp, record_count=0)
 
     def _is_chosen(self, purpose: int, number: int, share: float) -> bool:
         return mixed(self._seed ^ mixed(~(number * 3 + purpose) & _MASK)) < share * _ALL
