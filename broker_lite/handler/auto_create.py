@@ -7,16 +7,13 @@ each time as one change of the metadata, and other connections have their turn b
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.control.topic_rules import NewTopic, check_partition_total
 from broker_lite.errors import BrokerError, KafkaStorageError, PolicyViolation, cause_of
-from broker_lite.handler.create_topics import make_logs
+from broker_lite.handler.create_topics import TOPICS_AT_A_TIME, make_logs
 from broker_lite.handler.large import in_turns
-
-TOPICS_AT_A_TIME: Final = 64
 
 _log = logging.getLogger("broker_lite.handler")
 

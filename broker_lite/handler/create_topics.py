@@ -4,14 +4,16 @@
 - v4 lets the broker choose the numbers (KIP-464); accepted before it too, as Kafka does.
 - v5 answers with configs, partition count and replication factor (KIP-525); v7 with the topic id.
 
-A topic is there when the answer is sent (P-108). All topics of a request are one change of the
-metadata: they are written together.
+A topic is there when the answer is sent (P-108). The topics of a request are one change of the
+metadata, written together; of more than 64 topics so many each time, with turns of other
+connections between.
 
 Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from anyio.lowlevel import checkpoint
@@ -20,14 +22,17 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_rules import USE_DEFAULT, NewTopic, TopicPlan, check_partition_total
 from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
-from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.handler.codec import code_and_message, decode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import Lazily, in_turns
 from broker_lite.settings.describe import describe_topic
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 7
 
+TOPICS_AT_A_TIME: Final = 64
+PARTITIONS_AT_A_TIME: Final = 1000
 LOGS_AT_A_TIME: Final = 32
 """Directories made before other connections get their turn: 2 to 50 ms by what the disk takes."""
 
@@ -38,22 +43,54 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: P-102, P-106, P-107, P-108.
     """
     body = decode(messages.CreateTopicsRequest, request)
-    results, plans = _plan(context.cluster, body.topics)
-    if body.validate_only:
-        results += [_created(context.cluster, plan, context.cluster.make_id()) for plan in plans]
-    else:
-        results += await _create(context.cluster, plans)
-    response = messages.CreateTopicsResponse(topics=results)
-    return encode(messages.CreateTopicsResponse, response, request)
-
-
-def _plan(cluster: Cluster, entries: Sequence[Any]) -> tuple[list[Any], list[TopicPlan]]:
-    """The results of what cannot be created, the plans of what can."""
-    counts = Counter(entry.name for entry in entries)
+    cluster = context.cluster
+    counts = Counter(entry.name for entry in body.topics)
+    failed: list[Any] = []
+    made: list[tuple[TopicPlan, bytes]] = []
     try:
-        check_partition_total([_partition_count(cluster, entry) for entry in entries])
+        check_partition_total([_partition_count(cluster, entry) for entry in body.topics])
     except BrokerError as error:
-        return [_failed(name, error) for name in counts], []
+        failed = [_failed(name, error) for name in counts]
+    else:
+        async for entries in in_turns(_changes(cluster, body.topics), at_least=1):
+            refused, plans = _plan(cluster, entries, counts)
+            failed += refused
+            if body.validate_only:
+                made += [(plan, cluster.make_id()) for plan in plans]
+            else:
+                await _create(cluster, plans, made, failed)
+    created = (_created(cluster, plan, topic_id) for plan, topic_id in made)
+    results = Lazily(len(failed) + len(made), chain(failed, created))
+    response = messages.CreateTopicsResponse(topics=results)
+    return await encode_long(messages.CreateTopicsResponse, response, request)
+
+
+def _changes(cluster: Cluster, entries: Sequence[Any]) -> Iterator[list[Any]]:
+    """The topics that are created as one change each time."""
+    topics: list[Any] = []
+    partition_count = 0
+    for entry in entries:
+        count = max(_partition_count(cluster, entry), 0)
+        too_many = partition_count + count > PARTITIONS_AT_A_TIME
+        if topics and (too_many or len(topics) == TOPICS_AT_A_TIME):
+            yield topics
+            topics, partition_count = [], 0
+        topics.append(entry)
+        partition_count += count
+    if topics:
+        yield topics
+
+
+def _plan(
+    cluster: Cluster, entries: Sequence[Any], counts: Counter[str]
+) -> tuple[list[Any], list[TopicPlan]]:
+    """The results of what cannot be created, the plans of what can.
+
+    Args:
+        cluster: where they are to be created.
+        entries: some of a request.
+        counts: how often each name is in the request; 0 for one that is answered already.
+    """
     results: list[Any] = []
     plans: list[TopicPlan] = []
     for entry in entries:
@@ -89,17 +126,21 @@ def _new_topic(entry: Any) -> NewTopic:
     )
 
 
-async def _create(cluster: Cluster, plans: Sequence[TopicPlan]) -> list[Any]:
+async def _create(
+    cluster: Cluster,
+    plans: Sequence[TopicPlan],
+    made: list[tuple[TopicPlan, bytes]],
+    failed: list[Any],
+) -> None:
     """Create what was planned; no other request was handled since then."""
     try:
         topics = cluster.create_topics(plans)
     except KafkaStorageError as error:
-        return [_failed(plan.name, error) for plan in plans]
-    results = []
+        failed += [_failed(plan.name, error) for plan in plans]
+        return
     for plan, topic in zip(plans, topics, strict=True):
-        results.append(_created(cluster, plan, topic.topic_id))
+        made.append((plan, topic.topic_id))
         await make_logs(cluster, topic, 0)
-    return results
 
 
 async def make_logs(cluster: Cluster, topic: Topic, start: int) -> None:

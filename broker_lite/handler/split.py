@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Final, NamedTuple
 
-PARTS_AT_A_TIME: Final = 500
-"""Leaves of a request that are handled before others have their turn: 1 to 10 ms."""
+PARTS_AT_A_TIME: Final = 256
+"""Leaves of a request that are handled before others have their turn: 1 to 5 ms."""
 
 
 class Split(NamedTuple):
@@ -32,8 +32,11 @@ _INDEXES: Final = Split(("topics", "partition_indexes"), ("topics", "partitions"
 _GROUP_INDEXES: Final = Split(
     ("groups", "topics", "partition_indexes"), ("groups", "topics", "partitions")
 )
-_GROUPS_SINCE: Final = 8
+_TRANSACTIONS: Final = Split(("transactions",), ("results_by_transaction",))
 _OFFSET_FETCH: Final = 9
+_GROUPS_SINCE: Final = 8
+_ADD_PARTITIONS: Final = 24
+_TRANSACTIONS_SINCE: Final = 4
 
 _SPLITS: Final[Mapping[int, Split]] = {
     8: _TOPICS,
@@ -58,6 +61,8 @@ def split_of(api_key: int, version: int) -> Split | None:
     """Where the parts of a request are, None where it has to be handled whole."""
     if api_key == _OFFSET_FETCH and version >= _GROUPS_SINCE:
         return _GROUP_INDEXES
+    if api_key == _ADD_PARTITIONS and version >= _TRANSACTIONS_SINCE:
+        return _TRANSACTIONS
     return _SPLITS.get(api_key)
 
 

@@ -16,6 +16,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.large import Lazily, in_turns
 from broker_lite.handler.refusals import tell_transaction
 from broker_lite.wire import messages
 
@@ -42,7 +43,7 @@ async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
     if request.api_version >= _BATCHED_SINCE:
         for transaction in body.transactions:
             producer = (transaction.producer_id, transaction.producer_epoch)
-            errors = _add(
+            errors = await _add(
                 context,
                 request,
                 transaction.transactional_id,
@@ -61,7 +62,7 @@ async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
         producer = (body.v3_and_below_producer_id, body.v3_and_below_producer_epoch)
         topics = body.v3_and_below_topics
         transactional_id = body.v3_and_below_transactional_id
-        errors = _add(
+        errors = await _add(
             context,
             request,
             transactional_id,
@@ -76,7 +77,7 @@ async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
     return encode(types, response, request)
 
 
-def _add(
+async def _add(
     context: HandlerContext,
     request: Request,
     transactional_id: str,
@@ -90,8 +91,10 @@ def _add(
 
     Rule: T-28, T-29, T-31.
     """
-    partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
-    known = {partition: _is_known(context, partition) for partition in partitions}
+    known = {}
+    asked = ((topic.name, index) for topic in topics for index in topic.partitions)
+    async for partition in in_turns(asked):
+        known[partition] = _is_known(context, partition)
     if not all(known.values()):
         return {
             partition: ErrorCode.OPERATION_NOT_ATTEMPTED
@@ -99,6 +102,7 @@ def _add(
             else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for partition, is_known in known.items()
         }
+    partitions = list(known)
     transactions = context.transactions
     if verify_only:
         return transactions.verify(transactional_id, producer, partitions)
@@ -115,20 +119,21 @@ def _is_known(context: HandlerContext, partition: TopicPartition) -> bool:
     return topic is not None and 0 <= index < topic.partition_count
 
 
-def _results(topics: list[Any], errors: Errors) -> list[Any]:
+def _results(topics: list[Any], errors: Errors) -> Lazily:
     types = messages.AddPartitionsToTxnResponse
-    return [
-        types.AddPartitionsToTxnTopicResult(
-            name=topic.name,
-            results_by_partition=[
-                types.AddPartitionsToTxnPartitionResult(
-                    partition_index=index, partition_error_code=errors[topic.name, index]
-                )
-                for index in topic.partitions
-            ],
+
+    def results_of(topic: Any) -> Any:
+        results = (
+            types.AddPartitionsToTxnPartitionResult(
+                partition_index=index, partition_error_code=errors[topic.name, index]
+            )
+            for index in topic.partitions
         )
-        for topic in topics
-    ]
+        return types.AddPartitionsToTxnTopicResult(
+            name=topic.name, results_by_partition=Lazily(len(topic.partitions), results)
+        )
+
+    return Lazily(len(topics), map(results_of, topics))
 
 
 def before_fencing(error_code: ErrorCode) -> ErrorCode:

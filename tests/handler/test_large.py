@@ -213,7 +213,7 @@ def test_others_have_their_turn(broker: HandlerBroker, monkeypatch: pytest.Monke
         other.cancel()
 
     asyncio.run(both())
-    assert turns > 1000
+    assert turns > 50
 
 
 def test_only_one_large_request_is_worked_on_at_a_time(
