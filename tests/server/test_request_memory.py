@@ -7,13 +7,13 @@ import pytest
 
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.server.limits import Limits
-from tests.server.conftest import ECHO, PARKED, Client, Serve, Served, request_frame
+from tests.server.conftest import ECHO, Client, Serve, Served, request_frame
 from tests.server.test_resets import all_gone, reset
 
 pytestmark = pytest.mark.anyio
 
 MIB = 1 << 20
-LIMITS = Limits(request_memory_bytes=4 * MIB, control_bytes_max=8 * MIB)
+LIMITS = Limits(request_memory_bytes=4 * MIB)
 LARGE = bytes(3 * MIB)
 
 
@@ -85,17 +85,26 @@ async def test_a_client_that_goes_leaves_its_memory_to_others(serve: Serve, end:
 
 
 async def test_a_request_in_progress_holds_its_memory(serve: Serve) -> None:
-    async with serve({ECHO: length}, LIMITS) as served:
+    entered, release = anyio.Event(), anyio.Event()
+
+    async def park_large(context: HandlerContext, request: Request) -> Parts | None:
+        if len(request.body) < 4 * MIB:
+            return [b"at once"]
+        entered.set()
+        await release.wait()
+        return [b"late"]
+
+    async with serve({ECHO: park_large}, LIMITS) as served:
         parked = await served.connect()
-        await parked.send(request_frame(PARKED, bytes(5 * MIB)))
-        await served.parking.entered.wait()
+        await parked.send(request_frame(ECHO, bytes(5 * MIB)))
+        await entered.wait()
         other = await served.connect()
         async with anyio.create_task_group() as group:
             group.start_soon(other.send, request_frame(ECHO, LARGE))
             await some_turns()
-            served.parking.release.set()
+            release.set()
             assert await parked.answer() == (1, b"late")
-            assert await other.answer() == (1, struct.pack(">i", 3 * MIB + 10))
+            assert await other.answer() == (1, b"at once")
 
 
 async def test_an_answer_that_is_not_taken_does_not_hold_the_request(serve: Serve) -> None:
