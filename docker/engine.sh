@@ -3,13 +3,15 @@
 # engine.sh down DIR   end it, with all its containers, and remove DIR
 #
 # For machines that have no engine and no registry to take one from: `. DIR/env` makes the docker
-# command talk to it. Needs root on Debian 12 or newer. Nothing is installed but runc, iptables and
-# mmdebstrap (for base.sh). Its bridge is the machine's, so there is one such engine at a time.
+# command talk to it. Needs root on Debian 12 or newer. Nothing is installed but runc, iptables,
+# iproute2 and mmdebstrap (for base.sh). Its bridge is the machine's, so there is one such engine at a
+# time; `down` removes the bridge, unless it was there before `up`.
 set -euo pipefail
 
 RELEASE=trixie # Debian 13's engine needs glibc 2.34, so that it runs on Debian 12 as well
 PACKAGES=(docker.io docker-cli containerd docker-buildx docker-compose tini)
 LOCK=/run/lock/broker-lite-engine
+BRIDGE=docker0
 LOCK_WAIT_S=300
 START_TRIES=300 # of 0.2 s
 STOP_TRIES=150  # of 0.2 s
@@ -26,6 +28,7 @@ install_tools() {
   for tool in mmdebstrap runc iptables; do
     command -v "$tool" >/dev/null || missing+=("$tool")
   done
+  command -v ip >/dev/null || missing+=(iproute2)
   [ "${#missing[@]}" = 0 ] && return
   apt-get -qq update
   DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
@@ -69,6 +72,7 @@ END
 start_engine() {
   local dir=$1 try
   # flock lives as long as dockerd, and keeps the lock from what dockerd starts
+  [ -e "/sys/class/net/$BRIDGE" ] || touch "$dir/own-bridge"
   setsid flock --close --timeout "$LOCK_WAIT_S" "$LOCK" \
     dockerd --host "$DOCKER_HOST" --data-root "$dir/root" --exec-root "$dir/exec" \
     --pidfile "$dir/pid" --storage-driver overlay2 \
@@ -114,6 +118,10 @@ down() {
       say "the engine does not end, so it is killed"
       kill -KILL "$pid"
     fi
+  fi
+  # the engine keeps its default bridge when it ends, and would find it again
+  if [ -e "$dir/own-bridge" ] && [ -e "/sys/class/net/$BRIDGE" ]; then
+    ip link delete "$BRIDGE"
   fi
   # a mount that is left would make rm walk into it
   awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | sort --reverse |

@@ -46,18 +46,27 @@ class Fetcher:
         positions: the next offset of each partition; None is where `reset` says.
     """
 
-    def __init__(self, client: Client, *, reset: int | None, read_committed: bool = False) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        reset: int | None,
+        read_committed: bool = False,
+        partition_bytes_max: int = _PARTITION_BYTES_MAX,
+    ) -> None:
         """Begin without partitions.
 
         Args:
             client: asks.
             reset: EARLIEST or LATEST: where to go on without a valid position; None is nowhere.
             read_committed: whether records of open and aborted transactions are left out.
+            partition_bytes_max: how much of one partition an answer may hold.
         """
         self.positions: dict[TopicPartition, int | None] = {}
         self._client = client
         self._reset = reset
         self._read_committed = read_committed
+        self._partition_bytes_max = partition_bytes_max
         self._topics: Mapping[str, Topic] = {}
         self._stale = True
         self._unreachable: Deadline | None = None
@@ -163,7 +172,7 @@ class Fetcher:
                     make.FetchPartition(
                         partition=partition,
                         fetch_offset=position,
-                        partition_max_bytes=_PARTITION_BYTES_MAX,
+                        partition_max_bytes=self._partition_bytes_max,
                     )
                     for partition, position in positions
                 ],

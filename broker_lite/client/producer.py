@@ -7,7 +7,7 @@ the same sequence numbers, so that an idempotent producer writes each record exa
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from broker_lite.client.client import Client
 from broker_lite.client.deadline import Deadline
@@ -41,7 +41,7 @@ _RECORD_OVERHEAD_BYTES: Final = MAX_RECORD_OVERHEAD
 _HEADER_OVERHEAD_BYTES: Final = 10  # two lengths
 
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """A batch as it goes out.
 
     Attributes:
@@ -55,7 +55,7 @@ class _Batch(NamedTuple):
     is_new: bool = False
 
 
-_Unsettled = Sequence[tuple[_Batch, ClientError]]
+_Unsettled = Sequence[tuple[Batch, ClientError]]
 
 
 class Producer:
@@ -66,6 +66,9 @@ class Producer:
         failed_records: how many they have not.
     """
 
+    _version_max: ClassVar[int | None] = None
+    """The highest version of Produce that goes out; None is the highest that both sides know."""
+
     def __init__(
         self,
         client: Client,
@@ -73,6 +76,7 @@ class Producer:
         config: ProducerConfig,
         *,
         on_failure: Callable[[int, ClientError], None],
+        on_settled: Callable[[int, int, bool], None] | None = None,
     ) -> None:
         """Find the topic, and get a producer id when the producer is to be idempotent.
 
@@ -82,6 +86,8 @@ class Producer:
             config: how batches are made and sent.
             on_failure: told how many records could not be delivered, and why; what comes after
                 them is sent all the same.
+            on_settled: told of each batch its partition, its records, and whether a broker has
+                them; those of a partition come in their order.
 
         Raises:
             ClientError: the topic is not there in time, or the broker says no.
@@ -92,10 +98,11 @@ class Producer:
         self._client = client
         self._config = config
         self._on_failure = on_failure
+        self._on_settled = on_settled
         self._topic = _wait_for_topic(client, topic, config.max_block_s)
         self._sticky = StickyPartition(self._topic.partition_count, config.batch_bytes)
         self._batches: dict[int, BatchBuilder] = {}
-        self._under_way: tuple[int, Sequence[_Batch]] | None = None
+        self._under_way: tuple[int, Sequence[Batch]] | None = None
         self._sequences: dict[int, int] = {}
         self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
         if config.idempotent:
@@ -111,8 +118,12 @@ class Producer:
         """How many records were taken of which nobody knows yet whether a broker has them."""
         return self._taken_records - self.sent_records - self.failed_records
 
-    def append(self, key: bytes | None, value: bytes | None, headers: Headers = ()) -> None:
-        """Take a record; it goes out with its batch, when that is full or at flush()."""
+    def append(self, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int | None:
+        """Take a record; it goes out with its batch, when that is full or at flush().
+
+        Returns:
+            Its partition; None when it is larger than max.request.size, and was refused.
+        """
         config = self._config
         self._taken_records += 1
         size_bytes = _RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
@@ -121,7 +132,7 @@ class Producer:
             size_bytes += sum(_header_size_max(*header) for header in headers)
         if size_bytes > config.max_request_bytes:
             self._fail(1, _too_large(size_bytes, config.max_request_bytes))
-            return
+            return None
         if key is None:
             partition = self._sticky.partition
             self._sticky.add(size_bytes)
@@ -136,6 +147,7 @@ class Producer:
         if builder is None:
             builder = self._batches[partition] = self._builder()
         builder.append(time.time_ns() // 1_000_000, key, value, headers)
+        return partition
 
     def flush(self) -> None:
         """Send what there is and wait until all of it is answered."""
@@ -149,17 +161,17 @@ class Producer:
     def _builder(self) -> BatchBuilder:
         return BatchBuilder(codec=self._config.codec, level=self._config.level)
 
-    def _take(self, partition: int) -> _Batch:
+    def _take(self, partition: int) -> Batch:
         return self._build(partition, self._batches.pop(partition))
 
-    def _build(self, partition: int, builder: BatchBuilder) -> _Batch:
+    def _build(self, partition: int, builder: BatchBuilder) -> Batch:
         """Number a batch as the next one of its partition."""
         if self._config.idempotent:
             sequence = self._sequences.get(partition, 0)
             self._sequences[partition] = (sequence + builder.record_count) & SEQUENCE_MAX
             builder.producer_id, builder.producer_epoch = self._producer_id, self._producer_epoch
             builder.base_sequence = sequence
-        return _Batch(partition, builder.build(), builder.record_count, self._producer_id)
+        return Batch(partition, builder.build(), builder.record_count, self._producer_id)
 
     def _leader(self, partition: int) -> int:
         return self._topic.leaders.get(partition, NO_LEADER)
@@ -171,16 +183,19 @@ class Producer:
         answered = self._config.acks != NO_ANSWER
         try:
             connection = self._client.connection(leader)
-            connection.send(self._request(batches), answered=answered)
+            connection.send(
+                self._request(batches), answered=answered, version_max=self._version_max
+            )
         except (NoConnection, NoAnswer) as error:
             self._send_again([(batch, error) for batch in batches])
             return
         if answered:
             self._under_way = (leader, batches)
         else:
-            self.sent_records += sum(batch.record_count for batch in batches)
+            for batch in batches:
+                self._count_sent(batch)
 
-    def _request(self, batches: Iterable[_Batch]) -> Any:
+    def _request(self, batches: Iterable[Batch]) -> Any:
         make = messages.ProduceRequest
         partitions = [
             make.PartitionProduceData(index=batch.partition, records=memoryview(batch.data))
@@ -205,7 +220,7 @@ class Producer:
             return
         self._send_again(self._take_answer(batches, answer))
 
-    def _take_answer(self, batches: Iterable[_Batch], answer: Any) -> _Unsettled:
+    def _take_answer(self, batches: Iterable[Batch], answer: Any) -> _Unsettled:
         """Count what was taken, give up what cannot be; return what is to be sent again, and why.
 
         A batch that is too large for the topic comes back as two halves.
@@ -215,12 +230,12 @@ class Producer:
             for topic in answer.responses
             for partition in topic.partition_responses
         }
-        again: list[tuple[_Batch, ClientError]] = []
+        again: list[tuple[Batch, ClientError]] = []
         for batch in batches:
             what = f"partition {self._topic.name}-{batch.partition}"
             error = _refusal(what, answers.get(batch.partition))
             if error is None:
-                self.sent_records += batch.record_count
+                self._count_sent(batch)
             elif error.code in _RETRIED:
                 again.append((batch, error))
             elif error.code == ErrorCode.MESSAGE_TOO_LARGE and batch.record_count > 1:
@@ -233,7 +248,7 @@ class Producer:
         for batch, error in unsettled:
             self._deliver(batch, error)
 
-    def _deliver(self, batch: _Batch, error: ClientError) -> None:
+    def _deliver(self, batch: Batch, error: ClientError) -> None:
         """Send a batch by itself until it is taken or it was refused too often.
 
         That nobody can be reached is no refusal: then only the time counts.
@@ -249,7 +264,9 @@ class Producer:
                 self._find_leaders()
                 connection = self._client.connection(self._leader(batch.partition))
                 answer = connection.request(
-                    self._request([batch]), timeout_s=self._config.request_timeout_s
+                    self._request([batch]),
+                    timeout_s=self._config.request_timeout_s,
+                    version_max=self._version_max,
                 )
             except (NoConnection, NoAnswer) as failure:
                 error = failure
@@ -266,7 +283,7 @@ class Producer:
         name = self._topic.name
         self._topic = find_topics(self._client, [name], create=True).get(name, self._topic)
 
-    def _halves(self, batch: _Batch) -> Iterable[_Batch]:
+    def _halves(self, batch: Batch) -> Iterable[Batch]:
         """The records of a batch as two batches that together have its sequence numbers."""
         whole = _record_batch(batch)
         records = tuple(iterate_records(whole))
@@ -276,7 +293,7 @@ class Producer:
             builder.base_sequence = half[0].sequence
             builder.producer_id, builder.producer_epoch = whole.producer_id, whole.producer_epoch
             data = builder.build()
-            yield _Batch(batch.partition, data, len(half), batch.producer_id, is_new=True)
+            yield Batch(batch.partition, data, len(half), batch.producer_id, is_new=True)
 
     def _refilled(self, records: Iterable[Record]) -> BatchBuilder:
         builder = self._builder()
@@ -284,8 +301,15 @@ class Producer:
             builder.append(record.timestamp, record.key, record.value, record.headers)
         return builder
 
-    def _give_up(self, batch: _Batch, error: ClientError) -> None:
+    def _count_sent(self, batch: Batch) -> None:
+        self.sent_records += batch.record_count
+        if self._on_settled is not None:
+            self._on_settled(batch.partition, batch.record_count, True)
+
+    def _give_up(self, batch: Batch, error: ClientError) -> None:
         self._fail(batch.record_count, error)
+        if self._on_settled is not None:
+            self._on_settled(batch.partition, batch.record_count, False)
         if self._config.idempotent:
             # the broker would miss the sequence numbers of what is lost
             self._get_producer_id()
@@ -307,7 +331,7 @@ class Producer:
         return answer
 
 
-def _record_batch(batch: _Batch) -> RecordBatch:
+def _record_batch(batch: Batch) -> RecordBatch:
     return RecordBatch(memoryview(batch.data), 0, len(batch.data))
 
 

@@ -5,7 +5,7 @@ It takes the flags of kafka-console-consumer.sh and prints the same bytes. What 
 - without --group no group is joined: all partitions are read;
 - with --group the newer protocol of groups is used where the broker has it (`group.protocol`);
 - regular expressions are Python's; of Java's deserializers those of texts and whole numbers are
-  known, and of its formatters the default one.
+  known, and its formatters for the topics of coordinators, in the names that Kafka 4 has.
 """
 
 import argparse
@@ -29,8 +29,8 @@ from broker_lite.client.subscriptions import (
 )
 from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.descriptors import drop_output
+from broker_lite.commands.formatters import DEFAULT_FORMATTER, PACKAGE, formatter_of
 from broker_lite.commands.property_flags import add_alias, add_file, add_repeatable, properties_of
-from broker_lite.commands.record_format import RecordFormatter
 from broker_lite.commands.record_printer import RecordPrinter
 from broker_lite.commands.stop_signals import StopSignals
 from broker_lite.errors import ClientError, SettingsError
@@ -38,7 +38,6 @@ from broker_lite.errors import ClientError, SettingsError
 _WAIT_S: Final = 0.5
 _FOR_EVER_S: Final = 1e9
 _OFFSET_DIGITS_MAX: Final = 18
-_FORMATTER: Final = "DefaultMessageFormatter"
 _WORDS: Final = ("earliest", "latest")
 
 
@@ -80,7 +79,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help=f"as --formatter-property {what}.deserializer: StringDeserializer,"
             " ShortDeserializer, IntegerDeserializer or LongDeserializer",
         )
-    parser.add_argument("--formatter", metavar="CLASS", help=f"accepted if it is {_FORMATTER}")
+    parser.add_argument(
+        "--formatter",
+        metavar="CLASS",
+        default=DEFAULT_FORMATTER,
+        help=f"of {PACKAGE}: OffsetsMessageFormatter, GroupMetadataMessageFormatter,"
+        " TransactionLogMessageFormatter, NoOpMessageFormatter or [DefaultMessageFormatter]",
+    )
     add_repeatable(
         parser,
         "--command-property",
@@ -97,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     properties = properties_of(options.command_property, options.command_config)
     config = ConsumerConfig.read(_with_flags(properties, options))
-    formatter = RecordFormatter(_formatter_properties(options))
+    formatter = formatter_of(options.formatter, _formatter_properties(options))
     records_max = options.max_messages
     if records_max is not None and records_max < 0:
         records_max = None
@@ -208,8 +213,6 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError("The topic is required when partition is specified.")
     if options.from_beginning and options.offset is not None:
         raise SettingsError("Options from-beginning and offset cannot be specified together.")
-    if (options.formatter or _FORMATTER).rpartition(".")[2] != _FORMATTER:
-        raise SettingsError(f"--formatter {options.formatter}: only {_FORMATTER} is known here")
     _start(options)
     try:
         re.compile(options.include or "")

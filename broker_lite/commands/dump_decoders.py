@@ -100,19 +100,25 @@ def _coordinator(file: str, key: bytes | None, value: bytes | None) -> tuple[Dec
         return None, _text(value)
     try:
         record_type = _INT16.unpack_from(key)[0]
-        key_type = _message_types(file, "coordinator-key")[record_type]
+        key_type = coordinator_types(file, "coordinator-key")[record_type]
         key_value, _ = key_type.decode(key, 0, _INT16.size)
     except (DecodeError, StructError, KeyError) as error:
         return f"<cannot be decoded: {error}>", _text(value)
     decoded_key = {"type": str(record_type), "data": message_json(key_type, key_value, 0)}
     if value is None:
         return decoded_key, "<DELETE>"
-    value_type = _message_types(file, "coordinator-value")[record_type]
+    value_type = coordinator_types(file, "coordinator-value")[record_type]
     return decoded_key, _sure(lambda data: _state(value_type, data), value)
 
 
 @cache
-def _message_types(file: str, kind: str) -> Mapping[int, MessageType]:
+def coordinator_types(file: str, kind: str) -> Mapping[int, MessageType]:
+    """The messages of a coordinator's topic, by the number that begins each key.
+
+    Args:
+        file: of their schemas: `group-coordinator` or `transaction-coordinator`, for example.
+        kind: `coordinator-key` or `coordinator-value`.
+    """
     return {number: messages.message(name) for number, name in catalog_by_api(file, kind).items()}
 
 

@@ -4,6 +4,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from broker_lite.client.fetcher import FetchedBatch
+from broker_lite.commands.formatters import Formatter
 from broker_lite.commands.record_format import RecordFormatter
 from broker_lite.errors import BrokerError, ClientError
 from broker_lite.record.records import iterate_records, keys_and_values
@@ -16,9 +17,7 @@ class RecordPrinter:
         printed: how many records.
     """
 
-    def __init__(
-        self, formatter: RecordFormatter, output: BinaryIO, *, records_max: int | None
-    ) -> None:
+    def __init__(self, formatter: Formatter, output: BinaryIO, *, records_max: int | None) -> None:
         """Begin with nothing printed.
 
         Args:
@@ -63,14 +62,14 @@ class RecordPrinter:
         """What is printed, of how many records, and the offset after them."""
         batch = fetched.batch
         is_whole = batch.record_count == batch.next_offset - batch.base_offset
-        if self._formatter.plain and is_whole and batch.base_offset >= fetched.position:
+        formatter = self._formatter
+        is_wanted = is_whole and batch.base_offset >= fetched.position
+        if is_wanted and isinstance(formatter, RecordFormatter) and formatter.plain:
             values = [value for _, value in islice(keys_and_values(batch), room)]
-            return self._formatter.values(values), len(values), batch.base_offset + len(values)
+            return formatter.values(values), len(values), batch.base_offset + len(values)
         wanted = (each for each in iterate_records(batch) if each.offset >= fetched.position)
         records = tuple(islice(wanted, room))
-        text = b"".join(
-            self._formatter.record(record, fetched.partition, batch) for record in records
-        )
+        text = b"".join(formatter.record(record, fetched.partition, batch) for record in records)
         offset = batch.next_offset
         if len(records) == room:
             offset = records[-1].offset + 1

@@ -27,7 +27,16 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     "kafka-server-start": ("serve",),
     **{
         f"kafka-{tool}": ("kafka", tool, *_WAITING)
-        for tool in ("delete-records", "features", "groups", "log-dirs", "transactions")
+        for tool in (
+            "consumer-perf-test",
+            "delete-records",
+            "e2e-latency",
+            "features",
+            "groups",
+            "log-dirs",
+            "producer-perf-test",
+            "transactions",
+        )
     },
     "kafka-server-stop": ("kafka", "server-stop"),
     **{script: ("kafka", tool) for tool, script in MISSING_SCRIPTS.items()},
@@ -42,13 +51,16 @@ _CLASSES: Final[Mapping[str, str]] = {
     "ConsoleConsumer": "kafka-console-consumer",
     "ConsoleProducer": "kafka-console-producer",
     "ConsumerGroupCommand": "kafka-consumer-groups",
+    "ConsumerPerformance": "kafka-consumer-perf-test",
     "DeleteRecordsCommand": "kafka-delete-records",
     "DumpLogSegments": "kafka-dump-log",
+    "EndToEndLatency": "kafka-e2e-latency",
     "FeatureCommand": "kafka-features",
     "GetOffsetShell": "kafka-get-offsets",
     "GroupsCommand": "kafka-groups",
     "Kafka": "kafka-server-start",
     "LogDirsCommand": "kafka-log-dirs",
+    "ProducerPerformance": "kafka-producer-perf-test",
     "StorageTool": "kafka-storage",
     "TopicCommand": "kafka-topics",
     "TransactionsCommand": "kafka-transactions",

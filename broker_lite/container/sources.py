@@ -25,7 +25,9 @@ _CONFIG_FILES: Final = (
     "/bitnami/kafka/config/server.properties",
 )
 _CLUSTER_ID_VARIABLES: Final = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID", "KAFKA_CLUSTER_ID")
-_TOPICS_VARIABLE: Final = "KAFKA_CREATE_TOPICS"
+# of wurstmeister/kafka and of debezium/kafka, in the same form
+_TOPICS_VARIABLES: Final = ("KAFKA_CREATE_TOPICS", "CREATE_TOPICS")
+_SEPARATOR_VARIABLE: Final = "KAFKA_CREATE_TOPICS_SEPARATOR"
 _TOPIC: Final = re.compile(r"([^:]+):(\d+):\d+(?::(.+))?", re.ASCII)
 _ADDRESS: Final = re.compile(r"([^:/]+)://.*:(\d+)", re.ASCII)
 _LISTENER_SETTINGS: Final = ("listeners", "advertised.listeners")
@@ -62,7 +64,11 @@ def read_sources(
         is_mount: whether a volume is mounted there.
     """
     # a compose file that hands on a variable which is not set hands on a blank one
-    kept = {name: text for name, text in environment.items() if text.strip()}
+    kept = {
+        name: text
+        for name, text in environment.items()
+        if text.strip() or (text and name == _SEPARATOR_VARIABLE)
+    }
     warnings: list[str] = []
     for name, (variable, text) in read_environment(kept).items():
         if name in _LISTENER_SETTINGS:
@@ -88,9 +94,11 @@ def _surroundings(
     listeners = _listeners_of(advertised)
     if listeners is not None:
         found["listeners"] = (listeners, variable)
-    if _TOPICS_VARIABLE in environment:
-        topics = _topics(environment[_TOPICS_VARIABLE])
-        found["broker.lite.topics"] = (topics, _TOPICS_VARIABLE)
+    given = [variable for variable in _TOPICS_VARIABLES if variable in environment]
+    if given:
+        separator = environment.get(_SEPARATOR_VARIABLE, ",")
+        topics = "\n".join(_topics(environment[variable], separator) for variable in given)
+        found["broker.lite.topics"] = (topics, " and ".join(given))
     for variable in filter(environment.__contains__, reversed(_CLUSTER_ID_VARIABLES)):
         found["broker.lite.cluster.id"] = (environment[variable].strip(), variable)
     return found
@@ -117,10 +125,14 @@ def _listeners_of(advertised: str) -> str | None:
     return ",".join(f"{one[1]}://:{one[2]}" for one in found if one) if all(found) else None
 
 
-def _topics(text: str) -> str:
-    """The topics of wurstmeister/kafka, NAME:PARTITIONS:REPLICAS[:POLICY],..., in our own words."""
+def _topics(text: str, separator: str) -> str:
+    """Topics as NAME:PARTITIONS:REPLICAS[:POLICY] in our own words.
+
+    Each character of the separator is one, as in those images' shell scripts.
+    """
     found = []
-    for entry in filter(None, (item.strip() for item in text.split(","))):
+    items = re.split(f"[{re.escape(separator)}]", text)
+    for entry in filter(None, (item.strip() for item in items)):
         topic = _TOPIC.fullmatch(entry)
         if topic is None:
             found.append(entry)  # ours, or refused as such

@@ -14,6 +14,7 @@ _NOT_SETTINGS = frozenset(
         "KAFKA_CLASSPATH",
         "KAFKA_CLUSTER_ID",
         "KAFKA_CREATE_TOPICS",
+        "KAFKA_CREATE_TOPICS_SEPARATOR",
         "KAFKA_DEBUG",
         "KAFKA_ENABLE_KRAFT",
         "KAFKA_GC_LOG_OPTS",

@@ -238,8 +238,11 @@ def test_who_reads_has_enough(bootstrap: str, topic: str) -> None:
         ((), "Exactly one of the following arguments is required: --topic, --include"),
         (("--topic", "t", "--include", "t"), "Exactly one of the following arguments"),
         (
-            ("--topic", "t", "--formatter", "a.OffsetsMessageFormatter"),
-            "--formatter a.OffsetsMessageFormatter: only DefaultMessageFormatter is known here",
+            ("--topic", "t", "--formatter", "kafka.GroupMetadataManager$OffsetsMessageFormatter"),
+            "--formatter kafka.GroupMetadataManager$OffsetsMessageFormatter: it is one of"
+            " DefaultMessageFormatter, GroupMetadataMessageFormatter, NoOpMessageFormatter,"
+            " OffsetsMessageFormatter, TransactionLogMessageFormatter of"
+            " org.apache.kafka.tools.consumer",
         ),
         (
             ("--topic", "t", "--key-deserializer", "a.AvroDeserializer"),

@@ -102,3 +102,25 @@ def test_topics_of_the_variable_that_another_image_has_for_them() -> None:
     settings = settings_of(found)
     assert settings.broker_lite_topics == "one:1\ntwo:2:cleanup.policy=compact\nthree"
     assert settings.origin_of("broker.lite.topics") == "KAFKA_CREATE_TOPICS"
+
+
+def test_topics_of_debezium() -> None:
+    found = sources({"CREATE_TOPICS": " one:1:1 , two:2:1:compact"})
+    settings = settings_of(found)
+    assert settings.broker_lite_topics == "one:1\ntwo:2:cleanup.policy=compact"
+    assert settings.origin_of("broker.lite.topics") == "CREATE_TOPICS"
+
+
+def test_topics_of_both() -> None:
+    found = sources({"CREATE_TOPICS": "two:2:1", "KAFKA_CREATE_TOPICS": "one:1:1"})
+    settings = settings_of(found)
+    assert settings.broker_lite_topics == "one:1\ntwo:2"
+    assert settings.origin_of("broker.lite.topics") == "KAFKA_CREATE_TOPICS and CREATE_TOPICS"
+
+
+@pytest.mark.parametrize("separator", ["\n", "\n;]", "$'\n'"])
+def test_another_separator(separator: str) -> None:
+    topics = "one:1:1\ntwo:2:1\n"
+    variables = {"KAFKA_CREATE_TOPICS": topics, "KAFKA_CREATE_TOPICS_SEPARATOR": separator}
+    settings = settings_of(sources(variables))
+    assert settings.broker_lite_topics == "one:1\ntwo:2"

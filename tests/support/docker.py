@@ -25,6 +25,7 @@ ENGINE_TIMEOUT_S = 500
 POLL_S = 0.05
 ANSWER_POLL_S = 0.005
 LOOK_S = 1.0
+BRIDGE = Path("/sys/class/net/docker0")
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _PIP_CONFIGURATION = "/etc/pip.conf"
 
@@ -58,6 +59,7 @@ def engine(folder: Path) -> Iterator[None]:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         lacking("a Docker engine (or root on Debian, to make one)")
     before = dict(os.environ)
+    had_bridge = BRIDGE.exists()
     try:
         _run_script("engine.sh", "up", str(folder), timeout_s=ENGINE_TIMEOUT_S)
         text = subprocess.check_output(["bash", "-c", '. "$1/env"; env -0', "-", folder], text=True)
@@ -67,6 +69,7 @@ def engine(folder: Path) -> Iterator[None]:
         os.environ.clear()
         os.environ.update(before)
         _run_script("engine.sh", "down", str(folder), timeout_s=TIMEOUT_S)
+        assert BRIDGE.exists() == had_bridge, "the engine leaves the machine as it found it"
 
 
 def build() -> str:

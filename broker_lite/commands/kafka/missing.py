@@ -12,8 +12,6 @@ _SHARE: Final = (
     " group"
 )
 
-_PERF: Final = "run the one of Kafka's own distribution against this broker"
-
 _REASONS: Final[Mapping[str, str]] = {
     "connect-distributed": _CONNECT,
     "connect-mirror-maker": _CONNECT,
@@ -22,8 +20,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "acls": "ACLs are not part of broker-lite: whoever reaches it may do everything",
     "client-metrics": "use kafka-configs --entity-type client-metrics, which does the same",
     "console-share-consumer": _SHARE,
-    "consumer-perf-test": _PERF,
-    "e2e-latency": _PERF,
     "delegation-tokens": (
         "delegation tokens are not part of broker-lite; its only security protocol is PLAINTEXT"
     ),
@@ -33,7 +29,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "metadata-shell": (
         "use kafka-dump-log --cluster-metadata-decoder --files DATA/__cluster_metadata-0/*.log"
     ),
-    "producer-perf-test": _PERF,
     "reassign-partitions": "every partition has one replica here, on the one broker",
     "replica-verification": (
         "every partition has one replica here; broker-lite log verify checks its files"

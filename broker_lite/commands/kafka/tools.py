@@ -14,12 +14,16 @@ from broker_lite.commands.subcommands import Subcommand
 
 _FAILURE: Final = 1
 _FOLDER: Final = "broker_lite.commands.kafka"
+_PERF: Final = "broker_lite.commands.perf"
 
 TOOLS: Final[Mapping[str, Subcommand]] = {
+    "consumer-perf-test": Subcommand(f"{_PERF}.consumer", "measure how fast records are read"),
     "delete-records": Subcommand(f"{_FOLDER}.delete_records", "delete the oldest records"),
+    "e2e-latency": Subcommand(f"{_PERF}.end_to_end", "measure writing and reading one record"),
     "features": Subcommand(f"{_FOLDER}.features", "print and change the cluster's features"),
     "groups": Subcommand(f"{_FOLDER}.groups", "list groups of every type"),
     "log-dirs": Subcommand(f"{_FOLDER}.log_dirs", "print the sizes of partitions on disk"),
+    "producer-perf-test": Subcommand(f"{_PERF}.producer", "measure how fast records are written"),
     "server-stop": Subcommand(f"{_FOLDER}.server_stop", "send SIGTERM to the brokers of a machine"),
     "transactions": Subcommand(f"{_FOLDER}.transactions", "look at transactions and abort them"),
 }

@@ -1,0 +1,126 @@
+"""A producer whose records become visible together: in transactions, one after the other.
+
+It speaks the versions of before transaction.version 2, which every broker has: partitions are added
+to a transaction by a request of their own, and the epoch stays what it is when one ends.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Final
+
+from broker_lite.client.client import TRANSACTION, Client
+from broker_lite.client.errors import check
+from broker_lite.client.producer import Batch, Producer
+from broker_lite.client.producer_config import ProducerConfig
+from broker_lite.errors import ClientError, SettingsError
+from broker_lite.record.builder import BatchBuilder
+from broker_lite.wire import messages
+
+_PRODUCE_VERSION_MAX: Final = 11
+_ADD_PARTITIONS_VERSION_MAX: Final = 3
+_END_VERSION_MAX: Final = 4
+
+
+class TransactionalProducer(Producer):
+    """Writes records to one topic in transactions; the first one is open from the beginning."""
+
+    _version_max: ClassVar[int | None] = _PRODUCE_VERSION_MAX
+
+    def __init__(
+        self,
+        client: Client,
+        topic: str,
+        config: ProducerConfig,
+        *,
+        transactional_id: str,
+        timeout_ms: int,
+        on_failure: Callable[[int, ClientError], None],
+        on_settled: Callable[[int, int, bool], None] | None = None,
+    ) -> None:
+        """Fence earlier producers of the id and abort what they left open.
+
+        Args:
+            client: asks and sends.
+            topic: as Producer has it.
+            config: as Producer has it.
+            transactional_id: of this producer.
+            timeout_ms: how long a transaction may be open.
+            on_failure: as Producer has it.
+            on_settled: as Producer has it.
+
+        Raises:
+            SettingsError: the producer is not to be idempotent.
+            ClientError: the topic is not there in time, or the coordinator says no.
+        """
+        if not config.idempotent:
+            raise SettingsError("a transactional.id needs enable.idempotence")
+        self._transactional_id = transactional_id
+        self._timeout_ms = timeout_ms
+        self._added: set[int] = set()
+        super().__init__(client, topic, config, on_failure=on_failure, on_settled=on_settled)
+
+    def commit(self) -> None:
+        """Send what there is and end the transaction; what comes next begins another one.
+
+        Raises:
+            ClientError: the coordinator says no.
+        """
+        self.flush()
+        if self._added:
+            self._client.retry(self._end)
+            self._added.clear()
+
+    def _end(self) -> None:
+        value = messages.EndTxnRequest(
+            transactional_id=self._transactional_id,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            committed=True,
+        )
+        self._check(self._ask(value, _END_VERSION_MAX).error_code)
+
+    def _builder(self) -> BatchBuilder:  # type: ignore[explicit-override]
+        builder = super()._builder()
+        builder.is_transactional = True
+        return builder
+
+    def _request(  # type: ignore[explicit-override]
+        self, batches: Iterable[Batch]
+    ) -> Any:
+        batches = tuple(batches)
+        added = {batch.partition for batch in batches} - self._added
+        if added:
+            self._client.retry(lambda: self._add(sorted(added)))
+            self._added |= added
+        value = super()._request(batches)
+        value.transactional_id = self._transactional_id
+        return value
+
+    def _add(self, partitions: list[int]) -> None:
+        make = messages.AddPartitionsToTxnRequest
+        topic = make.AddPartitionsToTxnTopic(name=self._topic.name, partitions=partitions)
+        value = make(
+            v3_and_below_transactional_id=self._transactional_id,
+            v3_and_below_producer_id=self._producer_id,
+            v3_and_below_producer_epoch=self._producer_epoch,
+            v3_and_below_topics=[topic],
+        )
+        answer = self._ask(value, _ADD_PARTITIONS_VERSION_MAX)
+        for found in answer.results_by_topic_v3_and_below:
+            for result in found.results_by_partition:
+                self._check(result.partition_error_code)
+
+    def _ask_producer_id(self) -> Any:  # type: ignore[explicit-override]
+        value = messages.InitProducerIdRequest(
+            transactional_id=self._transactional_id, transaction_timeout_ms=self._timeout_ms
+        )
+        answer = self._ask(value, None)
+        self._check(answer.error_code)
+        self._added.clear()
+        return answer
+
+    def _ask(self, value: Any, version_max: int | None) -> Any:
+        node_id = self._client.coordinator(self._transactional_id, TRANSACTION)
+        return self._client.request(value, node_id=node_id, version_max=version_max)
+
+    def _check(self, code: int) -> None:
+        check(f"transactional id {self._transactional_id}", code)

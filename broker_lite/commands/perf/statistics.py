@@ -1,0 +1,133 @@
+"""Latencies and rates of records that were sent, as kafka-producer-perf-test prints them.
+
+Source: ProducerPerformance.Stats.
+"""
+
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+MIB: Final = 1 << 20
+_LATENCIES_MAX: Final = 500_000
+_PERCENTILES: Final = (0.5, 0.95, 0.99, 0.999)
+
+
+class Statistics:
+    """Sums up records; all of them, and those since the last report.
+
+    Attributes:
+        count: how many records there are.
+        bytes: of their values.
+        is_silent: whether reports are left out.
+    """
+
+    def __init__(
+        self,
+        records_max: int,
+        *,
+        interval_ms: int,
+        now_ms: Callable[[], float],
+        steady: bool = False,
+        tell: Callable[[str], None],
+    ) -> None:
+        """Begin now.
+
+        Args:
+            records_max: how many records there will be; of more than 500,000 only some of the
+                latencies are kept.
+            interval_ms: between two reports.
+            now_ms: the clock.
+            steady: the records are those behind the warm-up.
+            tell: takes the lines of reports.
+        """
+        self.count = 0
+        self.bytes = 0
+        self.is_silent = False
+        self._every = max(1, records_max // _LATENCIES_MAX)
+        self._interval_ms = interval_ms
+        self._now_ms = now_ms
+        self._steady = steady
+        self._tell = tell
+        self._latencies_ms = array("q")
+        self._total_ms = 0
+        self._max_ms = 0
+        self._start_ms = now_ms()
+        self._window = _Window(self._start_ms)
+
+    def add(self, latency_ms: int, size_bytes: int) -> None:
+        """Take one record that a broker has taken."""
+        if self.count % self._every == 0:
+            self._latencies_ms.append(latency_ms)
+        self.count += 1
+        self.bytes += size_bytes
+        self._total_ms += latency_ms
+        self._max_ms = max(self._max_ms, latency_ms)
+        window = self._window
+        window.count += 1
+        window.bytes += size_bytes
+        window.total_ms += latency_ms
+        window.max_ms = max(window.max_ms, latency_ms)
+
+    def report(self) -> None:
+        """Tell about the records since the last report, when that is long enough ago."""
+        now_ms = self._now_ms()
+        window = self._window
+        elapsed_ms = now_ms - window.start_ms
+        if not window.count or elapsed_ms < self._interval_ms:
+            return
+        if self._steady and self.count == window.count:
+            self._tell("In steady state.")
+        if not self.is_silent:
+            self._tell(
+                f"{window.count} records sent, {_rates(window.count, window.bytes, elapsed_ms, 1)},"
+                f" {window.total_ms / window.count:.1f} ms avg latency,"
+                f" {float(window.max_ms):.1f} ms max latency."
+            )
+        self._window = _Window(now_ms)
+
+    def total(self) -> str:
+        """The line about all records."""
+        elapsed_ms = self._now_ms() - self._start_ms
+        average = f"{self._total_ms / self.count:.2f}" if self.count else "NaN"
+        percentiles = ", ".join(
+            f"{value} ms {100 * share:g}th"
+            for share, value in zip(_PERCENTILES, self.percentiles(), strict=True)
+        )
+        return (
+            f"{self.count}{' steady state' if self._steady else ''} records sent,"
+            f" {_rates(self.count, self.bytes, elapsed_ms, 6)}, {average} ms avg latency,"
+            f" {float(self._max_ms):.2f} ms max latency, {percentiles}."
+        )
+
+    def percentiles(self) -> list[int]:
+        """The latencies in ms below which the shares of records are, as Kafka's tool picks them."""
+        found = sorted(self._latencies_ms)
+        return [found[int(share * len(found))] if found else 0 for share in _PERCENTILES]
+
+
+class _Window:
+    """The records since a moment."""
+
+    def __init__(self, start_ms: float) -> None:
+        self.start_ms = start_ms
+        self.count = 0
+        self.bytes = 0
+        self.total_ms = 0
+        self.max_ms = 0
+
+
+def metric_lines(group: str, client_id: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """Counts in the form of a Kafka client's metrics, with a header, below an empty line."""
+    names = {f"{group}:{name}:{{client-id={client_id}}}": counts[name] for name in sorted(counts)}
+    width = max(map(len, names))
+    yield ""
+    yield f"{'Metric Name':<{width}}   Value"
+    for name, count in names.items():
+        yield f"{name:<{width}} : {count:.3f}"
+
+
+def _rates(count: int, size_bytes: int, elapsed_ms: float, digits: int) -> str:
+    """Records and MiB a second; a run of no time at all counts as a millisecond."""
+    per_second = 1000 / max(elapsed_ms, 1)
+    rate = f"{count * per_second:.{digits}f}"
+    return f"{rate} records/sec ({size_bytes * per_second / MIB:.2f} MB/sec)"
