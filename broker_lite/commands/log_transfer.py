@@ -25,7 +25,8 @@ from broker_lite.commands.log_copies import (
 from broker_lite.commands.log_metadata import read_metadata
 from broker_lite.commands.progress import ProgressBar
 from broker_lite.control import metadata_records as kinds
-from broker_lite.control.changes import Replica, creation, producer_ids
+from broker_lite.control.changes import Replica, config_changes, creation, producer_ids
+from broker_lite.control.eligible_replicas import safety_configs
 from broker_lite.control.features import initial_features
 from broker_lite.control.image import MetadataImage
 from broker_lite.control.metadata_log import (
@@ -60,6 +61,7 @@ from broker_lite.log.names import (
     METADATA_TOPIC,
     partition_directory,
 )
+from broker_lite.settings import Settings
 
 _STAGING: Final = ".import-"
 
@@ -212,6 +214,8 @@ class Transfer:
             features = initial_features()
             write_bootstrap_checkpoint(self._data_dir, features, now_ms=self._now_ms)
             records += feature_records(features)
+            for change in safety_configs(image, features, Settings({})):
+                records += config_changes(*change)
         metadata_log.become_leader(now_ms=self._now_ms)
         replica = Replica(self._meta.node_id, parse_uuid(self._meta.directory_id))
         for topic in topics:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from broker_lite.control import metadata_records as kinds
-from broker_lite.control.features import SUPPORTED_FEATURES
+from broker_lite.control.features import Supported
 from broker_lite.control.image import TOPIC_RESOURCE
 from broker_lite.control.metadata_records import MetadataRecord, make
 from broker_lite.control.topic import Topic
@@ -110,6 +110,7 @@ def registration(
     incarnation_id: bytes,
     endpoints: Sequence[Endpoint],
     rack: str | None,
+    supported: Supported,
 ) -> list[MetadataRecord]:
     """The records of a broker that comes up and is let in at once.
 
@@ -119,6 +120,7 @@ def registration(
         incarnation_id: an id of this start.
         endpoints: its listeners.
         rack: where it stands.
+        supported: its features.
 
     Source: ClusterControlManager.registerBroker, KIP-631.
     """
@@ -129,7 +131,7 @@ def registration(
             incarnation_id=incarnation_id,
             broker_epoch=broker_epoch,
             end_points=_endpoints(endpoints),
-            features=_features(),
+            features=_features(supported),
             rack=rack,
             fenced=True,
             log_dirs=[replica.directory_id],
@@ -151,11 +153,11 @@ def _endpoints(endpoints: Sequence[Endpoint]) -> list[Any]:
     ]
 
 
-def _features() -> list[Any]:
+def _features(supported: Supported) -> list[Any]:
     feature = messages.metadata_record(kinds.REGISTER_BROKER).BrokerFeature
     return [
         feature(name=name, min_supported_version=one.min_level, max_supported_version=one.max_level)
-        for name, one in SUPPORTED_FEATURES.items()
+        for name, one in supported.items()
     ]
 
 

@@ -17,7 +17,13 @@ from broker_lite.control import changes
 from broker_lite.control.changes import Endpoint, Replica
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster_view import ClusterView
-from broker_lite.control.features import given_features, initial_features
+from broker_lite.control.eligible_replicas import safety_configs
+from broker_lite.control.features import (
+    METADATA_VERSION,
+    METADATA_VERSION_MIN,
+    given_features,
+    initial_features,
+)
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from broker_lite.control.internal_topics import automatic_topic
 from broker_lite.control.metadata_log import (
@@ -43,6 +49,9 @@ from broker_lite.log.recovery_progress import RecoveryProgress
 from broker_lite.settings import Settings, validate_topic_configs
 
 _log = logging.getLogger("broker_lite.control")
+
+ConfigChange = tuple[int, str, Mapping[str, str | None]]
+"""Resource type, resource name, and new values by key, None for default."""
 
 
 class Cluster(ClusterView):
@@ -137,12 +146,12 @@ class Cluster(ClusterView):
         is_new = self._metadata_log.is_new
         self.logs.chores.deleted_ids = replay(self._metadata_log, self._image)
         self._metadata_log.become_leader(now_ms=now_ms)
-        given = settings.broker_lite_features
+        given, supported = settings.broker_lite_features, self.supported_features
         if is_new:
-            features = initial_features(given)
+            features = initial_features(given, supported)
             write_bootstrap_checkpoint(self.logs.data_dir, features, now_ms=now_ms)
-            self._commit(feature_records(features))
-        self.update_features(given_features(given))
+            self.update_features(features)
+        self.update_features(given_features(given, supported))
         self._apply_broker_configs()
         for topic in self._image.topics.values():
             self._logs.make(topic, range(topic.partition_count))
@@ -166,6 +175,7 @@ class Cluster(ClusterView):
                 incarnation_id=self.make_id(),
                 endpoints=endpoints,
                 rack=self.rack,
+                supported=self.supported_features,
             )
         )
         self._is_registered = True
@@ -298,11 +308,11 @@ class Cluster(ClusterView):
 
     # -- configs and ids
 
-    def alter_configs(self, altered: Iterable[tuple[int, str, Mapping[str, str | None]]]) -> None:
+    def alter_configs(self, altered: Iterable[ConfigChange]) -> None:
         """Set configs that were checked; they are in force when this returns.
 
         Args:
-            altered: resource type, resource name, and its new values by key, None for default.
+            altered: the changes, one a resource.
 
         Raises:
             KafkaStorageError: not written; nothing was changed.
@@ -310,7 +320,11 @@ class Cluster(ClusterView):
         Rule: P-126, P-128, P-131.
         """
         altered = list(altered)
-        self._commit(list(chain.from_iterable(changes.config_changes(*one) for one in altered)))
+        self._commit(_config_records(altered))
+        self._configs_altered(altered)
+
+    def _configs_altered(self, altered: Sequence[ConfigChange]) -> None:
+        """Put altered configs into force, and tell of them."""
         names = {name for resource_type, name, _ in altered if resource_type == TOPIC_RESOURCE}
         if any(resource_type == BROKER_RESOURCE for resource_type, _, _ in altered):
             self._apply_broker_configs()
@@ -338,7 +352,10 @@ class Cluster(ClusterView):
         """Put levels of features into force that were checked; 0 is off."""
         features = self._image.features
         changed = {name: level for name, level in levels.items() if features.get(name, 0) != level}
-        self._commit(feature_records(changed))
+        configs = safety_configs(self._image, changed, self._static_settings)
+        self._commit([*feature_records(changed), *_config_records(configs)])
+        if configs:
+            self._configs_altered(configs)
 
     # -- the way of every change
 
@@ -349,5 +366,13 @@ class Cluster(ClusterView):
     def _commit(self, records: Sequence[MetadataRecord]) -> None:
         if records:
             assert self._metadata_log is not None
-            self._metadata_log.append(records, now_ms=self._clock.now_ms())
+            self._metadata_log.append(
+                records,
+                now_ms=self._clock.now_ms(),
+                metadata_version=self.features.get(METADATA_VERSION, METADATA_VERSION_MIN),
+            )
             self._image.apply(records)
+
+
+def _config_records(altered: Iterable[ConfigChange]) -> list[MetadataRecord]:
+    return list(chain.from_iterable(changes.config_changes(*one) for one in altered))

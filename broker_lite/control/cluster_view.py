@@ -6,6 +6,7 @@ Nothing is changed here, but for a log that is loaded when it is first asked for
 from collections.abc import Mapping
 from typing import cast
 
+from broker_lite.control.features import Supported, supported_features
 from broker_lite.control.image import MetadataImage
 from broker_lite.control.partition_logs import PartitionLogs
 from broker_lite.control.topic import Topic
@@ -63,6 +64,11 @@ class ClusterView:
     def features(self) -> Mapping[str, int]:
         """The features in force and their levels."""
         return self._image.features
+
+    @property
+    def supported_features(self) -> Supported:
+        """The features of the release that is stood in for, and their levels."""
+        return supported_features(self.settings.emulate)
 
     def log(self, topic_name: str, partition: int) -> Log:
         """The log of a partition.

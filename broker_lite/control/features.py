@@ -2,17 +2,24 @@
 
 A level is raised together with what it promises: clients change their ways when they see it.
 `transaction.version` 2 makes them leave out AddPartitionsToTxn, `group.version` 1 lets them use the
-new group protocol.
+new group protocol. A new data directory begins with the levels of the release that is stood in for;
+one that exists keeps its levels until UpdateFeatures changes them.
+
+A difference to Kafka: of share.version, streams.version and kraft.version only level 0 is supported
+(Kafka 4.3: 0 to 1, share and streams in force), since share groups, streams groups and changes of
+the quorum are not served and a level would promise them.
 
 Rule: P-54, P-55.
 """
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import cache
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import InvalidUpdateVersion, SettingsError
+from broker_lite.settings import DEFAULT_RELEASE
 
 FEATURES_SETTING: Final = "broker.lite.features"
 
@@ -25,20 +32,32 @@ class SupportedFeature(NamedTuple):
     initial_level: int
 
 
+Supported: TypeAlias = Mapping[str, SupportedFeature]
+
 METADATA_VERSION: Final = "metadata.version"
 GROUP_VERSION: Final = "group.version"
 TRANSACTION_VERSION: Final = "transaction.version"
+ELIGIBLE_LEADER_REPLICAS_VERSION: Final = "eligible.leader.replicas.version"
 
-SUPPORTED_FEATURES: Final[Mapping[str, SupportedFeature]] = MappingProxyType(
-    {
-        GROUP_VERSION: SupportedFeature(0, 1, 1),
-        "kraft.version": SupportedFeature(0, 0, 0),
-        # 7 is the first of Kafka 3.3, 25 the one of Kafka 4.0: the records are written for it
-        METADATA_VERSION: SupportedFeature(7, 25, 25),
-        TRANSACTION_VERSION: SupportedFeature(0, 2, 2),
-    }
+METADATA_VERSION_MIN: Final = 7
+"""That of Kafka 3.3, the lowest that a Kafka 4 starts on."""
+
+_METADATA_VERSIONS: Final[Mapping[tuple[int, int], int]] = MappingProxyType(
+    {(3, 5): 11, (3, 7): 19, (3, 9): 21, (4, 0): 25, (4, 1): 27, (4, 2): 29, (4, 3): 30, (4, 4): 33}
 )
+"""By release, its last one. Measured with 4.3.1 and 4.4.0; others as in MetadataVersion."""
 
+_SINCE: Final[Sequence[tuple[str, tuple[int, int], SupportedFeature]]] = (
+    ("kraft.version", (3, 3), SupportedFeature(0, 0, 0)),
+    (GROUP_VERSION, (4, 0), SupportedFeature(0, 1, 1)),
+    (TRANSACTION_VERSION, (4, 0), SupportedFeature(0, 2, 2)),
+    (ELIGIBLE_LEADER_REPLICAS_VERSION, (4, 1), SupportedFeature(0, 1, 1)),
+    ("share.version", (4, 2), SupportedFeature(0, 0, 0)),
+    ("streams.version", (4, 2), SupportedFeature(0, 0, 0)),
+)
+"""Features, the first release that has each, and its levels (Source: Feature.defaultLevel)."""
+_NAMES: Final = frozenset(name for name, _, _ in _SINCE)
+_FIRST_TOLD: Final = (3, 3)
 
 _FAILED_FOR_ALL: Final = (
     "The update failed for all features since the following feature had an error: "
@@ -64,22 +83,57 @@ class FeatureUpdate(NamedTuple):
     upgrade_type: int
 
 
-def initial_features(given: Sequence[str] = ()) -> dict[str, int]:
+def tells_features(release: str) -> bool:
+    """Whether brokers of a release tell their features to clients.
+
+    Rule: P-56.
+    """
+    return _major_minor(release) >= _FIRST_TOLD
+
+
+@cache
+def supported_features(release: str = DEFAULT_RELEASE) -> Mapping[str, SupportedFeature]:
+    """The features of a release's brokers by name, in alphabetical order.
+
+    Rule: P-55, P-56.
+    """
+    at = _major_minor(release)
+    levels = [level for since, level in _METADATA_VERSIONS.items() if since <= at]
+    level = max(levels, default=METADATA_VERSION_MIN)
+    supported = {METADATA_VERSION: SupportedFeature(METADATA_VERSION_MIN, level, level)}
+    supported.update((name, feature) for name, since, feature in _SINCE if since <= at)
+    return MappingProxyType(dict(sorted(supported.items())))
+
+
+def _major_minor(release: str) -> tuple[int, int]:
+    major, minor = release.split(".")[:2]
+    return int(major), int(minor)
+
+
+def initial_features(
+    given: Sequence[str] = (), supported: Supported = MappingProxyType({})
+) -> dict[str, int]:
     """The levels that a new cluster starts with, without those that are off.
+
+    Args:
+        given: see given_features().
+        supported: of the release that is stood in for; empty for the default one's.
 
     Raises:
         SettingsError: see given_features().
     """
-    levels = {name: feature.initial_level for name, feature in SUPPORTED_FEATURES.items()}
-    levels.update(given_features(given))
+    supported = supported or supported_features()
+    levels = {name: feature.initial_level for name, feature in supported.items()}
+    levels.update(given_features(given, supported))
     return {name: level for name, level in levels.items() if level > 0}
 
 
-def given_features(given: Sequence[str]) -> dict[str, int]:
+def given_features(given: Sequence[str], supported: Supported) -> dict[str, int]:
     """The levels that a setting asks for.
 
     Args:
         given: NAME=LEVEL each, as kafka-storage takes them.
+        supported: the features that there are.
 
     Raises:
         SettingsError: no such feature, or not such a level.
@@ -87,9 +141,11 @@ def given_features(given: Sequence[str]) -> dict[str, int]:
     levels = {}
     for item in given:
         name, _, level = item.partition("=")
-        feature = SUPPORTED_FEATURES.get(name)
+        feature = supported.get(name)
+        if feature is None and name in _NAMES:
+            feature = SupportedFeature(0, 0, 0)  # a newer release's, of which "off" is true
         if feature is None:
-            known = ", ".join(SUPPORTED_FEATURES)
+            known = ", ".join(supported)
             raise SettingsError(f"{FEATURES_SETTING}: {item!r} is not NAME=LEVEL of {known}")
         if not level.isdecimal() or not feature.min_level <= int(level) <= feature.max_level:
             allowed = f"{feature.min_level} to {feature.max_level}"
@@ -99,7 +155,10 @@ def given_features(given: Sequence[str]) -> dict[str, int]:
 
 
 def plan_features(
-    current: Mapping[str, int], updates: Sequence[FeatureUpdate], node_id: int
+    current: Mapping[str, int],
+    updates: Sequence[FeatureUpdate],
+    node_id: int,
+    supported: Supported,
 ) -> dict[str, int]:
     """Check changes of levels, all or none.
 
@@ -107,6 +166,7 @@ def plan_features(
         current: the levels in force.
         updates: the changes.
         node_id: of this node, for the texts.
+        supported: the features that there are.
 
     Returns:
         What has to be written; empty when everything stays.
@@ -120,7 +180,7 @@ def plan_features(
     # of a feature that is named twice the last counts
     for update in {update.name: update for update in updates}.values():
         before = current.get(update.name, 0)
-        reason = _reason_against(update, before, node_id)
+        reason = _reason_against(update, before, node_id, supported)
         if reason is not None:
             reason = f"Invalid update version {update.level} for feature {update.name}. {reason}"
         elif update.name == METADATA_VERSION and update.level < before:
@@ -132,13 +192,15 @@ def plan_features(
     return changed
 
 
-def _reason_against(update: FeatureUpdate, before: int, node_id: int) -> str | None:
+def _reason_against(
+    update: FeatureUpdate, before: int, node_id: int, supported: Supported
+) -> str | None:
     """Source: FeatureControlManager.updateFeature, QuorumFeatures.reasonNotLocallySupported."""
     if update.upgrade_type not in UpgradeType.__members__.values():
         return "The controller does not support the given upgrade type."
     if update.level < 0:
         return "A feature version cannot be less than 0."
-    feature = SUPPORTED_FEATURES.get(update.name)
+    feature = supported.get(update.name)
     if feature is None:
         if update.level == 0:
             return f"Feature {update.name} not found."

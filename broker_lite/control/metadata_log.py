@@ -16,7 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from broker_lite.control.metadata_records import FEATURE_LEVEL, MetadataRecord, decode, encode, make
+from broker_lite.control.metadata_records import (
+    FEATURE_LEVEL,
+    OLDEST_METADATA_VERSION,
+    MetadataRecord,
+    decode,
+    encode,
+    make,
+)
 from broker_lite.control.metadata_snapshot import Snapshot, newest_snapshot
 from broker_lite.control.names import METADATA_TOPIC_ID
 from broker_lite.errors import KafkaStorageError
@@ -138,8 +145,19 @@ class MetadataLog:
         self._log.append_batch(_control_batch(_LEADER_CHANGE, value, now_ms), now_ms=now_ms)
         self._write_quorum_state(epoch)
 
-    def append(self, records: Sequence[MetadataRecord], *, now_ms: int) -> int:
+    def append(
+        self,
+        records: Sequence[MetadataRecord],
+        *,
+        now_ms: int,
+        metadata_version: int = OLDEST_METADATA_VERSION,
+    ) -> int:
         """Write one change, on disk when this returns.
+
+        Args:
+            records: at least one.
+            now_ms: their timestamp.
+            metadata_version: the level that is in force, for which they are written.
 
         Returns:
             The offset of its last record.
@@ -150,7 +168,7 @@ class MetadataLog:
         """
         if self._has_failed:
             raise KafkaStorageError(f"an earlier change of {PARTITION_DIRECTORY} failed")
-        self._log.append_batch(_batch(records, now_ms), now_ms=now_ms)
+        self._log.append_batch(_batch(records, now_ms, metadata_version), now_ms=now_ms)
         try:
             self._log.flush()
         except KafkaStorageError:
@@ -216,10 +234,15 @@ def feature_records(features: Mapping[str, int]) -> list[MetadataRecord]:
     return [make(FEATURE_LEVEL, name=name, feature_level=features[name]) for name in names]
 
 
-def _batch(records: Sequence[MetadataRecord], now_ms: int, base_offset: int = 0) -> bytes:
+def _batch(
+    records: Sequence[MetadataRecord],
+    now_ms: int,
+    metadata_version: int = OLDEST_METADATA_VERSION,
+    base_offset: int = 0,
+) -> bytes:
     builder = BatchBuilder(base_offset=base_offset, leader_epoch=0)
     for record in records:
-        builder.append(now_ms, None, encode(record))
+        builder.append(now_ms, None, encode(record, metadata_version))
     return builder.build()
 
 

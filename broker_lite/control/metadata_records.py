@@ -21,20 +21,28 @@ CONFIG: Final = 4
 PARTITION_CHANGE: Final = 5
 REMOVE_TOPIC: Final = 9
 FEATURE_LEVEL: Final = 12
+CLIENT_QUOTA: Final = 14
 PRODUCER_IDS: Final = 15
 BROKER_REGISTRATION_CHANGE: Final = 17
 
-_WRITTEN_VERSIONS: Final[Mapping[int, int]] = {
-    REGISTER_BROKER: 3,
-    TOPIC: 0,
-    PARTITION: 1,
-    CONFIG: 0,
-    REMOVE_TOPIC: 0,
-    FEATURE_LEVEL: 0,
-    PRODUCER_IDS: 0,
-    BROKER_REGISTRATION_CHANGE: 0,
+OLDEST_METADATA_VERSION: Final = 17
+"""The records are written for this level at least, that of Kafka 3.7-IV2: it has directory ids."""
+
+_WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
+    REGISTER_BROKER: ((30, 4), (OLDEST_METADATA_VERSION, 3)),
+    TOPIC: ((OLDEST_METADATA_VERSION, 0),),
+    PARTITION: ((23, 2), (OLDEST_METADATA_VERSION, 1)),
+    CONFIG: ((OLDEST_METADATA_VERSION, 0),),
+    REMOVE_TOPIC: ((OLDEST_METADATA_VERSION, 0),),
+    FEATURE_LEVEL: ((OLDEST_METADATA_VERSION, 0),),
+    CLIENT_QUOTA: ((OLDEST_METADATA_VERSION, 0),),
+    PRODUCER_IDS: ((OLDEST_METADATA_VERSION, 0),),
+    BROKER_REGISTRATION_CHANGE: ((OLDEST_METADATA_VERSION, 0),),
 }
-"""The versions that metadata.version 25 (Kafka 4.0) asks for, so that any 4.x reads them."""
+"""The versions by the metadata.version from which on each is written, the newest first.
+
+Source: MetadataVersion.registerBrokerRecordVersion, partitionRecordVersion.
+"""
 
 
 class MetadataRecord(NamedTuple):
@@ -49,9 +57,11 @@ def make(api_key: int, **fields: Any) -> MetadataRecord:
     return MetadataRecord(api_key, messages.metadata_record(api_key)(**fields))
 
 
-def encode(record: MetadataRecord) -> bytes:
-    """The value of a record of the log, in the version that this broker writes."""
-    version = _WRITTEN_VERSIONS[record.api_key]
+def encode(record: MetadataRecord, metadata_version: int = OLDEST_METADATA_VERSION) -> bytes:
+    """The value of a record of the log, in the version that goes with a metadata.version."""
+    level = max(metadata_version, OLDEST_METADATA_VERSION)
+    versions = _WRITTEN_VERSIONS[record.api_key]
+    version = next(version for since, version in versions if level >= since)
     message = messages.metadata_record(record.api_key)
     return bytes((FRAME_VERSION, record.api_key, version)) + message.encode(record.value, version)
 

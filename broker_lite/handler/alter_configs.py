@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from broker_lite.control import eligible_replicas
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.config_rules import (
     ConfigOperation,
@@ -96,7 +97,11 @@ def _plan(cluster: Cluster, resources: Sequence[Any], plan: Plan) -> list[Outcom
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise InvalidRequest("Each resource must appear at most once.")
-            outcomes.append((resource, plan(cluster, resource)))
+            values = plan(cluster, resource)
+            named = {config.name for config in resource.configs}
+            of = (resource.resource_type, resource.resource_name)
+            eligible_replicas.check_change(cluster.features, of, named, values)
+            outcomes.append((resource, values))
         except BrokerError as error:
             outcomes.append((resource, error))
     return outcomes

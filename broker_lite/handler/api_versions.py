@@ -16,9 +16,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from broker_lite.control.features import SUPPORTED_FEATURES
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.features import tells_features
 from broker_lite.errors import ErrorCode
-from broker_lite.handler import emulate
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import Api, HandlerContext, Parts, Request
 from broker_lite.wire import messages
@@ -68,9 +68,8 @@ def _check(context: HandlerContext, body: Any, version: int) -> ErrorCode:
 
 def _response(context: HandlerContext, version: int) -> Any:
     response = messages.ApiVersionsResponse(api_keys=_api_keys(context.apis))
-    release = context.settings.emulate
-    if version >= _NAME_SINCE and emulate.has_feature(release, "metadata.version"):
-        _add_features(response, context, version, release)
+    if version >= _NAME_SINCE and tells_features(context.settings.emulate):
+        _add_features(response, context.cluster, version)
     return response
 
 
@@ -92,8 +91,11 @@ def _api_keys(apis: Mapping[int, Api]) -> list[Any]:
     ]
 
 
-def _add_features(response: Any, context: HandlerContext, version: int, release: str) -> None:
+def _add_features(response: Any, cluster: Cluster, version: int) -> None:
     """The features that brokers of the release know.
+
+    A data directory may come from a Kafka where a level is in force that is not served here; what
+    is told is the highest one that is.
 
     Rule: P-52, P-53, P-54.
     """
@@ -101,13 +103,16 @@ def _add_features(response: Any, context: HandlerContext, version: int, release:
     finalized = messages.ApiVersionsResponse.FinalizedFeatureKey
     response.supported_features = [
         supported(name=name, min_version=feature.min_level, max_version=feature.max_level)
-        for name, feature in SUPPORTED_FEATURES.items()
-        if emulate.has_feature(release, name)
-        and (feature.min_level > 0 or version >= _ZERO_MINIMUM_SINCE)
+        for name, feature in cluster.supported_features.items()
+        if feature.min_level > 0 or version >= _ZERO_MINIMUM_SINCE
     ]
-    response.finalized_features_epoch = context.cluster.features_epoch
+    response.finalized_features_epoch = cluster.features_epoch
+    told = {
+        name: min(cluster.features.get(name, 0), feature.max_level)
+        for name, feature in cluster.supported_features.items()
+    }
     response.finalized_features = [
         finalized(name=name, min_version_level=level, max_version_level=level)
-        for name, level in sorted(context.cluster.features.items())
-        if emulate.has_feature(release, name)
+        for name, level in told.items()
+        if level > 0
     ]

@@ -1,7 +1,8 @@
-"""The one table of APIs: key, name, versions, first flexible version, handler.
+"""The one table of APIs: key, name, all versions there is code for, first flexible one, handler.
 
-ApiVersions answers from it, the dispatcher indexes it, the README's table is made from it. A
-handler gets the table as offered on its listener in `context.apis`, it never imports this module.
+What is offered is the part of it that a broker of the release in `emulate` has. ApiVersions answers
+from that, the dispatcher indexes it, the README's table is made from it. A handler gets the table
+as offered on its listener in `context.apis`, it never imports this module.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from broker_lite.handler import (
     describe_producers,
     describe_topic_partitions,
     describe_transactions,
+    emulate,
     end_transactions,
     fetch,
     find_coordinator,
@@ -306,30 +308,27 @@ OLD_MIN_VERSIONS: Final[Mapping[int, int]] = {
 """API key to the lowest version of a broker that serves messages of magic 0 and 1 too."""
 
 
-def offered(
-    apis: Mapping[int, Api],
-    max_versions: Mapping[int, int],
-    min_versions: Mapping[int, int] | None = None,
-) -> Mapping[int, Api]:
-    """The table as an older broker would offer it.
+def offered(release: str) -> Mapping[int, Api]:
+    """The table as a broker of a release offers it.
 
     Args:
-        apis: the whole table.
-        max_versions: API key to the highest version to offer; a key that is missing is not offered.
-        min_versions: API key to the lowest one, where that is not the table's.
+        release: one of settings.RELEASES.
 
     Returns:
-        A new table with the lower maximum of both; an API whose minimum is above it is left out.
+        What the release and the table have in common.
 
     Rule: P-56.
     """
-    lowest = min_versions or {}
-    capped = {
+    highest = emulate.max_versions(release)
+    lowest = dict(emulate.min_versions(release))
+    if emulate.serves_old_messages(release):
+        lowest.update(OLD_MIN_VERSIONS)
+    common = {
         key: api._replace(
             min_version=lowest.get(key, api.min_version),
-            max_version=min(api.max_version, max_versions[key]),
+            max_version=min(api.max_version, highest[key]),
         )
-        for key, api in apis.items()
-        if key in max_versions
+        for key, api in APIS.items()
+        if key in highest
     }
-    return {key: api for key, api in capped.items() if api.min_version <= api.max_version}
+    return {key: api for key, api in common.items() if api.min_version <= api.max_version}

@@ -36,7 +36,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     ]
     response = messages.UpdateFeaturesResponse(error_message=None)
     try:
-        changed = plan_features(cluster.features, updates, cluster.node_id)
+        changed = plan_features(
+            cluster.features, updates, cluster.node_id, cluster.supported_features
+        )
         if not body.validate_only:
             cluster.update_features(changed)
         if request.api_version < _NO_RESULTS_SINCE:

@@ -24,11 +24,10 @@ from broker_lite.control.changes import Endpoint
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.coordinators import Coordinators
-from broker_lite.handler import emulate
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.large import Lane
-from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
+from broker_lite.handler.table import offered
 from broker_lite.log.data_directory import erase
 from broker_lite.log.file_cache import default_open_max
 from broker_lite.log.load_watch import LoadStopped
@@ -191,11 +190,7 @@ def _open_listeners(site: _Site, cluster: Cluster) -> str:
 
 
 def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
-    apis = APIS
-    release = cluster.settings.emulate
-    if release != emulate.NO_RELEASE:
-        min_versions = OLD_MIN_VERSIONS if emulate.serves_old_messages(release) else None
-        apis = offered(APIS, emulate.max_versions(release), min_versions)
+    apis = offered(cluster.settings.emulate)
     fetch_sessions = FetchSessionCache(cluster.settings.max_incremental_fetch_session_cache_slots)
     lane = Lane()
     hooks: list[Hook] = []

@@ -5,6 +5,14 @@ from typing import Final
 from broker_lite.settings.setting import ConfigType, Setting
 from broker_lite.settings.values import Between, OneOf, Word
 
+RELEASES: Final = (
+    *("0.9", "0.10.0", "0.10.2", "0.11", "1.0", "1.1", "2.0", "2.1", "2.3", "2.4", "2.6", "2.8"),
+    *("3.0", "3.5", "3.7", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4"),
+)
+"""The releases of Kafka that can be stood in for."""
+DEFAULT_RELEASE: Final = "4.3"
+"""That of the Kafka with which broker-lite is compared."""
+
 NETWORK_SETTINGS: Final = (
     Setting("node.id", ConfigType.INT, "1", "Number of this node in the cluster.", Between(0)),
     Setting("broker.id", ConfigType.INT, "-1", "Older name of node.id; either gives the other."),
@@ -165,8 +173,10 @@ NETWORK_SETTINGS: Final = (
     Setting(
         "emulate",
         ConfigType.STRING,
-        "",
-        "Kafka release whose API versions are offered, e.g. 2.8; empty for all.",
+        DEFAULT_RELEASE,
+        "Kafka release whose API versions are offered, e.g. 2.8; a new data directory begins with "
+        "its features.",
+        OneOf(RELEASES),
         own=True,
     ),
     Setting(

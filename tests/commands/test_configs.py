@@ -69,13 +69,15 @@ def test_one_broker_and_all_of_them(configs: CommandLine) -> None:
         "Default configs for brokers in the cluster are:\n"
         "  log.retention.ms=78 sensitive=false"
         " synonyms={DYNAMIC_DEFAULT_BROKER_CONFIG:log.retention.ms=78}\n"
+        "  min.insync.replicas=1 sensitive=false"
+        " synonyms={DYNAMIC_DEFAULT_BROKER_CONFIG:min.insync.replicas=1}\n"
     )
     assert configs.ok("--describe", "--broker", "1") == one
     assert configs.ok("--describe", "--entity-type", "brokers", "--entity-default") == defaults
     assert configs.ok("--describe", "--entity-type", "brokers") == one + defaults
     for which in (("--broker", "1"), ("--broker-defaults",)):
         configs.ok("--alter", *which, "--delete-config", "log.retention.ms")
-    assert configs.ok("--describe", "--entity-type", "brokers").count("\n") == 2
+    assert configs.ok("--describe", "--entity-type", "brokers").count("\n") == 3
 
 
 def test_a_group(configs: CommandLine, topic: str) -> None:

@@ -37,7 +37,8 @@ def test_from_creation_to_deletion(topics: CommandLine, topic: str) -> None:
     assert topic in topics.ok("--list").splitlines()
     described = topics.ok("--describe", *named)
     assert re.fullmatch(
-        lines_of(topic, 2, "cleanup.policy=compact,delete,retention.ms=7000"), described
+        lines_of(topic, 2, "cleanup.policy=compact,delete,min.insync.replicas=1,retention.ms=7000"),
+        described,
     )
     assert topics.ok("--alter", *named, "--partitions", "3") == ""
     assert topics.ok("--describe", *named).count("\tPartition: ") == 3
@@ -47,7 +48,8 @@ def test_from_creation_to_deletion(topics: CommandLine, topic: str) -> None:
 
 def test_the_broker_s_defaults(topics: CommandLine, topic: str) -> None:
     topics.ok("--create", "--topic", topic)
-    assert re.fullmatch(lines_of(topic, 1), topics.ok("--describe", "--topic", topic))
+    configs = "min.insync.replicas=1"  # the cluster's own, as in Kafka
+    assert re.fullmatch(lines_of(topic, 1, configs), topics.ok("--describe", "--topic", topic))
 
 
 def test_a_topic_that_exists(topics: CommandLine, topic: str) -> None:
@@ -112,10 +114,15 @@ def test_described_page_by_page(topics: CommandLine, topic: str) -> None:
 
 
 def test_only_topics_with_configs_of_their_own(topics: CommandLine, topic: str) -> None:
+    """As in Kafka, the cluster's min.insync.replicas is one of a topic's own."""
     topics.ok("--create", "--topic", f"{topic}-a")
     topics.ok("--create", "--topic", f"{topic}-b", "--config", "retention.ms=1")
     printed = topics.ok("--describe", "--topic", f"{topic}-.", "--topics-with-overrides")
-    assert re.fullmatch(rf"Topic: {topic}-b\t.*\tConfigs: retention.ms=1\n", printed)
+    assert re.fullmatch(
+        rf"Topic: {topic}-a\t.*\tConfigs: min.insync.replicas=1\n"
+        rf"Topic: {topic}-b\t.*\tConfigs: min.insync.replicas=1,retention.ms=1\n",
+        printed,
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from broker_lite.control import changes
 from broker_lite.control import metadata_records as kinds
 from broker_lite.control.changes import Endpoint, Replica
+from broker_lite.control.features import supported_features
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_rules import TopicPlan
 
@@ -36,8 +37,11 @@ def test_a_broker_is_registered_fenced_and_then_let_in() -> None:
         incarnation_id=ID,
         endpoints=[Endpoint("PLAINTEXT", "h", 9092)],
         rack=None,
+        supported=supported_features("4.3"),
     )
     assert register.value.fenced
+    levels = {one.name: one.max_supported_version for one in register.value.features}
+    assert (levels["metadata.version"], levels["share.version"]) == (30, 0)
     assert [(one.name, one.port) for one in register.value.end_points] == [("PLAINTEXT", 9092)]
     assert register.value.log_dirs == [b"d" * 16]
     assert (unfence.value.broker_epoch, unfence.value.fenced) == (5, -1)

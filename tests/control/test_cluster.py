@@ -43,8 +43,9 @@ def test_a_new_cluster_has_no_topics_and_the_features_of_a_new_cluster(
     assert (len(cluster.cluster_id), cluster.node_id, cluster.rack) == (22, 1, None)
     assert cluster.topics == {}
     assert cluster.features == {
+        "eligible.leader.replicas.version": 1,
         "group.version": 1,
-        "metadata.version": 25,
+        "metadata.version": 30,
         "transaction.version": 2,
     }
     assert cluster.features_epoch >= 0

@@ -11,6 +11,21 @@ from broker_lite.wire import DecodeError
 # values of records as a Kafka 4.3.1 wrote them, taken with its dump tool from its metadata log
 KAFKA = {
     "metadata.version": "010c00116d657461646174612e76657273696f6e001e00",
+    "config": "0104000401146d696e2e696e73796e632e7265706c69636173023100",
+    "topic": "010200135f5f636f6e73756d65725f6f666673657473a3e709141f944754a72f266077ceab2100",
+    "partition": (
+        "01030200000000a3e709141f944754a72f266077ceab2102000000010200000001010100000001000000000000"
+        "000002cbd419df1d272d4cb64d2c1c8a42d5dd00"
+    ),
+    "broker": (
+        "01000400000001002f63bd3533674a5d8c8f7d46c5080566000000000000000c020a504c41494e544558540a31"
+        "32372e302e302e314af8000000080e6b726166742e76657273696f6e00000001000e67726f75702e7665727369"
+        "6f6e00000001001073747265616d732e76657273696f6e0000000100147472616e73616374696f6e2e76657273"
+        "696f6e000000020021656c696769626c652e6c65616465722e7265706c696361732e76657273696f6e00000001"
+        "00116d657461646174612e76657273696f6e0007001e000e73686172652e76657273696f6e0000000100000100"
+        "01001102cbd419df1d272d4cb64d2c1c8a42d5dd"
+    ),
+    "unfenced": "01110000000001000000000000000c010001ff",
 }
 
 
@@ -18,6 +33,31 @@ def test_a_frame_is_version_key_version_message() -> None:
     record = make(kinds.FEATURE_LEVEL, name="metadata.version", feature_level=30)
     assert encode(record).hex() == KAFKA["metadata.version"]
     assert decode(bytes.fromhex(KAFKA["metadata.version"])) == record
+
+
+@pytest.mark.parametrize("value", KAFKA.values(), ids=KAFKA)
+def test_at_the_level_of_kafka_4_3_they_are_written_as_by_it(value: str) -> None:
+    assert encode(decode(bytes.fromhex(value)), 30).hex() == value
+
+
+@pytest.mark.parametrize(
+    ("level", "versions"),
+    [
+        (7, (3, 1)),
+        (17, (3, 1)),
+        (22, (3, 1)),
+        (23, (3, 2)),
+        (29, (3, 2)),
+        (30, (4, 2)),
+        (33, (4, 2)),
+    ],
+)
+def test_an_older_directory_gets_the_records_of_its_level(
+    level: int, versions: tuple[int, int]
+) -> None:
+    broker = make(kinds.REGISTER_BROKER, broker_id=1, incarnation_id=b"j" * 16, broker_epoch=7)
+    partition = make(kinds.PARTITION, topic_id=b"i" * 16, replicas=[1], isr=[1], leader=1)
+    assert (encode(broker, level)[2], encode(partition, level)[2]) == versions
 
 
 @pytest.mark.parametrize(

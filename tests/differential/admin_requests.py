@@ -8,8 +8,6 @@ from broker_lite.wire import ZERO_UUID, messages
 TOPIC, BROKER = 2, 4
 SET, DELETE, APPEND, SUBTRACT = range(4)
 NO_ID = b"x" * 16
-# Kafka sets it for the whole cluster when it puts eligible leader replicas (KIP-966) into force
-OTHER_BY_FEATURE = "min.insync.replicas"
 View = Callable[[Any], Any]
 
 
@@ -87,7 +85,6 @@ def _described(response: Any) -> Any:
                     [[one.name, one.value, one.source] for one in config.synonyms],
                 ]
                 for config in result.configs
-                if config.name != OTHER_BY_FEATURE
             ),
         ]
         for result in response.results

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from broker_lite.handler.emulate import max_versions
-from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
+from broker_lite.handler.table import offered
 from broker_lite.record.framing import walk
 from broker_lite.record.legacy import LegacyMessage, iterate_legacy
 from broker_lite.record.legacy_builder import encode_message
@@ -15,7 +14,7 @@ T0 = 1_700_000_000_000
 
 def stand_in_for_3_9(handlers: Handlers) -> Handlers:
     """Serve old messages."""
-    handlers.context.apis = offered(APIS, max_versions("3.9"), OLD_MIN_VERSIONS)
+    handlers.context.apis = offered("3.9")
     return handlers
 
 

@@ -2,11 +2,19 @@ from typing import Any
 
 import pytest
 
-from broker_lite.handler.emulate import max_versions
 from broker_lite.handler.table import APIS, offered
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
 VERSIONS = range(6)
+KNOWN_TO_4_3 = [
+    "eligible.leader.replicas.version",
+    "group.version",
+    "kraft.version",
+    "metadata.version",
+    "share.version",
+    "streams.version",
+    "transaction.version",
+]
 
 
 def ask(broker: HandlerBroker, version: int, **fields: Any) -> Any:
@@ -72,24 +80,28 @@ def test_p52_p53_features_with_a_lowest_level_of_0_since_version_4(broker: Handl
             for feature in response.finalized_features
         ]
         assert finalized == [
+            ("eligible.leader.replicas.version", 1, 1),
             ("group.version", 1, 1),
-            ("metadata.version", 25, 25),
+            ("metadata.version", 30, 30),
             ("transaction.version", 2, 2),
         ]
         assert response.finalized_features_epoch >= 0
 
 
 def test_p54_nothing_is_finalized_that_is_not_served(broker: HandlerBroker) -> None:
+    """Also where the data directory is that of a Kafka which serves them."""
+    broker.cluster.update_features({"share.version": 1, "streams.version": 1})
     names = {feature.name for feature in ask(broker, 4).finalized_features}
     assert not names & {"share.version", "streams.version"}
 
 
 def test_p54_a_setting_switches_features_back(open_broker: OpenBroker) -> None:
-    broker = open_broker(broker_lite_features="transaction.version=1,group.version=0")
+    off = "transaction.version=1,group.version=0,eligible.leader.replicas.version=0"
+    broker = open_broker(broker_lite_features=off)
     finalized = {
         feature.name: feature.max_version_level for feature in ask(broker, 4).finalized_features
     }
-    assert finalized == {"metadata.version": 25, "transaction.version": 1}
+    assert finalized == {"metadata.version": 30, "transaction.version": 1}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +111,9 @@ def test_p54_a_setting_switches_features_back(open_broker: OpenBroker) -> None:
         ("2.8", 3, []),
         ("3.5", 3, ["metadata.version"]),
         ("3.9", 4, ["kraft.version", "metadata.version"]),
-        ("4.4", 4, ["group.version", "kraft.version", "metadata.version", "transaction.version"]),
+        ("4.0", 4, ["group.version", "kraft.version", "metadata.version", "transaction.version"]),
+        ("4.3", 4, KNOWN_TO_4_3),
+        ("4.4", 4, KNOWN_TO_4_3),
     ],
 )
 def test_p56_features_of_a_release(
@@ -112,7 +126,7 @@ def test_p56_features_of_a_release(
 
 def test_p56_versions_of_a_release(open_broker: OpenBroker) -> None:
     broker = open_broker(emulate="2.8")
-    broker.context.apis = offered(APIS, max_versions("2.8"))
+    broker.context.apis = offered("2.8")
     told = {entry.api_key: entry.max_version for entry in ask(broker, 3).api_keys}
     assert (told[0], told[3], told[18]) == (9, 11, 3)
     assert 75 not in told

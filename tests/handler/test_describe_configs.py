@@ -33,7 +33,8 @@ def test_p125_every_version(broker: HandlerBroker, version: int) -> None:
 
 def test_p123_a_broker_without_a_name_is_what_all_brokers_have(broker: HandlerBroker) -> None:
     broker.cluster.alter_configs([(BROKER_RESOURCE, "", {"message.max.bytes": "77"})])
-    asked = RESOURCE(resource_type=BROKER_RESOURCE, resource_name="", configuration_keys=None)
+    keys = ["message.max.bytes", "num.partitions"]
+    asked = RESOURCE(resource_type=BROKER_RESOURCE, resource_name="", configuration_keys=keys)
     config = one(one(broker.call("DescribeConfigs", 4, resources=[asked]).results).configs)
     assert (config.name, config.value, config.config_source) == ("message.max.bytes", "77", 3)
 

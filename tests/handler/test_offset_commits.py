@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from broker_lite.control.topic_rules import NewTopic
-from broker_lite.handler.emulate import max_versions
-from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
+from broker_lite.handler.table import offered
 from broker_lite.wire import messages
 from tests.handler.group_requests import break_log, commit, member_of
 from tests.support.handler_broker import HandlerBroker, one
@@ -134,7 +133,7 @@ def test_g105_not_of_a_group_that_cannot_be_read(broker: HandlerBroker) -> None:
 
 
 def stand_in_for_3_9(broker: HandlerBroker) -> None:
-    broker.context.apis = offered(APIS, max_versions("3.9"), OLD_MIN_VERSIONS)
+    broker.context.apis = offered("3.9")
 
 
 def test_p60_version_1_commits_on_an_older_broker(broker: HandlerBroker) -> None:

@@ -30,7 +30,11 @@ def test_p60_57_features_are_changed(broker: HandlerBroker, version: int) -> Non
 def test_p60_57_t67_features_are_switched_off_and_stay_so(broker: HandlerBroker) -> None:
     before = broker.cluster.features_epoch
     update(broker, 1, ("group.version", 0, 2), ("transaction.version", 1, 3))
-    assert dict(broker.cluster.features) == {"metadata.version": 25, "transaction.version": 1}
+    assert dict(broker.cluster.features) == {
+        "eligible.leader.replicas.version": 1,
+        "metadata.version": 30,
+        "transaction.version": 1,
+    }
     assert broker.cluster.features_epoch == before + 2
     update(broker, 1, ("group.version", 0, 2))
     assert broker.cluster.features_epoch == before + 2

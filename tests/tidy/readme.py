@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from broker_lite.handler.table import APIS, NEVER_FLEXIBLE
-from broker_lite.settings import SETTINGS, Settings
+from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, OLD_MIN_VERSIONS, offered
+from broker_lite.settings import DEFAULT_RELEASE, SETTINGS, Settings
 from broker_lite.settings.table import FORMATS, rows
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
 
@@ -36,13 +36,20 @@ _DIFFERENCE: Final = "A difference to Kafka: "
 
 def apis() -> Iterable[str]:
     """The table of APIs and versions, from the handlers' table."""
-    yield "| Key | API | Versions | Flexible from |"
-    yield "| --- | --- | --- | --- |"
+    yield f"| Key | API | Offered, as by Kafka {DEFAULT_RELEASE} | Served | Flexible from |"
+    yield "| --- | --- | --- | --- | --- |"
+    by_default = offered(DEFAULT_RELEASE)
     for key, api in sorted(APIS.items()):
         flexible = "never" if api.flexible_from == NEVER_FLEXIBLE else str(api.flexible_from)
-        is_range = api.min_version < api.max_version
-        versions = f"{api.min_version} to {api.max_version}" if is_range else f"{api.max_version}"
-        yield f"| {key} | {api.name} | {versions} | {flexible} |"
+        lowest = min(api.min_version, OLD_MIN_VERSIONS.get(key, api.min_version))
+        served = _range(lowest, api.max_version)
+        told = by_default.get(key)
+        versions = "" if told is None else _range(told.min_version, told.max_version)
+        yield f"| {key} | {api.name} | {versions} | {served} | {flexible} |"
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first} to {last}" if first < last else f"{last}"
 
 
 def not_done() -> Iterable[str]:
