@@ -9,8 +9,10 @@ Rule: F-30 to F-32.
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import BrokerError
+from broker_lite.handler.fetch_many import PARTITIONS_AT_A_TIME
 from broker_lite.handler.fetch_partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch_read import (
     FetchRead,
@@ -62,13 +64,13 @@ async def wait(
 
     Rule: F-31, F-32 (DelayedFetch).
     """
-    for each in read.partitions:
+    for position, each in enumerate(read.partitions):
+        if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
+            await checkpoint()
         if each.log is None:
             each.partition.segment_base = _NOT_READABLE
         else:
             each.partition.begin_watching(each.log)
-    if is_complete(cluster, terms, partitions):
-        return
     with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S):
         await _until_complete(cluster, terms, partitions)
 
@@ -78,22 +80,25 @@ async def _until_complete(
 ) -> None:
     while True:
         changed = anyio.Event()
+        # before the look: others have their turn while very many are looked at
         partitions.listeners.append(changed.set)
         try:
+            if await is_complete(cluster, terms, partitions):
+                return
             await changed.wait()
         finally:
             partitions.listeners.remove(changed.set)
-        if is_complete(cluster, terms, partitions):
-            return
 
 
-def is_complete(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions) -> bool:
+async def is_complete(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions) -> bool:
     """Whether a waiting fetch can be answered; if not, all its partitions are watched again.
 
     Rule: F-31 (DelayedFetch.tryComplete).
     """
     size_bytes = 0
-    for partition in partitions.pending():
+    for position, partition in enumerate(partitions.pending()):
+        if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
+            await checkpoint()
         if partition.segment_base != _NOT_READABLE:
             size_bytes += _available_bytes(cluster, terms, partition)
             if size_bytes >= terms.min_bytes:

@@ -21,17 +21,21 @@ converted for who needs it.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from anyio.lowlevel import checkpoint
+
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.delayed_fetch import must_wait, wait
+from broker_lite.handler.fetch_many import PARTITIONS_AT_A_TIME, read_many, want_many
 from broker_lite.handler.fetch_old import ZSTD_FROM, for_old_client
-from broker_lite.handler.fetch_partition import FetchPartitions
+from broker_lite.handler.fetch_partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch_read import (
     LOGS_AT_A_TIME,
     FetchRead,
     FetchTerms,
     PartitionRead,
+    limit_offset,
     load_logs,
     read_partitions,
 )
@@ -42,6 +46,7 @@ from broker_lite.handler.fetch_session import (
     FetchSession,
     next_epoch,
 )
+from broker_lite.handler.large import LargeRequest, leave_lane
 from broker_lite.handler.refusals import tell_fetch
 from broker_lite.wire import messages
 from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint, encode_fetch_response
@@ -76,10 +81,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     sessions = context.fetch_sessions
     sessions.remove(body.session_id)
     partitions = FetchPartitions()
-    _apply(partitions, body, version)
+    await _apply(partitions, request, body)
     session = None
     try:
-        read = await _read(context.cluster, terms, partitions)
+        read = await _read(context.cluster, request, terms, partitions)
         if body.session_epoch == INITIAL_EPOCH:
             session = sessions.create(
                 partitions,
@@ -88,7 +93,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             )
         if session is not None:
             session.isolation_level = terms.isolation_level
-            _remember_all(partitions, read)
+            await _remember_all(partitions, read, terms.isolation_level)
     finally:
         if session is None:
             partitions.unwatch()
@@ -111,7 +116,7 @@ async def _incremental(
     if session is None or error is not None:
         return _refuse(terms, error or ErrorCode.FETCH_SESSION_ID_NOT_FOUND, NO_SESSION)
     partitions = session.partitions
-    _apply(partitions, body, terms.version)
+    await _apply(partitions, request, body)
     if not partitions:
         sessions.remove(session.session_id)
         return _answer(context, terms, [], NO_SESSION)
@@ -121,11 +126,13 @@ async def _incremental(
         session.isolation_level = terms.isolation_level
         partitions.all_pending()
     try:
-        read = await _read(context.cluster, terms, partitions)
+        read = await _read(context.cluster, request, terms, partitions)
         if session.epoch != expected_epoch:
             code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
             return _refuse(terms, code, session.session_id)
-        news = [each for each in read.partitions if _remember(partitions, each)]
+        news = [
+            each for each in read.partitions if _remember(partitions, each, terms.isolation_level)
+        ]
     finally:
         if sessions.get(session.session_id) is not session:
             partitions.unwatch()
@@ -164,12 +171,15 @@ def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
     )
 
 
-def _apply(partitions: FetchPartitions, body: Any, version: int) -> None:
+async def _apply(partitions: FetchPartitions, request: Request, body: Any) -> None:
     """Note what a request wants, and what it wants no more.
 
     Rule: F-03, F-43.
     """
-    by_id = version >= _TOPIC_IDS_FROM
+    by_id = request.api_version >= _TOPIC_IDS_FROM
+    if isinstance(request, LargeRequest):
+        await want_many(partitions, body, by_id=by_id)
+        return
     for topic in body.topics:
         name = topic.topic_id if by_id else topic.topic
         for wanted in topic.partitions:
@@ -180,7 +190,9 @@ def _apply(partitions: FetchPartitions, body: Any, version: int) -> None:
             partitions.forget(name, index)
 
 
-async def _read(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions) -> FetchRead:
+async def _read(
+    cluster: "Cluster", request: Request, terms: FetchTerms, partitions: FetchPartitions
+) -> FetchRead:
     """Look at all pending partitions, once more after waiting.
 
     Rule: F-30, F-31.
@@ -189,36 +201,47 @@ async def _read(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitio
     if len(pending) > LOGS_AT_A_TIME:
         await load_logs(cluster, pending)
         pending = partitions.pending()
-    read = read_partitions(cluster, terms, pending)
+    read = await _look(cluster, terms, pending)
     if must_wait(read, terms, len(partitions)):
+        leave_lane(request)
         await wait(cluster, terms, partitions, read)
-        read = read_partitions(cluster, terms, partitions.pending())
+        read = await _look(cluster, terms, partitions.pending())
     if terms.is_old:
         converted = await for_old_client(cluster, terms.version, read.partitions)
         read = read._replace(partitions=converted)
     return read
 
 
-def _remember_all(partitions: FetchPartitions, read: FetchRead) -> None:
+async def _look(
+    cluster: "Cluster", terms: FetchTerms, partitions: list[FetchPartition]
+) -> FetchRead:
+    if len(partitions) > PARTITIONS_AT_A_TIME:
+        return await read_many(cluster, terms, partitions)
+    return read_partitions(cluster, terms, partitions)
+
+
+async def _remember_all(partitions: FetchPartitions, read: FetchRead, isolation_level: int) -> None:
     """Begin a session with what its full fetch was answered; unknown topics stand behind.
 
     Rule: F-42, F-45.
     """
-    for each in read.partitions:
+    for position, each in enumerate(read.partitions):
+        if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
+            await checkpoint()
         partition, answer = each.partition, each.answer
         partition.high_watermark = answer.high_watermark
         partition.log_start_offset = answer.log_start_offset
-        if each.is_drained and each.log is not None:
-            partitions.settle(partition, each.log)
+        if each.is_drained:
+            _settle(partitions, each, isolation_level)
         partitions.move_to_end(partition)
 
 
-def _remember(partitions: FetchPartitions, read: PartitionRead) -> bool:
+def _remember(partitions: FetchPartitions, read: PartitionRead, isolation_level: int) -> bool:
     """Take over what a partition is answered, and tell whether it is news to the client.
 
     Rule: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
     """
-    partition, answer, log, size_bytes, is_drained = read
+    partition, answer, _, size_bytes, is_drained = read
     is_news = (
         size_bytes > 0
         or answer.error_code != 0
@@ -230,9 +253,16 @@ def _remember(partitions: FetchPartitions, read: PartitionRead) -> bool:
     partition.log_start_offset = answer.log_start_offset
     if size_bytes:
         partitions.move_to_end(partition)
-    elif is_drained and log is not None:
-        partitions.settle(partition, log)
+    elif is_drained:
+        _settle(partitions, read, isolation_level)
     return is_news
+
+
+def _settle(partitions: FetchPartitions, read: PartitionRead, isolation_level: int) -> None:
+    """Look at a partition only after the next change, unless there was one since it was read."""
+    partition, log = read.partition, read.log
+    if log is not None and partition.fetch_offset >= limit_offset(log, isolation_level):
+        partitions.settle(partition, log)
 
 
 def _answer(

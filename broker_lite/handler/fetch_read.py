@@ -64,13 +64,16 @@ class PartitionRead(NamedTuple):
 class FetchRead(NamedTuple):
     """All partitions that were looked at: those of unknown topics after the others.
 
-    `answers_at_once` tells that a partition has something to say that does not wait for bytes.
+    `answers_at_once` tells that a partition has something to say that does not wait for bytes,
+    `file_count` how many partitions give records, of `files_max` that may.
     """
 
     partitions: list[PartitionRead]
     unknown_count: int
     size_bytes: int
     answers_at_once: bool
+    file_count: int = 0
+    files_max: int = 0
 
 
 class UnknownPartition(Exception):
@@ -94,7 +97,10 @@ async def load_logs(cluster: "Cluster", partitions: list[FetchPartition]) -> Non
 
 
 def read_partitions(
-    cluster: "Cluster", terms: FetchTerms, partitions: list[FetchPartition]
+    cluster: "Cluster",
+    terms: FetchTerms,
+    partitions: list[FetchPartition],
+    before: FetchRead | None = None,
 ) -> FetchRead:
     """Look at partitions in their order, within the limits of the request.
 
@@ -102,14 +108,26 @@ def read_partitions(
     sent. The others have their turn with the next request. While answers that clients do not take
     hold all files that may be held, no records are given at all.
 
+    Args:
+        cluster: where the logs are.
+        terms: of the request.
+        partitions: in their order.
+        before: what partitions before these gave; its bytes and files count for the limits.
+
     Rule: F-03 to F-06, F-11, F-30 (ReplicaManager.readFromLog).
     """
     reads: list[PartitionRead] = []
     unknown: list[PartitionRead] = []
-    size_bytes = 0
-    left_files = cluster.logs.sent_files_max
-    has_files = left_files > 0
-    left_bytes = terms.max_bytes if has_files else 0
+    size_bytes = file_count = 0
+    left_bytes = terms.max_bytes
+    files_max = cluster.logs.sent_files_max
+    has_files = files_max > 0
+    if before is not None and before.partitions:
+        size_bytes, file_count, files_max = before.size_bytes, before.file_count, before.files_max
+        left_bytes = max(left_bytes - size_bytes, 0)
+        has_files = file_count < files_max
+    if not has_files:
+        left_bytes = 0
     answers_at_once = False
     for partition in partitions:
         try:
@@ -130,12 +148,14 @@ def read_partitions(
         left_bytes = max(left_bytes - read.size_bytes, 0)
         if read.size_bytes:
             size_bytes += read.size_bytes
-            left_files -= 1
-            if left_files == 0:
+            file_count += 1
+            if file_count == files_max:
                 left_bytes = 0
         elif answer.error_code or answer.diverging_epoch is not None:
             answers_at_once = True
-    return FetchRead(reads + unknown, len(unknown), size_bytes, answers_at_once)
+    return FetchRead(
+        reads + unknown, len(unknown), size_bytes, answers_at_once, file_count, files_max
+    )
 
 
 def find_log(cluster: "Cluster", partition: FetchPartition) -> Log:

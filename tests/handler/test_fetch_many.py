@@ -1,0 +1,106 @@
+"""Fetching from very many partitions: the same answers, and nothing is missed in the pauses."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.handler import fetch, fetch_many
+from broker_lite.wire import messages
+from tests.handler.data_apis import FETCH, Handlers, fetched, size, wanted
+from tests.log.batches import batch, record
+
+BATCH = batch(record())
+MANY = "many"
+COUNT = 700
+
+
+@pytest.fixture
+def handlers(tmp_path: Path) -> Any:
+    opened = Handlers(tmp_path / "data")
+    opened.create(MANY, COUNT)
+    yield opened
+    opened.cluster.close()
+
+
+def request(handlers: Handlers, **fields: Any) -> Any:
+    value = handlers.fetch_request(*(wanted(n) for n in range(COUNT + 5)), **fields)
+    value.topics[0].topic = MANY
+    return value
+
+
+def answer(handlers: Handlers, value: Any) -> Any:
+    return asyncio.run(handlers.answer(FETCH, 12, value))
+
+
+def append(handlers: Handlers, partition: int) -> None:
+    handlers.log(partition, MANY).append_batch(BATCH, now_ms=handlers.clock.now_ms())
+
+
+def by_partition(response: Any) -> list[tuple[int, int, int, int]]:
+    return [(p.partition_index, p.error_code, p.high_watermark, size(p)) for p in fetched(response)]
+
+
+@pytest.mark.parametrize("max_bytes", [10**6, 3 * len(BATCH), 0, -1])
+def test_f11_f30_many_are_read_as_in_one_piece(
+    handlers: Handlers, max_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for partition in range(0, COUNT, 3):
+        append(handlers, partition)
+    in_turns = answer(handlers, request(handlers, max_bytes=max_bytes))
+    monkeypatch.setattr(fetch, "PARTITIONS_AT_A_TIME", 10**6)
+    whole = answer(handlers, request(handlers, max_bytes=max_bytes))
+    assert by_partition(in_turns) == by_partition(whole)
+    assert len(fetched(whole)) == COUNT + 5
+
+
+def test_f43_what_is_appended_in_a_pause_is_not_missed(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A partition changes after it was read and before the session counts it as drained."""
+    read_partitions = fetch_many.read_partitions
+    appended = []
+
+    def read_then_append(*args: Any) -> Any:
+        read = read_partitions(*args)
+        partition = read.partitions[0].partition.index
+        if partition < COUNT:
+            append(handlers, partition)
+            appended.append(partition)
+        return read
+
+    monkeypatch.setattr(fetch_many, "read_partitions", read_then_append)
+    first = answer(handlers, request(handlers, session_id=0, session_epoch=0, max_wait_ms=0))
+    assert len(appended) == 3
+    monkeypatch.undo()
+    value = handlers.fetch_request(session_id=first.session_id, session_epoch=1)
+    value.topics = []
+    news = answer(handlers, value)
+    assert [(p[0], p[3]) for p in by_partition(news) if p[3]] == [(n, len(BATCH)) for n in appended]
+
+
+def test_f30_f32_a_long_poll_of_many_ends_when_one_has_records(handlers: Handlers) -> None:
+    async def poll() -> Any:
+        value = handlers.fetch_request(*(wanted(n) for n in range(COUNT)), max_wait_ms=60_000)
+        value.topics[0].topic = MANY
+        waiting = asyncio.create_task(handlers.answer(FETCH, 12, value))
+        for _ in range(100):  # rounds of the loop, after which it waits
+            await asyncio.sleep(0)
+        assert handlers.log(COUNT - 1, MANY)._waiters
+        append(handlers, 5)
+        return await waiting
+
+    answers = by_partition(asyncio.run(poll()))
+    assert [(p[0], p[3]) for p in answers if p[3]] == [(5, len(BATCH))]
+
+
+def test_f43_many_are_wanted_no_more(handlers: Handlers) -> None:
+    first = answer(handlers, request(handlers, session_id=0, session_epoch=0, max_wait_ms=0))
+    assert len(handlers.context.fetch_sessions) == 1
+    value = handlers.fetch_request(session_id=first.session_id, session_epoch=1, max_wait_ms=0)
+    value.topics = []
+    forgotten = messages.FetchRequest.ForgottenTopic(topic=MANY, partitions=list(range(3000)))
+    value.forgotten_topics_data = [forgotten]
+    assert fetched(answer(handlers, value)) == []
+    assert len(handlers.context.fetch_sessions) == 0
