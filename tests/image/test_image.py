@@ -1,6 +1,7 @@
 """What the image consists of."""
 
 import json
+import re
 import subprocess
 import tomllib
 import zlib
@@ -16,6 +17,8 @@ from tests.support.docker import PROJECT, Container, docker
 
 UNPACKED_MAX_MB = 70
 GZIPPED_MAX_MB = 25
+SIZE_DIFFERENCE_MAX_MB = 1.5
+"""By how much what the README tells may be wrong: compilers and base packages differ a little."""
 TOOLS = (
     "sh bash sed sleep cat echo grep cut tr env ls mkdir rm cp mv chmod touch id date head tail wc "
     "sort ps kill nc wget test timeout tee find xargs awk basename dirname printf seq python3"
@@ -47,6 +50,15 @@ def config(image: str) -> dict[str, Any]:
     return found
 
 
+def told_sizes_mb() -> tuple[int, int]:
+    """The sizes in the README: unpacked, and to download."""
+    told = re.search(
+        r"(\d+) MB unpacked, (\d+) MB to download", (PROJECT / "README.md").read_text()
+    )
+    assert told is not None
+    return int(told[1]), int(told[2])
+
+
 def test_size(image: str, figures: Figures) -> None:
     unpacked_bytes = int(docker("inspect", "--format={{.Size}}", image))
     figures.check("size, unpacked", unpacked_bytes / 1e6, UNPACKED_MAX_MB, "MB")
@@ -59,6 +71,9 @@ def test_size(image: str, figures: Figures) -> None:
     assert process.returncode == 0
     gzipped_bytes += len(packer.flush())
     figures.check("size, gzipped", gzipped_bytes / 1e6, GZIPPED_MAX_MB, "MB")
+    for told, size_bytes in zip(told_sizes_mb(), (unpacked_bytes, gzipped_bytes), strict=True):
+        text = f"the README tells {told} MB, and {size_bytes / 1e6:.1f} MB were measured"
+        assert abs(size_bytes / 1e6 - told) <= SIZE_DIFFERENCE_MAX_MB, text
 
 
 def test_how_it_runs(config: dict[str, Any]) -> None:
@@ -112,6 +127,22 @@ def test_scripts_of_kafka(in_image: InImage) -> None:
     assert sorted(of_apache) == sorted(name for name in scripts if name.endswith(".sh"))
     of_confluent = set(in_image("ls", "/usr/bin").split())
     assert of_confluent >= {name for name in scripts if not name.endswith(".sh")}
+
+
+def test_every_script_answers(in_image: InImage) -> None:
+    """Each tells its flags, or says in one line what to use instead."""
+    loop = (
+        "for script in /opt/kafka/bin/*.sh; do"
+        "  case $script in *kafka-run-class.sh | *kafka-server-*.sh) continue;; esac;"
+        "  said=$($script --help 2>&1); echo $? $(basename $script) ${said%%:*}; "
+        "done"
+    )
+    for line in in_image("bash", "-c", loop).splitlines():
+        code, _script, *said = line.split()
+        if code == "0":
+            assert said == ["usage"], line
+        else:
+            assert (code, said) == ("1", ["broker-lite"]), line
 
 
 def test_no_file_lends_its_rights(in_image: InImage) -> None:

@@ -24,8 +24,6 @@ _REASONS: Final[Mapping[str, str]] = {
         "delegation tokens are not part of broker-lite; its only security protocol is PLAINTEXT"
     ),
     "jmx": "a broker without a Java VM has no JMX",
-    "leader-election": "every partition has one replica here, and that is its leader",
-    "metadata-quorum": "one broker is the whole quorum here; kafka-cluster tells its id",
     "metadata-shell": (
         "use kafka-dump-log --cluster-metadata-decoder --files DATA/__cluster_metadata-0/*.log"
     ),

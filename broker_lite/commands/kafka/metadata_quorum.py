@@ -1,0 +1,141 @@
+"""`kafka-metadata-quorum describe`: who leads the cluster's metadata, and how far the others are.
+
+It takes the flags of kafka-metadata-quorum.sh and prints what that prints.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+from broker_lite.client import Client, check
+from broker_lite.commands.connecting import add_connection, connect
+from broker_lite.commands.text_table import tabbed_table
+from broker_lite.errors import SettingsError
+from broker_lite.log.checkpoints import format_uuid
+from broker_lite.wire import messages
+
+_TOPIC: Final = "__cluster_metadata"
+_NO_DIRECTORY: Final = bytes(16)
+_COLUMNS: Final = (
+    *("NodeId", "DirectoryId", "LogEndOffset", "Lag"),
+    *("LastFetchTimestamp", "LastCaughtUpTimestamp", "Status"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the tool."""
+    add_connection(parser)
+    parser.add_argument(
+        "--bootstrap-controller", dest="bootstrap_server", help="the same: brokers are controllers"
+    )
+    actions = parser.add_subparsers(dest="action", metavar="COMMAND", required=True)
+    describing = actions.add_parser("describe", help="describe the quorum")
+    describing.add_argument("--status", action="store_true", help="in short")
+    describing.add_argument("--replication", "--re", action="store_true", help="a line a node")
+    describing.add_argument("--human-readable", "--hr", action="store_true", help="times in ms ago")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Describe it in one of the two ways."""
+    which = "--status or --replication"
+    if not (options.status or options.replication):
+        raise SettingsError(f"One of {which} must be specified with describe sub-command")
+    if options.status and options.replication:
+        raise SettingsError(f"Only one of {which} should be specified with describe sub-command")
+    if options.status and options.human_readable:
+        text = "The option --human-readable is only supported along with --replication"
+        raise SettingsError(text)
+    with connect(options) as client:
+        quorum, nodes = _ask(client)
+        cluster_id = client.metadata(()).cluster_id
+    if options.status:
+        print(*_status(quorum, nodes, cluster_id), sep="\n")
+    else:
+        print(*_replication(quorum, readable=options.human_readable), sep="\n")
+    return 0
+
+
+def _ask(client: Client) -> tuple[Any, Iterable[Any]]:
+    """The quorum of the metadata log, and where its nodes are."""
+    make = messages.DescribeQuorumRequest
+    partition = make.PartitionData(partition_index=0)
+    topic = make.TopicData(topic_name=_TOPIC, partitions=[partition])
+    answer = client.request(make(topics=[topic]))
+    check("quorum", answer.error_code, getattr(answer, "error_message", None))
+    (found,) = answer.topics[0].partitions
+    check("quorum", found.error_code, getattr(found, "error_message", None))
+    return found, getattr(answer, "nodes", ())
+
+
+def _status(quorum: Any, nodes: Iterable[Any], cluster_id: str | None) -> Iterable[str]:
+    leader = _leader(quorum)
+    slowest = min(
+        (*quorum.current_voters, *quorum.observers), key=lambda each: int(each.log_end_offset)
+    )
+    lag = leader.log_end_offset - slowest.log_end_offset
+    if lag == 0:
+        lag_ms = 0
+    elif slowest.last_caught_up_timestamp < 0:
+        lag_ms = -1
+    else:
+        lag_ms = leader.last_caught_up_timestamp - slowest.last_caught_up_timestamp
+    endpoints = {
+        node.node_id: [f"{each.name}://{each.host}:{each.port}" for each in node.listeners]
+        for node in nodes
+    }
+    yield f"ClusterId:              {cluster_id}"
+    yield f"LeaderId:               {quorum.leader_id}"
+    yield f"LeaderEpoch:            {quorum.leader_epoch}"
+    yield f"HighWatermark:          {quorum.high_watermark}"
+    yield f"MaxFollowerLag:         {lag}"
+    yield f"MaxFollowerLagTimeMs:   {lag_ms}"
+    yield f"CurrentVoters:          {_replicas(quorum.current_voters, endpoints)}"
+    yield f"CurrentObservers:       {_replicas(quorum.observers, {})}"
+
+
+def _replicas(replicas: Iterable[Any], endpoints: dict[int, list[str]]) -> str:
+    """Nodes as JSON, with what is known of each."""
+    found = []
+    for each in replicas:
+        node: dict[str, Any] = {"id": each.replica_id}
+        if _directory(each) != _NO_DIRECTORY:
+            node["directoryId"] = format_uuid(_directory(each))
+        if endpoints.get(each.replica_id):
+            node["endpoints"] = endpoints[each.replica_id]
+        found.append(node)
+    return json.dumps(found)
+
+
+def _replication(quorum: Any, *, readable: bool) -> Iterable[str]:
+    leader = _leader(quorum)
+    now_ms = time.time_ns() // 1_000_000
+
+    def moment(at_ms: int) -> str:
+        return f"{now_ms - at_ms} ms ago" if readable and at_ms >= 0 else str(at_ms)
+
+    parts = (("Follower", quorum.current_voters), ("Observer", quorum.observers))
+    rows = [
+        (
+            each.replica_id,
+            format_uuid(_directory(each)),
+            each.log_end_offset,
+            leader.log_end_offset - each.log_end_offset,
+            moment(each.last_fetch_timestamp),
+            moment(each.last_caught_up_timestamp),
+            "Leader" if each is leader else part,
+        )
+        for part, replicas in parts
+        for each in replicas
+    ]
+    rows.sort(key=lambda row: row[-1] != "Leader")
+    return tabbed_table(_COLUMNS, rows)
+
+
+def _leader(quorum: Any) -> Any:
+    return next(each for each in quorum.current_voters if each.replica_id == quorum.leader_id)
+
+
+def _directory(replica: Any) -> bytes:
+    return bytes(replica.replica_directory_id)
