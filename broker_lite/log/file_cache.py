@@ -2,7 +2,6 @@
 
 import errno
 import resource
-import weakref
 from collections import OrderedDict
 from typing import Final
 
@@ -22,7 +21,7 @@ class FileCache:
     the cache of the topic that is made next under its name.
     """
 
-    __slots__ = ("_files", "_lent", "open_max")
+    __slots__ = ("_files", "lent_count", "open_max")
 
     def __init__(self, open_max: int | None = None) -> None:
         """Begin empty; by default a quarter of the process's descriptors may be used."""
@@ -30,20 +29,16 @@ class FileCache:
         if self.open_max < 1:
             raise ValueError(f"at least one file must be open, not {open_max}")
         self._files: OrderedDict[str, OpenFile] = OrderedDict()
-        self._lent: set[weakref.ref[OpenFile]] = set()
+        # How many files are open that are not in the cache any more.
+        self.lent_count = 0
 
     def __len__(self) -> int:
         return len(self._files)
 
     @property
-    def lent_count(self) -> int:
-        """How many files are open that are not in the cache any more."""
-        return len(self._lent)
-
-    @property
     def lendable_count(self) -> int:
         """How many files the next answer may refer to: together they get half of what is open."""
-        return max(max(self.open_max // 2, 1) - len(self._lent), 0)
+        return max(max(self.open_max // 2, 1) - self.lent_count, 0)
 
     def get(self, path: str) -> OpenFile:
         """Give the open file, opening it when it is not in the cache.
@@ -70,13 +65,17 @@ class FileCache:
         """Forget a file that is renamed or removed."""
         file = self._files.pop(path, None)
         if file is not None:
-            self._lent.add(weakref.ref(file, self._lent.discard))
+            self.lent_count += 1
+            file.on_close = self._take_back
 
     def discard_directory(self, directory: str) -> None:
         """Forget all files below a directory."""
         prefix = directory + "/"
         for path in [path for path in list(self._files) if path.startswith(prefix)]:
             self.discard(path)
+
+    def _take_back(self) -> None:
+        self.lent_count -= 1
 
     def _open(self, path: str, flags: int) -> OpenFile:
         try:
@@ -93,7 +92,7 @@ class FileCache:
         files = self._files
         files[path] = file
         kept_min = max(self.open_max // 4, 1)
-        while len(files) > kept_min and len(files) + len(self._lent) > self.open_max:
+        while len(files) > kept_min and len(files) + self.lent_count > self.open_max:
             self.discard(next(iter(files)))
         return file
 

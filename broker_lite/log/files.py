@@ -36,17 +36,25 @@ class FileSlice(NamedTuple):
 
 
 class OpenFile:
-    """A descriptor for reading and writing that closes with the last reference to this object."""
+    """A descriptor for reading and writing that closes with the last reference to this object.
 
-    __slots__ = ("__weakref__", "fd")
+    Attributes:
+        fd: the descriptor.
+        on_close: called when it is closed.
+    """
+
+    __slots__ = ("__weakref__", "fd", "on_close")
 
     def __init__(self, path: str, flags: int = OPEN) -> None:
         self.fd = -1
+        self.on_close: Callable[[], object] | None = None
         self.fd = os.open(path, flags, 0o644)
 
     def __del__(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
+            if self.on_close is not None:
+                self.on_close()
 
     def read(self, size_bytes: int, position: int) -> bytes:
         """Read bytes from a position on, fewer at the end of the file.
