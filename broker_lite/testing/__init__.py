@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker
     from broker_lite.testing.batches import make_batch
     from broker_lite.testing.broker import Broker
-    from broker_lite.testing.forks import BrokerFailed
+    from broker_lite.testing.forks import BrokerDied, BrokerFailed
     from broker_lite.testing.records import Record
 
-__all__ = ["AsyncBroker", "Broker", "BrokerFailed", "Record", "make_batch"]
+__all__ = ["AsyncBroker", "Broker", "BrokerDied", "BrokerFailed", "Record", "make_batch"]
 
 
 def __getattr__(name: str) -> object:
@@ -24,6 +24,7 @@ def __getattr__(name: str) -> object:
     modules = {
         "AsyncBroker": "aio",
         "Broker": "broker",
+        "BrokerDied": "forks",
         "BrokerFailed": "forks",
         "Record": "records",
         "make_batch": "batches",

@@ -2,13 +2,15 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from broker_lite.testing.forks import BrokerFailed, forks_of_process
-from broker_lite.testing.plan import Plan
+from broker_lite.errors import ClientError
+from broker_lite.testing.forks import BrokerDied, BrokerFailed, forks_of_process
+from broker_lite.testing.plan import Plan, setting_text
 from broker_lite.testing.process import BrokerProcess
 
 if TYPE_CHECKING:
@@ -26,11 +28,13 @@ class Broker:
     has no say in its settings. All methods block; `aio` has them as coroutines, and
     `async with Broker() as broker` starts and stops without blocking.
 
+    A broker that somebody else kills, or that breaks, is noticed: every method raises BrokerDied
+    then, which says how it ended and what it logged last, until restart(), start() or stop().
+
     Attributes:
         settings: what was given, as texts by Kafka's names.
-        host: at which it listens.
-        port: at which it listens; 0 before the first start when any free one will do.
-        data_dir: where its data is; a temporary one begins empty with each start().
+        host: the address at which it listens.
+        port: the port at which it listens; 0 before the first start when any free one will do.
     """
 
     def __init__(
@@ -59,7 +63,7 @@ class Broker:
                 the settings stay as they are.
             timeout_s: how long a start or a reset may take.
         """
-        self.settings = {name: _text(value) for name, value in (settings or {}).items()}
+        self.settings = {name: setting_text(value) for name, value in (settings or {}).items()}
         if topics:
             specs = [topics] if isinstance(topics, str) else topics
             self.settings["broker.lite.topics"] = "\n".join(specs)
@@ -75,6 +79,7 @@ class Broker:
         self._data_dir = None if data_dir is None else Path(os.path.abspath(data_dir))
         self._log_path: Path | None = None
         self._process: BrokerProcess | None = None
+        self._death: BrokerDied | None = None
 
     # -- what it is
 
@@ -85,7 +90,7 @@ class Broker:
 
     @property
     def data_dir(self) -> Path:
-        """Where its data is.
+        """The directory of its data; a temporary one begins empty with each start().
 
         Raises:
             BrokerFailed: it is a temporary directory, and the broker was never started.
@@ -100,13 +105,15 @@ class Broker:
 
         Raises:
             BrokerFailed: it does not run.
+            BrokerDied: it ended by itself.
         """
         return self._running().pid
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started here and not stopped since."""
-        return self._process is not None and not self._process.is_inherited
+        """Whether it was started by this process, was not stopped since, and is alive."""
+        process = self._process
+        return process is not None and not process.is_inherited and not process.has_ended
 
     @property
     def log(self) -> str:
@@ -132,6 +139,7 @@ class Broker:
         """
         if self.is_running:
             raise BrokerFailed("the broker runs already")
+        self._bury()
         self._clear()
         try:
             self._start(*self._first_address)
@@ -144,7 +152,8 @@ class Broker:
         """Stop it, if it runs; temporary data is removed.
 
         Raises:
-            BrokerFailed: it had ended by itself, or does not end as it should.
+            BrokerFailed: it does not end as it should.
+            BrokerDied: it had ended by itself, and no method has told that yet.
         """
         if self._process is not None and self._process.is_inherited:
             return
@@ -158,17 +167,19 @@ class Broker:
 
         Raises:
             BrokerFailed: it does not run.
+            BrokerDied: it ended by itself.
         """
         process = self._running()
         self._process = None
         process.kill()
 
     def restart(self) -> None:
-        """Stop it, unless it was killed, and start it with the same data at the same port.
+        """Stop it, unless it was killed or died, and start it with the same data at the same port.
 
         Raises:
-            BrokerFailed: see start() and stop().
+            BrokerFailed: it does not end as it should, or does not start.
         """
+        self._bury()
         self._stop()
         self._start(self._first_address[0], self.port)
 
@@ -178,13 +189,14 @@ class Broker:
         All connections are closed. Cluster id and node id stay; settings are those of the start.
 
         Raises:
-            BrokerFailed: it does not run, or has ended.
+            BrokerFailed: it does not run, or does not begin anew.
+            BrokerDied: it ended by itself.
         """
         process = self._running()
         try:
             process.reset(self._timeout_s)
-        except BrokerFailed:
-            self._process = None
+        except BrokerFailed as error:
+            self._note_end(error)
             raise
 
     def advance(self, delta: timedelta = timedelta()) -> None:
@@ -198,15 +210,16 @@ class Broker:
             delta: by how much, at least nothing; steps add up until reset() or the end.
 
         Raises:
-            BrokerFailed: it does not run, or has ended.
+            BrokerFailed: it does not run.
+            BrokerDied: it ended by itself.
         """
         process = self._running()
         if delta < timedelta():
             raise ValueError("a clock cannot be stepped back")
         try:
             process.step(delta // timedelta(milliseconds=1), self._timeout_s)
-        except BrokerFailed:
-            self._process = None
+        except BrokerFailed as error:
+            self._note_end(error)
             raise
 
     # -- topics and records
@@ -223,11 +236,13 @@ class Broker:
 
         Raises:
             ClientError: the broker says no.
+            BrokerDied: it ended by itself.
         """
         from broker_lite.testing import records
 
-        texts = {key: _text(value) for key, value in (configs or {}).items()}
-        records.create_topic(self.bootstrap, name, partitions=partitions, configs=texts)
+        texts = {key: setting_text(value) for key, value in (configs or {}).items()}
+        with self._asked():
+            records.create_topic(self.bootstrap, name, partitions=partitions, configs=texts)
 
     def produce(
         self,
@@ -250,32 +265,42 @@ class Broker:
 
         Raises:
             ClientError: the broker says no.
+            BrokerDied: it ended by itself.
         """
         from broker_lite.testing import records
 
-        records.produce(
-            self.bootstrap,
-            topic,
-            values,
-            key=key,
-            headers=headers,
-            partition=partition,
-            timestamp_ms=timestamp_ms,
-        )
+        with self._asked():
+            records.produce(
+                self.bootstrap,
+                topic,
+                values,
+                key=key,
+                headers=headers,
+                partition=partition,
+                timestamp_ms=timestamp_ms,
+            )
 
     def records(self, topic: str, *, read_committed: bool = False) -> "list[Record]":
-        """Read all records that a topic has now, partition by partition.
+        """Read all records that a topic has now, partition by partition, in the order of offsets.
+
+        Of transactions that is everything which was written, as a consumer with Kafka's default
+        isolation.level=read_uncommitted sees it: records of transactions that are open or were
+        aborted are among them. With read_committed=True only records are given that were written
+        outside of transactions, or in committed ones, up to the first transaction that is open.
+        Markers of commits and aborts take an offset and are never given.
 
         Args:
             topic: where from.
-            read_committed: leave out those of open and aborted transactions.
+            read_committed: as a consumer with isolation.level=read_committed.
 
         Raises:
             ClientError: there is no such topic, or the broker says no.
+            BrokerDied: it ended by itself.
         """
         from broker_lite.testing import records
 
-        return records.read_all(self.bootstrap, topic, read_committed=read_committed)
+        with self._asked():
+            return records.read_all(self.bootstrap, topic, read_committed=read_committed)
 
     # -- context managers
 
@@ -283,7 +308,7 @@ class Broker:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        if self._process is not None:
+        if self._process is not None or self._death is not None:
             self.stop()
 
     async def __aenter__(self) -> Self:
@@ -291,12 +316,46 @@ class Broker:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._process is not None:
+        if self._process is not None or self._death is not None:
             await self.aio.stop()
 
     # -- how
 
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """Say that the broker died, rather than that it does not answer.
+
+        Raises:
+            BrokerDied: before it is asked, or while it is.
+        """
+        self._check_alive()
+        try:
+            yield
+        except (ClientError, OSError):
+            self._check_alive()
+            raise
+
+    def _check_alive(self) -> None:
+        process = self._process
+        if process is not None and not process.is_inherited and process.has_ended:
+            self._note_end(process.death())
+        if self._death is not None:
+            raise BrokerDied(*self._death.args)
+
+    def _note_end(self, error: BrokerFailed) -> None:
+        self._process = None
+        if isinstance(error, BrokerDied):
+            self._death = error
+
+    def _bury(self) -> None:
+        """Forget that it died, which is told or does not matter any more."""
+        process, self._death = self._process, None
+        if process is not None and not process.is_inherited and process.has_ended:
+            process.death()
+            self._process = None
+
     def _running(self) -> BrokerProcess:
+        self._check_alive()
         if self._process is None or self._process.is_inherited:
             raise BrokerFailed("the broker does not run")
         return self._process
@@ -321,7 +380,7 @@ class Broker:
         self.host, self.port = found_host.strip("[]"), int(found_port)
 
     def _stop(self) -> None:
-        process, self._process = self._process, None
+        process, self._process, self._death = self._process, None, None
         if process is not None:
             process.stop()
 
@@ -330,12 +389,3 @@ class Broker:
         if self._is_temporary and self._data_dir is not None:
             shutil.rmtree(self._data_dir, ignore_errors=True)
             self._data_dir = None
-
-
-def _text(value: object) -> str:
-    """A value as Kafka writes it in its files."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return ",".join(map(_text, value))
-    return str(value)

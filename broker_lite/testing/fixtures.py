@@ -11,6 +11,7 @@ A project's own fixtures of these names go first, as with every plugin.
 
 import re
 import sys
+import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from broker_lite.testing.broker import Broker
 
 _SECTION: Final = "broker-lite log"
+_END_SECTION: Final = "broker-lite"
 _SECTION_BYTES_MAX: Final = 64 * 1024
 _TOPIC_NAME_MAX: Final = 200
 _OF_BROKER: Final = frozenset(
@@ -108,8 +110,9 @@ def make_batch() -> Callable[..., bytes]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Begin anew where that is wanted, and note where the logs of this test begin."""
-    started = item.config.stash.get(_SESSION_BROKER, None)
-    if started is not None and "broker" in getattr(item, "fixturenames", ()):
+    started = _broker_of(item)
+    if started is not None:
+        _begin_again_if_ended(started, item)
         mark = item.get_closest_marker("broker_reset")
         if mark is None:
             is_wanted = bool(item.config.getini("broker_lite_reset"))
@@ -127,12 +130,56 @@ def pytest_runtest_makereport(
     """Put what brokers have logged since the test's begin into the report of a failure."""
     report = yield
     if report.failed:
+        started = _broker_of(item)
+        end = None if started is None else _end_of(started)
+        if end is not None:
+            report.sections.append((_END_SECTION, end))
         sizes = item.stash.get(_LOG_SIZES, {})
         for path in _logs():
             text = _read(path, sizes.get(path, 0))
             if text:
                 report.sections.append((f"{_SECTION} ({path.stem})", text))
     return report
+
+
+def _broker_of(item: pytest.Item) -> "Broker | None":
+    """The session's broker if it has been started and the test uses it."""
+    started = item.config.stash.get(_SESSION_BROKER, None)
+    return started if "broker" in getattr(item, "fixturenames", ()) else None
+
+
+def _end_of(broker: "Broker") -> str | None:
+    """One line about a broker that does not run."""
+    from broker_lite.testing.forks import BrokerFailed
+
+    try:
+        _ = broker.pid
+    except BrokerFailed as reason:
+        return str(reason)
+    return None
+
+
+def _begin_again_if_ended(broker: "Broker", item: pytest.Item) -> None:
+    """Have the session go on when a test, or somebody else, has ended its broker.
+
+    That is a line of pytest's summary of warnings, and never an error of the test that comes next.
+    """
+    end = _end_of(broker)
+    if end is None:
+        return
+    broker.restart()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        text = f"{end}; before this test it was started again at the same port, with what it had"
+        warnings.warn(pytest.PytestWarning(text), stacklevel=1)
+    item.ihook.pytest_warning_recorded.call_historic(
+        kwargs={
+            "warning_message": caught[0],
+            "when": "runtest",
+            "nodeid": item.nodeid,
+            "location": None,
+        }
+    )
 
 
 def _logs() -> list[Path]:

@@ -30,6 +30,10 @@ class BrokerFailed(RuntimeError):
     """A broker that did not start or has ended by itself; the text is one line for a person."""
 
 
+class BrokerDied(BrokerFailed):
+    """A broker that ended although nobody here had it stopped; restart() begins it again."""
+
+
 class Forks:
     """The launcher's process, and the brokers that were forked of it."""
 

@@ -19,3 +19,12 @@ class Plan(NamedTuple):
     is_temporary: bool
     log_path: str
     """Where what the process prints is appended."""
+
+
+def setting_text(value: object) -> str:
+    """A value as Kafka writes it in its files."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(map(setting_text, value))
+    return str(value)

@@ -1,14 +1,18 @@
 """One broker's process: its number, and the socket at which it takes orders."""
 
 import os
+import select
+import signal
 import time
+from collections import deque
 from typing import Final
 
-from broker_lite.testing.forks import BrokerFailed, Forks
+from broker_lite.testing.forks import BrokerDied, BrokerFailed, Forks
 from broker_lite.testing.plan import Plan
 
 _RECEIVE_BYTES: Final = 4096
 _END_TIMEOUT_S: Final = 10.0
+_LAST_LINES: Final = 3
 
 
 class BrokerProcess:
@@ -42,11 +46,27 @@ class BrokerProcess:
         """Whether another process started it, of which this one was forked."""
         return self._owner_pid != os.getpid()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process is gone, in whatever way: nobody has the other end of its orders."""
+        poll = select.poll()
+        poll.register(self._orders, 0)  # that the other end hung up is told without being asked
+        return bool(poll.poll(0))
+
+    def death(self) -> BrokerDied:
+        """Wait for the exit code of a process that has ended, and say how that came about."""
+        try:
+            how = _how(self._end())
+        except BrokerFailed as error:  # the launcher, which alone knows, is gone too
+            how = f"has ended ({error})"
+        return self._died(how)
+
     def reset(self, timeout_s: float) -> None:
         """Have it begin anew, and wait until it is ready.
 
         Raises:
-            BrokerFailed: it has ended.
+            BrokerDied: it has ended.
+            BrokerFailed: it does not begin anew.
         """
         self._order(b"reset\n")
         self._lives_due += 1
@@ -56,7 +76,7 @@ class BrokerProcess:
         """Have its clock jump, and wait until what has become due is done.
 
         Raises:
-            BrokerFailed: it has ended.
+            BrokerDied: it has ended.
         """
         self._order(b"step %d\n" % step_ms)
         deadline_s = time.monotonic() + timeout_s
@@ -67,7 +87,8 @@ class BrokerProcess:
         """Have it stop, and wait until it has.
 
         Raises:
-            BrokerFailed: it had ended before, or does not end well.
+            BrokerDied: it had ended before.
+            BrokerFailed: it does not end well.
         """
         self._order(b"stop\n")
         self._orders.settimeout(_END_TIMEOUT_S)
@@ -81,6 +102,8 @@ class BrokerProcess:
             pass
         self._orders.close()
         code = self._forks.wait(self.pid)
+        if code is not None and code < 0:  # it was killed before it had the order
+            raise self._died(_how(code))
         if code:
             raise self._failure(f"its exit code is {code}")
 
@@ -94,7 +117,7 @@ class BrokerProcess:
         try:
             self._orders.sendall(line)
         except OSError:
-            raise self._ended() from None
+            raise self.death() from None
 
     def _ready(self, timeout_s: float) -> str:
         """Wait for the line that says so, and give HOST:PORT.
@@ -122,24 +145,36 @@ class BrokerProcess:
             except OSError:
                 received = b""
             if not received:
-                raise self._ended()
+                raise self.death()
             self._unread += received
         line, _, self._unread = self._unread.partition(b"\n")
         return line.decode()
-
-    def _ended(self) -> BrokerFailed:
-        code = self._end()
-        return self._failure("it has ended" if code is None else f"it has ended, exit code {code}")
 
     def _end(self) -> int | None:
         self._orders.close()
         return self._forks.wait(self.pid)
 
+    def _died(self, how: str) -> BrokerDied:
+        return BrokerDied(f"the broker (pid {self.pid}) {how}{self._last_lines()}")
+
     def _failure(self, what: str) -> BrokerFailed:
-        """Say what happened, and the last that it said itself."""
+        return BrokerFailed(f"the broker: {what}{self._last_lines()}")
+
+    def _last_lines(self) -> str:
+        """The last that it said itself, for the end of a line."""
         try:
             with open(self._log_path, encoding="utf-8", errors="replace") as log:
-                said = [line.strip() for line in log if line.strip()]
+                said = deque((line.strip() for line in log if line.strip()), _LAST_LINES)
         except OSError:
-            said = []
-        return BrokerFailed(f"the broker: {what}" + (f"; {said[-1]}" if said else ""))
+            return ""
+        return f"; it logged last: {' | '.join(said)}" if said else ""
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "has ended"
+    return (
+        f"was killed by {signal.Signals(-code).name}"
+        if code < 0
+        else f"ended with exit code {code}"
+    )

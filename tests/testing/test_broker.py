@@ -1,7 +1,6 @@
 """Broker, sync and async: what a test does with it."""
 
 import os
-import signal
 import socket
 import threading
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+from confluent_kafka import Producer
 
 from broker_lite.client import Client
 from broker_lite.client.fetcher import FetchedBatch, Fetcher
@@ -174,18 +174,6 @@ def test_s50_time_that_is_let_pass_makes_records_go(shared: Broker) -> None:
         shared.advance(timedelta(seconds=-1))
 
 
-def test_a_step_of_a_broker_that_has_ended() -> None:
-    broker = Broker()
-    with pytest.raises(BrokerFailed, match="does not run"):
-        broker.advance()
-    broker.start()
-    os.kill(broker.pid, signal.SIGKILL)
-    with pytest.raises(BrokerFailed, match="it has ended"):
-        broker.advance(timedelta(hours=1))
-    assert not broker.is_running
-    broker.stop()
-
-
 def test_a_reset_keeps_port_process_and_cluster() -> None:
     with Broker(topics=["first:2", "second:1:cleanup.policy=compact"]) as broker:
         broker.produce("other", "gone")
@@ -335,18 +323,27 @@ def test_what_does_not_run_cannot_be_used() -> None:
         broker.start()
 
 
-def test_a_broker_that_has_ended_is_told() -> None:
-    broker = Broker().start()
-    os.kill(broker.pid, signal.SIGKILL)
-    with pytest.raises(BrokerFailed, match=r"it has ended, exit code -9; .*ready on"):
-        broker.reset()
-    assert not broker.is_running
-    broker.restart()
-    os.kill(broker.pid, signal.SIGKILL)
-    data_dir = broker.data_dir
-    with pytest.raises(BrokerFailed, match=r"exit code .*-9|it has ended"):
-        broker.stop()
-    assert not data_dir.exists()
+def test_what_a_transaction_wrote_is_read_by_isolation_level() -> None:
+    with Broker() as broker:
+        broker.produce("t", "outside")
+        producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "x"})
+        producer.init_transactions(20)
+        for value, end in (
+            (b"aborted", producer.abort_transaction),
+            (b"committed", producer.commit_transaction),
+            (b"open", None),
+        ):
+            producer.begin_transaction()
+            producer.produce("t", value, partition=0)
+            producer.flush(20)
+            if end is not None:
+                end(20)
+        committed = broker.records("t", read_committed=True)
+        assert [record.value for record in committed] == [b"outside", b"committed"]
+        assert values(broker, "t") == [b"outside", b"aborted", b"committed", b"open"]
+        offsets = [record.offset for record in broker.records("t")]
+        assert offsets == [0, 1, 3, 5], "a marker takes an offset"
+        producer.abort_transaction(20)
 
 
 def test_a_start_that_takes_too_long_is_ended() -> None:

@@ -5,13 +5,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from broker_lite.client import Client
-from broker_lite.testing import Broker, BrokerFailed
+from broker_lite.testing import Broker, BrokerDied, BrokerFailed
 from broker_lite.testing.forks import Forks, forks_of_process, running_forks
 from broker_lite.testing.plan import Plan
 from tests.testing.interruption import interrupted
@@ -152,6 +153,22 @@ def test_a_broker_whose_launcher_was_replaced_is_told() -> None:
             assert running_forks() is not first
         with pytest.raises(BrokerFailed, match="the process that starts brokers: it is gone"):
             broker.stop()
+
+
+def test_a_broker_that_died_with_its_launcher_begins_again() -> None:
+    with Broker() as broker:
+        first = running_forks()
+        assert first is not None
+        os.kill(broker.pid, signal.SIGKILL)
+        while broker.is_running:
+            time.sleep(0.001)
+        os.kill(first.pid, signal.SIGKILL)
+        psutil.Process(first.pid).wait(TIMEOUT_S)
+        with pytest.raises(BrokerDied, match=r"has ended \(the process that starts brokers"):
+            broker.records("t")
+        broker.restart()
+        broker.produce("t", "x")
+        assert broker.data_dir.is_dir()
 
 
 def test_a_launcher_that_dies_meanwhile_is_told(tmp_path: Path) -> None:

@@ -241,6 +241,56 @@ def test_the_report_of_a_failure_tells_what_was_refused(run: Run) -> None:
     )
 
 
+KILLS = """
+import os, signal, time
+
+def test_first(broker):
+    broker.produce("t", "kept")
+
+def test_kills(broker):
+    os.kill(broker.pid, signal.SIGKILL)
+    while broker.is_running:
+        time.sleep(0.001)
+    {then}
+
+def test_without_a_broker():
+    assert 1
+
+def test_next(broker, topic):
+    assert [record.value for record in broker.records("t")] == [b"kept"]
+
+def test_last(broker):
+    broker.produce("t", "on it goes")
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_a_session_goes_on_when_its_broker_is_killed(
+    run_apart: Run, arguments: tuple[str, ...]
+) -> None:
+    result = run_apart(KILLS.format(then=""), *arguments)
+    result.assert_outcomes(passed=5, warnings=1)
+    result.stdout.re_match_lines(
+        [
+            "test_a_session_goes_on.*::test_next",
+            r".*PytestWarning: the broker \(pid \d+\) was killed by SIGKILL; it logged last: .*"
+            r"; before this test it was started again at the same port, with what it had",
+        ]
+    )
+
+
+def test_a_failure_says_that_the_broker_died(run: Run) -> None:
+    result = run(KILLS.format(then="broker.create_topic('other')"))
+    result.assert_outcomes(passed=4, failed=1, warnings=1)
+    result.stdout.re_match_lines(
+        [
+            r"-+ broker-lite -+",
+            r"the broker \(pid \d+\) was killed by SIGKILL; it logged last: .*",
+        ]
+    )
+    assert "Connection refused" not in str(result.stdout)
+
+
 def test_only_the_end_of_a_long_log_is_shown(run: Run) -> None:
     source = """
     def test_fails(broker):

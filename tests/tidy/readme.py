@@ -1,5 +1,6 @@
 """The parts of the README that are made from the code, each between two markers."""
 
+import inspect
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -9,6 +10,7 @@ from typing import Any, Final
 from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, OLD_MIN_VERSIONS, offered
 from broker_lite.settings import DEFAULT_RELEASE, SETTINGS, Settings
 from broker_lite.settings.table import FORMATS, rows
+from broker_lite.testing import Broker
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
 
 USEFUL_SETTINGS: Final = (
@@ -93,12 +95,42 @@ def all_settings() -> Iterable[str]:
     return FORMATS["markdown"](Settings({}))
 
 
+def broker_methods() -> Iterable[str]:
+    """What a Broker of broker_lite.testing has and can do, from its docstrings."""
+    yield "| Of a `Broker` | What it is or does |"
+    yield "| --- | --- |"
+    _, _, attributes = (inspect.getdoc(Broker) or "").partition("Attributes:\n")
+    for line in attributes.splitlines():
+        name, _, text = line.strip().partition(": ")
+        yield f"| `{name}` | {_cell(text)} |"
+    for name, member in vars(Broker).items():
+        if name.startswith("_"):
+            continue
+        is_value = isinstance(member, property)
+        shown = name if is_value else f"{name}({_parameters(member)})"
+        yield f"| `{shown}` | {_cell(_description(member))} |"
+
+
+def _parameters(method: Callable[..., object]) -> str:
+    """The parameters of a method without self and types."""
+    signature = inspect.signature(method)
+    bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    return str(inspect.Signature(bare[1:]))[1:-1].replace("datetime.timedelta(0)", "timedelta()")
+
+
+def _description(member: object) -> str:
+    """The text of a docstring in front of its sections."""
+    text = re.split(r"\n\n(?:Args|Returns|Raises):\n", inspect.getdoc(member) or "")[0]
+    return " ".join(text.split())
+
+
 PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "apis": apis,
     "not done": not_done,
     "differences": differences,
     "useful settings": useful_settings,
     "all settings": all_settings,
+    "broker methods": broker_methods,
 }
 
 

@@ -103,7 +103,6 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "testing/aio": ("testing/test_broker",),
     "testing/fixtures": ("testing/test_plugin",),
     "testing/plan": ("testing/test_child",),
-    "testing/process": ("testing/test_broker",),
     "testing/records": ("testing/test_broker",),
 }
 
