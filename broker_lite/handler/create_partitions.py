@@ -2,7 +2,8 @@
 
 - v2 is flexible; v3 knows THROTTLING_QUOTA_EXCEEDED.
 
-Partitions are there when the answer is sent; those of a request are one change of the metadata.
+Partitions are there when the answer is sent; those of a request are one change of the metadata, of
+more than 64 topics so many each time.
 
 Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
 """
@@ -22,7 +23,8 @@ from broker_lite.errors import (
 )
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.create_topics import make_logs
+from broker_lite.handler.create_topics import TOPICS_AT_A_TIME, make_logs
+from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -35,31 +37,42 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: P-106, P-111.
     """
     body = decode(messages.CreatePartitionsRequest, request)
-    results, planned = _plan(context.cluster, body.topics)
-    error: BrokerError | None = None
-    if not body.validate_only:
-        error = await _grow(context.cluster, planned)
-    results += [_result(topic.name, error) for topic, _ in planned]
-    response = messages.CreatePartitionsResponse(results=results)
-    return encode(messages.CreatePartitionsResponse, response, request)
-
-
-def _plan(cluster: Cluster, entries: Sequence[Any]) -> tuple[list[Any], list[tuple[Topic, int]]]:
-    """The results of what cannot grow, topic and new count of what can.
-
-    Beyond so many partitions Kafka fails half way, with the same error; here nothing is added.
-    """
-    counts = Counter(entry.name for entry in entries)
+    cluster = context.cluster
+    counts = Counter(entry.name for entry in body.topics)
     results = [
         _result(name, InvalidRequest("Duplicate topic name."))
         for name, count in counts.items()
         if count > 1
     ]
-    planned: list[tuple[Topic, int]] = []
     room = PARTITIONS_PER_REQUEST_MAX
+    once = [entry for entry in body.topics if counts[entry.name] == 1]
+    starts = range(0, len(once), TOPICS_AT_A_TIME)
+    async for start in in_turns(starts, at_least=1):
+        refused, planned = _plan(cluster, once[start : start + TOPICS_AT_A_TIME], room)
+        room -= sum(count - topic.partition_count for topic, count in planned)
+        error = None if body.validate_only else await _grow(cluster, planned)
+        results += refused
+        results += [_result(topic.name, error) for topic, _ in planned]
+    response = messages.CreatePartitionsResponse(results=results)
+    return encode(messages.CreatePartitionsResponse, response, request)
+
+
+def _plan(
+    cluster: Cluster, entries: Sequence[Any], room: int
+) -> tuple[list[Any], list[tuple[Topic, int]]]:
+    """The results of what cannot grow, topic and new count of what can.
+
+    Beyond so many partitions Kafka fails half way, with the same error; here nothing is added to a
+    topic for which there is no room.
+
+    Args:
+        cluster: whose topics are to grow.
+        entries: some of a request.
+        room: how many partitions may be added.
+    """
+    results: list[Any] = []
+    planned: list[tuple[Topic, int]] = []
     for entry in entries:
-        if counts[entry.name] > 1:
-            continue
         assignments = entry.assignments
         replicas = None if assignments is None else [one.broker_ids for one in assignments]
         try:

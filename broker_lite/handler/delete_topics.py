@@ -24,6 +24,7 @@ from broker_lite.errors import (
 )
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns
 from broker_lite.wire import ZERO_UUID, messages
 
 MIN_VERSION: Final = 0
@@ -31,6 +32,7 @@ MAX_VERSION: Final = 6
 
 _TOPIC_IDS_SINCE: Final = 6
 _DELETION_DISABLED_SINCE: Final = 3
+_NOT_HOSTED: Final = "This server does not host this topic-partition."
 
 Named = tuple[str | None, bytes]
 """Name and id of a topic as asked for; what is missing is None or ZERO_UUID."""
@@ -47,7 +49,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     else:
         asked = [(name, ZERO_UUID) for name in body.topic_names]
     if context.cluster.settings.delete_topic_enable:
-        results = _delete(context.cluster, asked)
+        results = await _delete(context.cluster, asked)
     elif request.api_version >= _DELETION_DISABLED_SINCE:
         text = "Topic deletion is disabled."
         results = [_result(*one, TopicDeletionDisabled(text)) for one in dict.fromkeys(asked)]
@@ -57,15 +59,22 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.DeleteTopicsResponse, response, request)
 
 
-def _delete(cluster: Cluster, asked: Sequence[Named]) -> list[Any]:
+async def _delete(cluster: Cluster, asked: Sequence[Named]) -> list[Any]:
     results: list[Any] = []
     found: list[Topic] = []
-    for name, topic_id, outcome in _resolve(cluster, asked):
+    async for name, topic_id, outcome in in_turns(_resolve(cluster, asked)):
         if isinstance(outcome, Topic):
             found.append(outcome)
         else:
             results.append(_result(name, topic_id, outcome))
     error: BrokerError | None = None
+    # another client may have deleted some while others had their turn
+    there = [topic for topic in found if topic.topic_id in cluster.topics_by_id]
+    if len(there) < len(found):
+        gone = UnknownTopicOrPartition(_NOT_HOSTED)
+        lost = [topic for topic in found if topic.topic_id not in cluster.topics_by_id]
+        results += [_result(topic.name, topic.topic_id, gone) for topic in lost]
+        found = there
     try:
         cluster.delete_topics(found)
     except KafkaStorageError as failure:
@@ -110,8 +119,7 @@ def _by_name(
 ) -> tuple[str, bytes, Topic | BrokerError]:
     topic = cluster.topics.get(name)
     if topic is None:
-        text = "This server does not host this topic-partition."
-        return name, ZERO_UUID, UnknownTopicOrPartition(text)
+        return name, ZERO_UUID, UnknownTopicOrPartition(_NOT_HOSTED)
     if topic.topic_id in ids:
         text = "The provided topic name maps to an ID that was already supplied."
         return name, topic.topic_id, InvalidRequest(text)

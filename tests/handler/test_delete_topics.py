@@ -1,10 +1,14 @@
 """What the differential test does not reach; codes and texts are in tests/differential."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from broker_lite.errors import ErrorCode
+from broker_lite.handler import large
+from broker_lite.handler.context import Request
+from broker_lite.handler.dispatch import dispatch
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 
@@ -56,3 +60,25 @@ def test_p110_what_cannot_be_written_is_not_deleted(broker: HandlerBroker) -> No
     result = one(broker.call("DeleteTopics", 6, **fields(6, "t")).responses)
     assert (result.name, result.error_code) == ("t", ErrorCode.KAFKA_STORAGE_ERROR)
     assert list(broker.cluster.topics) == ["t"]
+
+
+def test_p109_what_another_client_deletes_meanwhile_is_unknown(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large, "TURN_S", 0)
+    names = [f"t{number}" for number in range(100)]
+    entry = messages.MetadataRequest.MetadataRequestTopic
+    broker.call("Metadata", 4, topics=[entry(name=name) for name in names])
+
+    async def both() -> list[Any]:
+        value = messages.DeleteTopicsRequest(topic_names=names)
+        body = memoryview(messages.DeleteTopicsRequest.encode(value, 5))
+        request = Request(20, 5, 1, "test", body, 0, True)
+        calls = (asyncio.ensure_future(dispatch(broker.context, request)) for _ in range(2))  # type: ignore[arg-type]
+        return [b"".join(parts) for parts in await asyncio.gather(*calls)]  # type: ignore[arg-type,union-attr]
+
+    answers = [messages.DeleteTopicsResponse.decode(data, 5)[0] for data in asyncio.run(both())]
+    codes = [{each.error_code for each in answer.responses} for answer in answers]
+    assert sorted(map(max, codes)) == [0, 3]
+    assert [len(each) for each in codes] == [1, 1]
+    assert broker.cluster.topics == {}
