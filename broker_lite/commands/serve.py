@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -19,6 +19,7 @@ from broker_lite.commands.descriptors import drop_output
 from broker_lite.commands.sources import Place, add_sources, load
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, with_first_address, with_flag
+from broker_lite.settings.one_broker import beyond_one_broker
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -78,6 +79,7 @@ def start(
         listeners = with_first_address(settings, options.host, options.port)
         settings = with_flag(settings, "listeners", listeners, "--host, --port")
     directories = settings.log_dirs or settings.log_dir
+    notes += filter(None, [beyond_one_broker(settings)])
     # The interpreter's own end puts the default actions back: by then no signal gets through.
     atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
     for number in _STOP_SIGNALS:  # until the server has its own way, so that nothing is left
@@ -87,7 +89,8 @@ def start(
         logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
         try:
             tell = partial(_tell_ready, partial(on_ready, settings))
-            return _run(settings, Path(directory), not directories, notes, tell)
+            with _umask(settings.broker_lite_umask):
+                return _run(settings, Path(directory), not directories, notes, tell)
         finally:
             for number in _STOP_SIGNALS:  # one more must not leave half a directory
                 signal.signal(number, _do_nothing)
@@ -125,6 +128,15 @@ def _data_directory(directories: Sequence[str] | None) -> AbstractContextManager
     from tempfile import TemporaryDirectory
 
     return TemporaryDirectory(prefix="broker-lite-", ignore_cleanup_errors=True)
+
+
+@contextmanager
+def _umask(digits: str) -> Iterator[None]:
+    before = os.umask(int(digits, 8))
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _run(

@@ -3,6 +3,7 @@
 Rule: S-76, S-77, S-78 (LogManager, MetaPropertiesEnsemble).
 """
 
+import errno
 import fcntl
 import os
 import shutil
@@ -31,6 +32,8 @@ from broker_lite.log.checkpoints import (
 from broker_lite.log.names import is_set_aside, parse_partition_directory
 
 LOCK_FILE: Final = ".lock"
+# Whoever may write to the directory could have any file of ours made by a link.
+_LOCK_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 _OF_PARTITIONS: Final = frozenset(
     {
@@ -58,13 +61,15 @@ class DirectoryLock:
             SettingsError: another process has it, or the directory cannot be used.
         """
         try:
-            self._fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(path / LOCK_FILE, _LOCK_FLAGS, 0o644)
         except PermissionError as error:
             # the volume of a container has its owner's number, not the name of somebody here
             user = f"{os.geteuid()}:{os.getegid()}"
             raise SettingsError(f"data directory {path}: {error.strerror} for {user}") from error
         except OSError as error:
-            raise SettingsError(f"data directory {path}: {error.strerror}") from error
+            is_link = error.errno == errno.ELOOP
+            reason = f"{LOCK_FILE} is a symbolic link" if is_link else error.strerror
+            raise SettingsError(f"data directory {path}: {reason}") from error
         try:
             # Kafka locks by fcntl; flock also keeps out a second broker of this same process.
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

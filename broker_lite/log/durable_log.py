@@ -18,7 +18,7 @@ from broker_lite.errors import KafkaStorageError
 from broker_lite.log.checkpoints import sync_directory
 from broker_lite.log.commits import Commits, FlushWaiter
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import OpenFile, SyncError, sync_file
+from broker_lite.log.files import SyncError, sync_file
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.local_log import LocalLog, LogParts
 from broker_lite.log.names import SNAPSHOT_SUFFIX, segment_stem
@@ -179,11 +179,13 @@ class DurableLog(LocalLog):
         May run in a worker thread.
 
         Raises:
-            KafkaStorageError: it may not be on disk. After an error of fsync the log is offline;
-                after any other one, as when no file can be opened, it may be tried again.
+            KafkaStorageError: it may not be on disk. After an error of fsync, and when somebody
+                removed or replaced a file, the log is offline; after any other one, as when no file
+                can be opened, it may be tried again.
 
         Rule: S-32 (UnifiedLog.flush).
         """
+        self._look_at_active_file()
         target = self.log_end_offset if offset is None else offset
         if target > min(self.recovery_point, self._index_point):
             self._flush(target, LogSegment.flush)
@@ -200,7 +202,7 @@ class DurableLog(LocalLog):
 
         Rule: S-32 (UnifiedLog.flush).
         """
-        self._index_point = max(self._index_point, self._flush(offset, _sync_records))
+        self._index_point = max(self._index_point, self._flush(offset, LogSegment.sync_records))
 
     def _flush(self, target: int, flush_last: Callable[[LogSegment], None]) -> int:
         """Flush the segments that need it, and give the base offset of the one that is the last."""
@@ -221,11 +223,30 @@ class DurableLog(LocalLog):
                     sync_directory(Path(self.directory))
                     sync_directory(Path(self.directory).parent)  # which names the partition's
         except OSError as error:
-            if isinstance(error, SyncError):
+            if isinstance(error, (SyncError, FileNotFoundError)):
                 self._fail(error)
             raise KafkaStorageError from error
         self.recovery_point = max(self.recovery_point, target)
         return base_offset
+
+    def _look_at_active_file(self) -> None:
+        """Find out whether what is appended will be found again, though nothing is to be flushed.
+
+        Raises:
+            KafkaStorageError: its file was removed or replaced by somebody, and the log is offline
+                now; or it cannot be opened, and may be later.
+        """
+        active = self.active
+        if self.offline_reason is not None or not active.size_bytes:
+            return
+        try:
+            self._cache.named(active.path)
+        except OSError as error:
+            if active is not self.active or active.is_removed or self.is_deleted:
+                return
+            if isinstance(error, FileNotFoundError):
+                self._fail(error)
+            raise KafkaStorageError from error
 
     @staticmethod
     def _from(segments: list[LogSegment], offset: int) -> list[LogSegment]:
@@ -282,7 +303,7 @@ class DurableLog(LocalLog):
         """
         try:
             for segment in self._from(self.segments, self.recovery_point):
-                _sync_records(segment)
+                segment.sync_records()
         except OSError as error:
             self._fail(error)
             raise KafkaStorageError from error
@@ -290,7 +311,3 @@ class DurableLog(LocalLog):
     def mark_durable(self) -> None:
         """Move the recovery point to the end: everything was made durable by other means."""
         self.recovery_point = self._index_point = self.log_end_offset
-
-
-def _sync_records(segment: LogSegment) -> None:
-    OpenFile(segment.path).sync_data()

@@ -1,6 +1,7 @@
 """A bounded cache of open files: descriptors are few, partitions are many."""
 
 import errno
+import os
 import resource
 from collections import OrderedDict
 from typing import Final
@@ -60,6 +61,20 @@ class FileCache:
             OSError: the file cannot be created.
         """
         return self._keep(path, self._open(path, CREATE))
+
+    def named(self, path: str) -> OpenFile:
+        """Open a file by its name, by the side of the cache; any thread may.
+
+        Raises:
+            FileNotFoundError: the name is gone, or it is another file's than the one in the cache:
+                what was written to that one will not be found again.
+            OSError: it cannot be opened.
+        """
+        file = OpenFile(path)
+        known = self._files.get(path)
+        if known is not None and not os.path.sameopenfile(known.fd, file.fd):
+            raise FileNotFoundError(errno.ENOENT, "It was replaced by another file", path)
+        return file
 
     def discard(self, path: str) -> None:
         """Forget a file that is renamed or removed."""

@@ -190,11 +190,7 @@ class LogSegment:
             holder._cache = cache
 
     def file(self) -> OpenFile:
-        """Open the .log file, by way of the cache.
-
-        Raises:
-            OSError: it cannot be opened.
-        """
+        """Open the .log file, by way of the cache; an OSError tells that it cannot be."""
         return self._cache.get(self.path)
 
     def append(
@@ -323,8 +319,12 @@ class LogSegment:
             directory, name = os.path.split(file.path)
             file.path = f"{directory}{DELETED_SUFFIX}/{name}"
 
+    def sync_records(self) -> None:
+        """Make the batches durable, and not the indexes; may run in a worker thread."""
+        self._cache.named(self.path).sync_data()
+
     def flush(self) -> None:
-        """Make everything durable; may run in a worker thread, so the cache is left alone.
+        """Make everything durable; may run in a worker thread, so the cache is left as it is.
 
         Raises:
             OSError: it may not be on disk.
@@ -332,7 +332,7 @@ class LogSegment:
         Rule: S-32 (LogSegment.flush).
         """
         try:
-            OpenFile(self.path).sync()
+            self._cache.named(self.path).sync()
             self.offset_index.flush()
             self.time_index.flush()
             self.transaction_index.save()

@@ -3,6 +3,7 @@
 from typing import Final
 
 from broker_lite.settings.setting import ConfigType, Setting
+from broker_lite.settings.topic_settings import SEGMENT_BYTES_MIN
 from broker_lite.settings.values import Between, OneOf
 
 COORDINATOR_SETTINGS: Final = (
@@ -57,7 +58,7 @@ COORDINATOR_SETTINGS: Final = (
         ConfigType.INT,
         "104857600",
         "segment.bytes of __transaction_state.",
-        Between(1),
+        Between(SEGMENT_BYTES_MIN),
     ),
     Setting(
         "transaction.state.log.load.buffer.size",
@@ -168,13 +169,14 @@ COORDINATOR_SETTINGS: Final = (
         ConfigType.INT,
         "104857600",
         "segment.bytes of __consumer_offsets.",
-        Between(1),
+        Between(SEGMENT_BYTES_MIN),
     ),
     Setting(
         "offsets.topic.compression.codec",
         ConfigType.INT,
         "0",
         "Codec of __consumer_offsets by its number, 0 for none.",
+        Between(0, 4),
     ),
     Setting(
         "group.initial.rebalance.delay.ms",

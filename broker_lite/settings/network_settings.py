@@ -3,7 +3,7 @@
 from typing import Final
 
 from broker_lite.settings.setting import ConfigType, Setting
-from broker_lite.settings.values import Between, OneOf, Word
+from broker_lite.settings.values import Between, OneOf, Umask, Word
 
 RELEASES: Final = (
     *("0.9", "0.10.0", "0.10.2", "0.11", "1.0", "1.1", "2.0", "2.1", "2.3", "2.4", "2.6", "2.8"),
@@ -207,6 +207,14 @@ NETWORK_SETTINGS: Final = (
         "0",
         "Segment files that are open at one time; 0 for a quarter of what the process may open.",
         Between(0),
+        own=True,
+    ),
+    Setting(
+        "broker.lite.umask",
+        ConfigType.STRING,
+        "077",
+        "What others may not do with new files and directories: 077 is all, 022 lets them read.",
+        Umask(),
         own=True,
     ),
     Setting(

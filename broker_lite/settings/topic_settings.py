@@ -13,6 +13,8 @@ COMPRESSION_TYPES: Final = OneOf(("uncompressed", "zstd", "lz4", "snappy", "gzip
 CLEANUP_POLICIES: Final = OneOf(("compact", "delete"))
 TIMESTAMP_TYPES: Final = OneOf(("CreateTime", "LogAppendTime"))
 SECONDS: Final = 1000
+# Kafka lets the topics of the coordinators ask for less, and then never makes them.
+SEGMENT_BYTES_MIN: Final = 1 << 20
 HOURS: Final = 3600 * SECONDS
 
 
@@ -279,7 +281,7 @@ TOPIC_SETTINGS: Final = (
         INT,
         "1073741824",
         "Size at which a segment is closed and the next one begun.",
-        Between(1 << 20),
+        Between(SEGMENT_BYTES_MIN),
         "log.segment.bytes",
     ),
     _topic(

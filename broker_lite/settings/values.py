@@ -131,6 +131,20 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class Umask:
+    """The permissions that new files do not get, as an octal number of three digits."""
+
+    def check(self, name: str, value: Value) -> None:
+        """Leave the owner what the broker itself needs."""
+        if not re.fullmatch(r"0?0[0-7]{2}", str(value)):
+            raise rejected(name, value, "It must be octal and leave the owner everything")
+
+    def describe(self) -> str:
+        """The shape."""
+        return "octal, 000 to 077"
+
+
+@dataclass(frozen=True, slots=True)
 class ThrottledReplicas:
     """`*`, or pairs partition:broker.
 

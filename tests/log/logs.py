@@ -107,3 +107,14 @@ def batches_of(data: bytes) -> list[bytes]:
         found.append(data[position : position + size_bytes])
         position += size_bytes
     return found
+
+
+def in_the_way(path: Path, away: Path) -> None:
+    """Let a file not be opened, otherwise than because it is gone."""
+    path.rename(away)
+    path.mkdir()
+
+
+def put_back(path: Path, away: Path) -> None:
+    path.rmdir()
+    away.rename(path)

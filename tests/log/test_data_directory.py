@@ -136,3 +136,11 @@ def test_s_78_a_directory_without_permission_tells_for_whom(tmp_path: Path) -> N
     finally:
         os.seteuid(user)
     assert str(error.value) == told
+
+
+def test_s78_the_lock_is_no_link_to_another_file(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / ".lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SettingsError, match="lock is a symbolic link"):
+        DirectoryLock(tmp_path / "data")
+    assert not (tmp_path / "elsewhere").exists()

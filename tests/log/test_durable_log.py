@@ -13,7 +13,15 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.log import Log
 from broker_lite.record.control import EndTransactionMarker
-from tests.log.logs import FOREVER_MS, NOW_MS, append, content, open_log
+from tests.log.logs import (
+    FOREVER_MS,
+    NOW_MS,
+    append,
+    content,
+    in_the_way,
+    open_log,
+    put_back,
+)
 
 Outcome = errors.KafkaStorageError | None
 
@@ -207,7 +215,7 @@ def test_s32_what_is_no_error_of_fsync_may_be_tried_again(tmp_path: Path) -> Non
     log, flusher = held_log(tmp_path)
     append(log)
     away = tmp_path / "away"
-    Path(log.active.path).rename(away)
+    in_the_way(Path(log.active.path), away)
     with pytest.raises(errors.KafkaStorageError) as caught:
         log.flush_records(1)
     log.flush_ended(1, caught.value)
@@ -215,7 +223,7 @@ def test_s32_what_is_no_error_of_fsync_may_be_tried_again(tmp_path: Path) -> Non
     told: list[Outcome] = []
     log.when_flushed(told.append)
     assert isinstance(told[0], errors.KafkaStorageError)  # it came too late to be told then
-    away.rename(log.active.path)
+    put_back(Path(log.active.path), away)
     append(log)
     assert flusher.asked == [log, log]
     log.flush_records(2)
@@ -236,14 +244,14 @@ def test_s32_a_duplicate_of_what_could_not_be_flushed_is_flushed(
         flusher.commits.start = None
     away = tmp_path / "away"
     path = Path(log.active.path)
-    path.rename(away)
+    in_the_way(path, away)
     if is_served:
         append(log, producer=(7, 0, 1))
         log.flush_ended(2, errors.KafkaStorageError())
     else:
         with pytest.raises(errors.KafkaStorageError):
             append(log, producer=(7, 0, 1))
-    away.rename(path)
+    put_back(path, away)
     flusher.asked.clear()
     assert append(log, producer=(7, 0, 0)).duplicate
     assert log.high_watermark == 1  # that one was on disk
@@ -363,12 +371,76 @@ def test_s54_a_segment_that_is_removed_meanwhile_needs_no_flush(tmp_path: Path) 
     append(log)
     removed = log.segments[0]
     os.unlink(removed.path)
-    all_segments = log.segments
-    with pytest.raises(errors.KafkaStorageError):
-        log.flush()
-    log.segments = Vanishing(all_segments, removed)
+    log.segments = Vanishing(log.segments, removed)
     log.flush()
     assert (first is log.active, log.recovery_point) == (True, 2)
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    path.with_suffix(".copy").write_bytes(path.read_bytes())
+    path.with_suffix(".copy").replace(path)
+
+
+def moved(path: Path) -> None:
+    path.rename(path.with_suffix(".elsewhere"))
+
+
+LOST_WAYS = pytest.mark.parametrize("lose", [deleted, replaced, moved])
+
+
+@LOST_WAYS
+@pytest.mark.parametrize("is_rolled", [False, True])
+def test_s32_a_file_that_somebody_took_away_is_noticed(
+    tmp_path: Path,
+    lose: Callable[[Path], None],
+    is_rolled: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What was acknowledged would be gone at the next start: no more of that."""
+    log = open_log(tmp_path)
+    append(log)
+    path = Path(log.active.path)
+    if is_rolled:
+        log.roll(NOW_MS)
+        append(log)
+        path.unlink()
+    else:
+        lose(path)
+    with pytest.raises(errors.KafkaStorageError):
+        log.flush(log.active.base_offset)  # as the checkpoint does, without the active segment
+    assert [each.split()[:2] for each in caplog.messages] == [["partition", "offline"]]
+    assert str(path) in caplog.text
+    with pytest.raises(errors.KafkaStorageError):
+        append(log)
+
+
+@LOST_WAYS
+def test_s32_nothing_is_acknowledged_that_the_next_start_does_not_find(
+    tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    lose(Path(log.active.path))
+    append(log)
+    with pytest.raises(errors.KafkaStorageError):
+        log.flush_records(2)
+    assert log.recovery_point == 0
+
+
+def test_s54_the_file_of_a_deleted_log_is_not_missed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = open_log(tmp_path)
+    append(log)
+    Path(log.active.path).unlink()
+    log.delete()
+    with pytest.raises(errors.KafkaStorageError):
+        log.flush()
+    assert caplog.messages == []
 
 
 class Vanishing(list):  # type: ignore[type-arg]

@@ -113,3 +113,16 @@ def test_a_file_that_is_removed_while_an_answer_refers_to_it_counts(paths: list[
     assert held.read(1, 0) == b"/"
     del held
     assert cache.lent_count == 0
+
+
+def test_s32_a_file_opened_by_its_name_is_the_one_in_the_cache(paths: list[str]) -> None:
+    cache = FileCache(2)
+    first, second = Path(paths[0]), Path(paths[1])
+    assert cache.named(paths[0]).fd != cache.get(paths[0]).fd
+    assert len(cache) == 1
+    second.replace(first)
+    with pytest.raises(FileNotFoundError, match="replaced by another file"):
+        cache.named(paths[0])
+    first.unlink()
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        cache.named(paths[0])

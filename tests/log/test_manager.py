@@ -22,6 +22,8 @@ from tests.log.logs import (
     batch_bytes,
     content,
     files,
+    in_the_way,
+    put_back,
 )
 
 ID = bytes(range(1, 17))
@@ -335,7 +337,7 @@ def test_v72_one_log_that_cannot_be_flushed_does_not_stop_the_others(tmp_path: P
         for _ in range(3):
             append(manager.get("t", partition))
     broken = Path(manager.get("t", 1).segments[0].path)
-    broken.rename(tmp_path / "away")
+    in_the_way(broken, tmp_path / "away")
     with pytest.raises(errors.KafkaStorageError):
         manager.checkpoint()
     text = (tmp_path / "recovery-point-offset-checkpoint").read_text()
@@ -343,7 +345,7 @@ def test_v72_one_log_that_cannot_be_flushed_does_not_stop_the_others(tmp_path: P
     with pytest.raises(errors.KafkaStorageError):
         flush_due(manager, NOW_MS + 1000)
     assert [log.recovery_point for log in manager.loaded_logs()] == [3, 0, 3]
-    (tmp_path / "away").rename(broken)
+    put_back(broken, tmp_path / "away")
     flush_due(manager, NOW_MS + 1000)
     assert manager.get("t", 1).recovery_point == 3
     manager.close()

@@ -82,5 +82,9 @@ OTHER_BOUNDS = {
     "controller.quorum.voters",
     # null is allowed there, too
     "node.id",
+    # Kafka takes what the topic's config cannot be, and then never makes the topic
+    "offsets.topic.compression.codec",
+    "offsets.topic.segment.bytes",
+    "transaction.state.log.segment.bytes",
 }
 NOT_DYNAMIC = {"listeners", "listener.security.protocol.map"}

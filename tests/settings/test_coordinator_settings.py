@@ -2,7 +2,8 @@
 
 import pytest
 
-from broker_lite.settings import Settings
+from broker_lite.errors import SettingsError
+from broker_lite.settings import Settings, load_settings
 from broker_lite.settings.coordinator_settings import COORDINATOR_SETTINGS
 from tests.settings.golden import assert_as_kafka
 
@@ -31,6 +32,21 @@ DEFAULTS = {
 
 def test_as_in_kafka() -> None:
     assert_as_kafka(COORDINATOR_SETTINGS, "broker")
+
+
+@pytest.mark.parametrize(
+    ("name", "low"),
+    [
+        ("offsets.topic.segment.bytes", 1 << 20),
+        ("transaction.state.log.segment.bytes", 1 << 20),
+        ("offsets.topic.compression.codec", 0),
+    ],
+)
+def test_g_07_what_the_state_topics_cannot_be_is_refused_at_the_start(name: str, low: int) -> None:
+    """Else the topic could not be made, and every request of a group would fail."""
+    load_settings(None, {}, {name: str(low)})
+    with pytest.raises(SettingsError, match=name):
+        load_settings(None, {}, {name: str(low - 1)})
 
 
 @pytest.mark.parametrize(("name", "expected"), DEFAULTS.values(), ids=DEFAULTS.keys())

@@ -1,0 +1,38 @@
+"""What a file made for several brokers says that one broker cannot do."""
+
+from typing import Final
+
+from broker_lite.settings.settings import Settings
+from broker_lite.settings.values import join
+
+_MEMBERS: Final = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
+_REPLICAS: Final = (
+    "default.replication.factor",
+    "offsets.topic.replication.factor",
+    "transaction.state.log.replication.factor",
+    "transaction.state.log.min.isr",
+    "min.insync.replicas",
+)
+
+
+def beyond_one_broker(settings: Settings) -> str | None:
+    """Tell in one line which settings speak of more brokers than the one there is.
+
+    Returns:
+        None where there are none.
+    """
+    found = []
+    for name in _MEMBERS:
+        members = settings.value(name)
+        if isinstance(members, tuple) and len(members) > 1:
+            found.append(f"{name}={join(members)}")
+    for name in _REPLICAS:
+        count = settings.value(name)
+        if isinstance(count, int) and count > 1:
+            found.append(f"{name}={count}")
+    if not found:
+        return None
+    return (
+        f"there is one broker, the settings are for more: {' '.join(found)}; voters are not"
+        " connected to, and topics with more than one replica cannot be created"
+    )
