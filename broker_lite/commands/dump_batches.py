@@ -24,6 +24,7 @@ from broker_lite.record.batch import RecordBatch
 from broker_lite.record.columns import HEADERS, KEYS, VALUES, RecordColumns
 from broker_lite.record.compression import Codec
 from broker_lite.record.control import ControlType, decode_control_key, decode_end_transaction
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.records import Record, iterate_records
 
@@ -211,7 +212,7 @@ def _control_text(record: Record) -> str:
 
 def _legacy_lines(message: LegacyMessage, wanted: Wanted) -> Iterator[str]:
     try:
-        for record in iterate_legacy(message, output_bytes_max=_WRAPPED_BYTES_MAX):
+        for record in iterate_legacy(message, bounds=Bounds(_WRAPPED_BYTES_MAX)):
             content = _content(record.key, record.value, wanted) if wanted.content else ""
             if wanted.metadata:
                 yield _legacy_head(record, message) + content

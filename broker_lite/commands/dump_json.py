@@ -15,6 +15,7 @@ from broker_lite.errors import BrokerError
 from broker_lite.pipeline.read.measured import PLAIN_BYTES_MAX, Unsound, measure_batch
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import ControlType, decode_control_key, decode_end_transaction
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.legacy import LegacyMessage, iterate_legacy
 from broker_lite.record.records import Record, iterate_records
 
@@ -68,7 +69,7 @@ def record_objects(batch: RecordBatch | LegacyMessage, wanted: Wanted) -> Iterat
     """
     try:
         if isinstance(batch, LegacyMessage):
-            for old in iterate_legacy(batch, output_bytes_max=PLAIN_BYTES_MAX):
+            for old in iterate_legacy(batch, bounds=Bounds(PLAIN_BYTES_MAX)):
                 head = {"type": "record", "offset": old.offset, "timestamp": old.timestamp}
                 yield {**head, **_content(old.key, old.value, wanted)}
             return

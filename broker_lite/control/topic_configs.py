@@ -62,6 +62,7 @@ class TopicConfigs:
             after_max_ms=config.message_timestamp_after_max_ms,
             is_compacted=config.compacts,
             decompressed_bytes_max=self._settings.broker_lite_decompressed_max_bytes,
+            batch_records_max=self._settings.broker_lite_batch_records_max,
         )
         self._validation[topic.name] = topic.overrides, made
         return made

@@ -81,6 +81,10 @@ class DecompressedTooLarge(MessageTooLarge):
     """Batch that decompresses to more than its reader allows (10)."""
 
 
+class TooManyRecords(MessageTooLarge):
+    """Batch with more records than the broker allows (10); a producer may split it."""
+
+
 class CoordinatorLoadInProgress(BrokerError):
     """State of a coordinator is being read (14)."""
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from broker_lite.protocol.connection import Request
+from broker_lite.record.stopping import Stop
 
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
@@ -102,6 +103,7 @@ class HandlerContext:
     `lane` is where large requests of all connections are worked on, one at a time.
     `has_waited` tells that a Produce of this connection had to wait for the disk: the next one may,
     too, and no answer is to wait for that.
+    `stop` is set when what a thread does for this connection is to end.
     """
 
     __slots__ = (
@@ -118,6 +120,7 @@ class HandlerContext:
         "listener",
         "local_address",
         "settings",
+        "stop",
         "transactions",
     )
 
@@ -152,6 +155,7 @@ class HandlerContext:
         self.lane = lane
         self.hooks = hooks
         self.has_waited = False
+        self.stop = Stop()
 
     def advertised_address(self) -> tuple[str, int]:
         """Host and port under which this connection's client reaches this node."""

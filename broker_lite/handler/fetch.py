@@ -52,7 +52,7 @@ from broker_lite.wire import messages
 from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint, encode_fetch_response
 
 if TYPE_CHECKING:
-    from broker_lite.control.cluster import Cluster
+    pass
 
 MIN_VERSION: Final = 4
 MAX_VERSION: Final = 18
@@ -84,7 +84,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     await _apply(partitions, request, body)
     session = None
     try:
-        read = await _read(context.cluster, request, terms, partitions)
+        read = await _read(context, request, terms, partitions)
         if body.session_epoch == INITIAL_EPOCH:
             session = sessions.create(
                 partitions,
@@ -126,7 +126,7 @@ async def _incremental(
         session.isolation_level = terms.isolation_level
         partitions.all_pending()
     try:
-        read = await _read(context.cluster, request, terms, partitions)
+        read = await _read(context, request, terms, partitions)
         if session.epoch != expected_epoch:
             code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
             return _refuse(terms, code, session.session_id)
@@ -191,12 +191,13 @@ async def _apply(partitions: FetchPartitions, request: Request, body: Any) -> No
 
 
 async def _read(
-    cluster: "Cluster", request: Request, terms: FetchTerms, partitions: FetchPartitions
+    context: HandlerContext, request: Request, terms: FetchTerms, partitions: FetchPartitions
 ) -> FetchRead:
     """Look at all pending partitions, once more after waiting.
 
     Rule: F-30, F-31.
     """
+    cluster = context.cluster
     pending = partitions.pending()
     if len(pending) > LOGS_AT_A_TIME:
         await load_logs(cluster, pending)
@@ -207,7 +208,7 @@ async def _read(
         await wait(cluster, terms, partitions, read)
         read = await _look(cluster, terms, partitions.pending())
     if terms.is_old:
-        converted = await for_old_client(cluster, terms.version, read.partitions)
+        converted = await for_old_client(cluster, terms.version, read.partitions, context.stop)
         read = read._replace(partitions=converted)
     return read
 

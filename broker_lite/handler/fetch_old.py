@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.fetch_read import PartitionRead
 from broker_lite.log.down_conversion import convert_slice
 from broker_lite.log.files import FileSlice
 from broker_lite.record.compression import Codec
+from broker_lite.record.decompressed import Bounds
+from broker_lite.record.stopping import Stop, WorkStopped
 from broker_lite.wire.fetch import FetchedPartition
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ _MAGIC_2_FROM: Final = 4
 
 
 async def for_old_client(
-    cluster: "Cluster", version: int, reads: list[PartitionRead]
+    cluster: "Cluster", version: int, reads: list[PartitionRead], stop: Stop
 ) -> list[PartitionRead]:
     """Give the answers of a Fetch below version 10 as a release before 4.0 does.
 
@@ -38,11 +41,17 @@ async def for_old_client(
         cluster: whose topics were read.
         version: of the request, 0 to 9.
         reads: what a client of today would be answered.
+        stop: asked for each record.
+
+    Raises:
+        CloseConnection: by stop.
     """
-    return [await _convert(cluster, version, read) for read in reads]
+    return [await _convert(cluster, version, read, stop) for read in reads]
 
 
-async def _convert(cluster: "Cluster", version: int, read: PartitionRead) -> PartitionRead:
+async def _convert(
+    cluster: "Cluster", version: int, read: PartitionRead, stop: Stop
+) -> PartitionRead:
     config = _topic_config(cluster, read)
     if config is None:
         return read
@@ -57,24 +66,23 @@ async def _convert(cluster: "Cluster", version: int, read: PartitionRead) -> Par
         records,
         1 if version >= _MAGIC_1_FROM else 0,
         read.partition.fetch_offset,
-        config.decompressed_bytes_max,
+        Bounds(config.decompressed_bytes_max, stop=stop),
     )
     outcome = await to_thread.run_sync(work)
+    if isinstance(outcome, WorkStopped):
+        raise CloseConnection("the conversion of records was stopped")
     if isinstance(outcome, ErrorCode):
         return _refused(read, outcome)
     return read._replace(answer=read.answer._replace(records=outcome))
 
 
 def _converted(
-    records: FileSlice, magic: int, first_offset: int, decompressed_bytes_max: int
-) -> bytes | ErrorCode:
+    records: FileSlice, magic: int, first_offset: int, bounds: Bounds
+) -> bytes | ErrorCode | WorkStopped:
     try:
-        return convert_slice(
-            records,
-            magic,
-            first_offset=first_offset,
-            decompressed_bytes_max=decompressed_bytes_max,
-        )
+        return convert_slice(records, magic, first_offset=first_offset, bounds=bounds)
+    except WorkStopped as stopped:
+        return stopped.with_traceback(None)
     except BrokerError as error:
         # as a code: what is raised in a worker thread stays there with all that was decompressed
         return error.code

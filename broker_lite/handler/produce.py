@@ -22,6 +22,8 @@ Not done: authorization.
 from collections.abc import Iterator
 from typing import Final
 
+from anyio.lowlevel import checkpoint
+
 from broker_lite.control.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, TransactionalIdAuthorizationFailed, Why
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
@@ -36,11 +38,13 @@ from broker_lite.handler.produce_response import (
 from broker_lite.handler.produce_transaction import Accepted, Verdict, check_transaction
 from broker_lite.handler.refusals import tell_produce, why_of
 from broker_lite.log.validate_legacy import check_old_record_set
+from broker_lite.log.validate_records import RECORD_ERRORS_MAX
 from broker_lite.log.validate_request import (
     check_one_producer,
     check_record_set,
     first_batch_headers,
 )
+from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, RECORD_BATCH_OVERHEAD
 from broker_lite.wire.produce import ProduceRequest, decode_produce_request
 
 MIN_VERSION: Final = 3
@@ -58,6 +62,11 @@ _NO_TOPIC: Final = Why("V-08", "there is no such topic", {})
 _NO_PARTITION: Final = Why("V-08", "the topic has no such partition", {})
 _WRONG_ACKS: Final = Why("V-11", "acks is none of -1, 0 and 1", {})
 _INTERNAL: Final = Why("V-12", "only the broker writes to its internal topics", {})
+# After so much of a request other connections have their turn; it takes 20 ms at most.
+_TURN_BYTES_MAX: Final = 1024 * 1024
+# What a partition counts as beside its bytes, and what one that may decompress to 512 KiB does.
+_PARTITION_BYTES: Final = 4 * 1024
+_COMPRESSED_BYTES: Final = 128 * 1024
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
@@ -90,16 +99,22 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             verdicts = check_transaction(context, produce.transactional_id, accepted, version)
             await wait_for_coordinators(context, failures)
         acks_are_valid = produce.acks in _ACKS
+        turn_bytes = 0
+        listed = 0
         for key, partition in accepted.items():
             topic, index, records, _ = partition
+            if turn_bytes > _TURN_BYTES_MAX:
+                turn_bytes = 0
+                await checkpoint()
+            turn_bytes += _cost_bytes(records)
             answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
-            if answer is None and (topic.is_internal or not acks_are_valid):
-                answer = _refused(topic, request, acks_are_valid)
             if answer is None:
-                answer = await append(
+                answer = _refused(topic, request, acks_are_valid) or await append(
                     context, topic, index, records, guard, is_old=version < MIN_VERSION
                 )
-            answers[key] = answer = answer or refusal(_unknown(None, version), why=_NO_TOPIC)
+            answer = answer or refusal(_unknown(None, version), why=_NO_TOPIC)
+            answers[key] = answer = answer.with_errors_up_to(RECORD_ERRORS_MAX - listed)
+            listed += len(answer.record_errors)
             failed |= answer[0]
         if commits.held or commits.failures != failures:
             context.has_waited = True
@@ -167,6 +182,12 @@ def _check(
     return accepted, refused
 
 
+def _cost_bytes(records: memoryview) -> int:
+    """What the append of a partition's records counts as."""
+    has_codec = len(records) > RECORD_BATCH_OVERHEAD and records[ATTRIBUTES_OFFSET + 1] & CODEC_MASK
+    return len(records) + (_COMPRESSED_BYTES if has_codec else _PARTITION_BYTES)
+
+
 def _unknown(topic: Topic | None, version: int) -> ErrorCode:
     """Rule: V-08; an id that is not known has an error of its own since version 13."""
     if topic is None and version >= _TOPIC_IDS_FROM:
@@ -184,7 +205,7 @@ def _refused(topic: Topic, request: Request, acks_are_valid: bool) -> PartitionA
     """Rule: V-11, V-12."""
     if not acks_are_valid:
         return refusal(ErrorCode.INVALID_REQUIRED_ACKS, why=_WRONG_ACKS)
-    if request.client_id != _ADMIN_CLIENT_ID:
+    if topic.is_internal and request.client_id != _ADMIN_CLIENT_ID:
         return refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, why=_INTERNAL)
     return None
 

@@ -46,6 +46,12 @@ class PartitionAnswer(NamedTuple):
     why: Why | None = None
     """For the log; a refusal without it was told where it happened."""
 
+    def with_errors_up_to(self, count: int) -> "PartitionAnswer":
+        """The same answer with so many record errors at most."""
+        if len(self.record_errors) <= count:
+            return self
+        return self._replace(record_errors=self.record_errors[:count])
+
 
 def refusal(
     code: ErrorCode, message: str | None = None, *, why: Why | None = None

@@ -21,6 +21,7 @@ from typing import Final
 
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.files import FileSlice
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.down_conversion import down_convert
 from broker_lite.record.framing import HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, Entry, file_entry
 
@@ -36,7 +37,7 @@ def convert_slice(
     magic: int,
     *,
     first_offset: int,
-    decompressed_bytes_max: int,
+    bounds: Bounds,
 ) -> bytes:
     """Read a range and give its records in an older format; may run in a worker thread.
 
@@ -44,7 +45,7 @@ def convert_slice(
         records: begins with an entry, and may end inside one.
         magic: 0 or 1, the highest that the client knows.
         first_offset: that the client asked for.
-        decompressed_bytes_max: of each batch's records.
+        bounds: of each batch's records.
 
     Returns:
         As many bytes as the range has, more if its first entry needs them, fewer when no record is
@@ -54,8 +55,9 @@ def convert_slice(
         UnsupportedCompressionType: the first records are of zstd.
         BrokerError: the first entries are damaged.
         KafkaStorageError: the file cannot be read.
+        WorkStopped: by the bounds' stop.
     """
-    pieces = _Pieces(records, magic, first_offset, decompressed_bytes_max)
+    pieces = _Pieces(records, magic, first_offset, bounds)
     try:
         first = b""
         while not first and pieces.has_more():
@@ -89,14 +91,12 @@ def _overflow(size_bytes: int) -> bytes:
 class _Pieces:
     """The entries of a range, read and converted a few at a time."""
 
-    def __init__(
-        self, records: FileSlice, magic: int, first_offset: int, decompressed_bytes_max: int
-    ) -> None:
+    def __init__(self, records: FileSlice, magic: int, first_offset: int, bounds: Bounds) -> None:
         self.has_begun = False
         self._fd = records.fd
         self._magic = magic
         self._first_offset = first_offset
-        self._decompressed_bytes_max = decompressed_bytes_max
+        self._bounds = bounds
         self._entries = self._walk(records.position, records.position + records.size_bytes)
         self._next: Entry | None = None
 
@@ -129,7 +129,7 @@ class _Pieces:
                     Entry(0, entry.size_bytes, entry.magic),
                     self._magic,
                     first_offset=self._first_offset,
-                    decompressed_bytes_max=self._decompressed_bytes_max,
+                    bounds=self._bounds,
                 )
             )
         return b"".join(converted)

@@ -11,6 +11,7 @@ from broker_lite.errors import (
     InvalidRecord,
     MessageTooLarge,
     RecordListTooLarge,
+    TooManyRecords,
     UnknownServerError,
 )
 from broker_lite.log.validated import RejectedRecords
@@ -53,13 +54,34 @@ def rebuilt_too_large(size_bytes: int, max_message_bytes: int) -> MessageTooLarg
     )
 
 
-def decompresses_too_large(bytes_max: int) -> DecompressedTooLarge:
-    """A batch that grows too much."""
+def decompresses_too_large(bytes_max: int, parts_max: int) -> DecompressedTooLarge:
+    """A batch that grows too much, or costs too much for what it gives."""
     return DecompressedTooLarge().because(
         "V-45",
         "the batch decompresses to more than {bytes_max:,} bytes"
+        " (broker.lite.decompressed.max.bytes), or has more than {parts_max:,} frames and blocks",
+        bytes_max=bytes_max,
+        parts_max=parts_max,
+    )
+
+
+def rewritten_too_large(bytes_max: int) -> DecompressedTooLarge:
+    """A batch that grows too much when its records are written anew."""
+    return DecompressedTooLarge().because(
+        "V-45",
+        "written anew the records take more than {bytes_max:,} bytes"
         " (broker.lite.decompressed.max.bytes)",
         bytes_max=bytes_max,
+    )
+
+
+def too_many_records(count: int, records_max: int) -> TooManyRecords:
+    """A batch of very many records."""
+    return TooManyRecords().because(
+        "V-45",
+        "the batch has {record_count:,} records, above broker.lite.batch.records.max={records_max}",
+        record_count=count,
+        records_max=records_max,
     )
 
 

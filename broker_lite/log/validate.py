@@ -9,8 +9,10 @@ Pure: no log state, no clock, no file; may run in a worker thread. Offsets and l
 stamped later by the log, which costs no new checksum.
 
 Not done: magic 0 and 1, which the served versions of Produce refuse before (V-09).
-A difference to Kafka: a batch that decompresses to more than broker.lite.decompressed.max.bytes is
-refused (V-45). A batch with more than 10,000 bad records is answered with the first 10,000 (V-44).
+A difference to Kafka: a batch that decompresses to more than broker.lite.decompressed.max.bytes, or
+has more than broker.lite.batch.records.max records, or of which the compressed stream consists of
+more than 65,536 frames, members, chunks and blocks, is refused with MESSAGE_TOO_LARGE (V-45). The
+answer to a Produce lists 10,000 bad records at most (V-44).
 """
 
 from typing import Final
@@ -18,7 +20,12 @@ from typing import Final
 from broker_lite.log import refusals
 from broker_lite.log.validate_rebuild import rebuild
 from broker_lite.log.validate_records import PlainRecords, check_records
-from broker_lite.log.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
+from broker_lite.log.validated import (
+    NO_TIMESTAMP,
+    TakesLong,
+    ValidatedRecords,
+    ValidationConfig,
+)
 from broker_lite.record.batch import (
     ATTRIBUTES_OFFSET,
     CODEC_MASK,
@@ -32,10 +39,18 @@ from broker_lite.record.batch import (
 )
 from broker_lite.record.compression import decompress
 from broker_lite.record.crc import crc32c
+from broker_lite.record.decompressed import Bounds
+from broker_lite.record.stopping import NEVER, Stop
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
 
+STREAM_PARTS_MAX: Final = 65_536
+"""Chunks of 32 KB, the smallest that are usual, would come to 2 GB."""
+AT_ONCE_PARTS_MAX: Final = 64
+AT_ONCE_BYTES_MAX: Final = 512 * 1024
+AT_ONCE_REBUILT_BYTES_MAX: Final = 64 * 1024
+"""Compressing more than this at the highest levels takes more than 50 ms."""
 CODEC_MAX: Final = 4
 NO_CODEC: Final = 0
 
@@ -46,7 +61,8 @@ def validate_records(
     *,
     now_ms: int,
     partition: int = 0,
-    decompressed_bytes_max: int | None = None,
+    at_once: bool = False,
+    stop: Stop = NEVER,
 ) -> ValidatedRecords:
     """Check the records of one partition of a produce request, from a client.
 
@@ -56,16 +72,21 @@ def validate_records(
         config: the topic's.
         now_ms: the append time, and the middle of the range of CreateTime timestamps.
         partition: for texts only.
-        decompressed_bytes_max: a bound below the topic's, for who has little time.
+        at_once: whoever asks has little time.
+        stop: asked between the steps.
 
     Raises:
         RejectedAsInvalid: records were refused, the error lists all of them.
         RejectedByTimestamp: the same, and one at least for its timestamp.
         InvalidRecord: structure of the batch or its records, or not exactly one batch.
         MessageTooLarge: above max_message_bytes before or after a rebuild.
-        DecompressedTooLarge: decompressed above decompressed_bytes_max; nothing was changed.
+        DecompressedTooLarge: decompressed above decompressed_bytes_max, or of more parts than
+            STREAM_PARTS_MAX.
         CorruptMessage: shorter than its header, or a wrong checksum.
+        TooManyRecords: more than batch_records_max; nothing was decompressed.
         UnknownServerError: a codec id above 4, a codec that fails, or what Kafka cannot rebuild.
+        TakesLong: it cannot be done at once.
+        WorkStopped: by stop.
 
     Rule: V-20, V-22, V-30 to V-36, V-40, V-42, V-44, V-45, V-50 (UnifiedLog, LogValidator).
     """
@@ -79,6 +100,8 @@ def validate_records(
         or (batch.producer_id >= 0 and batch.base_sequence < 0)
     ):
         raise refusals.wrong_header(batch)  # V-32
+    if count > config.batch_records_max:
+        raise refusals.too_many_records(count, config.batch_records_max)
     codec = attributes & CODEC_MASK
     target = codec if config.codec is None else config.codec
     in_place = codec == target
@@ -88,12 +111,16 @@ def validate_records(
         )
     else:
         bytes_max = config.decompressed_bytes_max
-        if decompressed_bytes_max is not None:
-            bytes_max = min(bytes_max, decompressed_bytes_max)
-        plain = _decompress(batch, codec, bytes_max, full_reader=not in_place)
-    totals = check_records(batch, plain, config, now_ms, partition)
+        parts_max = STREAM_PARTS_MAX
+        if at_once:
+            bytes_max = min(bytes_max, AT_ONCE_BYTES_MAX if in_place else AT_ONCE_REBUILT_BYTES_MAX)
+            parts_max = AT_ONCE_PARTS_MAX
+        bounds = Bounds(bytes_max, parts_max, stop)
+        plain = _decompress(batch, codec, bounds, at_once, full_reader=not in_place)
+    totals = check_records(batch, plain, config, now_ms, partition, at_once)
+    stop.check()
     if not in_place:
-        return rebuild(batch, plain, totals, target, config, now_ms)
+        return rebuild(batch, plain, totals, target, config, now_ms, stop)
     if codec != NO_CODEC and not totals.is_sequential:
         # V-42: Kafka would build the batch anew, but has skipped over the keys and values.
         raise refusals.unordered_offsets()
@@ -156,13 +183,19 @@ def _trimmed_batch(records: memoryview, config: ValidationConfig) -> RecordBatch
 
 
 def _decompress(
-    batch: RecordBatch, codec: int, output_bytes_max: int, *, full_reader: bool
+    batch: RecordBatch, codec: int, bounds: Bounds, at_once: bool, *, full_reader: bool
 ) -> PlainRecords:
     """Rule: V-45, R-36: full_reader when the records are needed, else they are only walked."""
     result = decompress(
-        codec, batch.buffer[RECORD_BATCH_OVERHEAD:], output_bytes_max=output_bytes_max
+        codec,
+        batch.buffer[RECORD_BATCH_OVERHEAD:],
+        output_bytes_max=bounds.output_bytes_max,
+        parts_max=bounds.parts_max,
+        stop=bounds.stop,
     )
     if result.limit_exceeded:
-        raise refusals.decompresses_too_large(output_bytes_max)
+        if at_once:
+            raise TakesLong
+        raise refusals.decompresses_too_large(bounds.output_bytes_max, bounds.parts_max)
     data = memoryview(result.data)
     return PlainRecords(data, 0, len(data), full_reader, result.failed)

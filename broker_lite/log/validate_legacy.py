@@ -24,7 +24,7 @@ from broker_lite.errors import (
     UnknownServerError,
 )
 from broker_lite.log import refusals
-from broker_lite.log.validate import CODEC_MAX, NO_CODEC, validate_records
+from broker_lite.log.validate import CODEC_MAX, NO_CODEC, STREAM_PARTS_MAX, validate_records
 from broker_lite.log.validated import (
     NO_TIMESTAMP,
     RejectedByTimestamp,
@@ -42,6 +42,7 @@ from broker_lite.record.batch import (
 )
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.crc import crc32c
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, Entry
 from broker_lite.record.legacy import (
     LOG_APPEND_TIME,
@@ -51,6 +52,7 @@ from broker_lite.record.legacy import (
     crc_is_valid,
     iterate_legacy,
 )
+from broker_lite.record.stopping import NEVER, Stop
 
 OLD_SET_BYTES_MAX: Final = 32 * 1024 * 1024
 _SIZE_UP_TO_PRODUCER_ID: Final = 51
@@ -97,7 +99,12 @@ def check_old_record_set(records: memoryview | None, version: int) -> None:
 
 
 def validate_old_records(
-    records: memoryview, config: ValidationConfig, *, now_ms: int, partition: int = 0
+    records: memoryview,
+    config: ValidationConfig,
+    *,
+    now_ms: int,
+    partition: int = 0,
+    stop: Stop = NEVER,
 ) -> ValidatedRecords:
     """Check the records of one partition of a produce request of version 0 to 2.
 
@@ -106,6 +113,7 @@ def validate_old_records(
         config: the topic's.
         now_ms: the append time, and the middle of the range of CreateTime timestamps.
         partition: for texts only.
+        stop: asked before each message.
 
     Raises:
         NothingToAppend: there is no whole message.
@@ -115,8 +123,10 @@ def validate_old_records(
         CorruptMessage: a length or checksum.
         MessageTooLarge: above max_message_bytes before or after the conversion, or a wrapper above
             decompressed_bytes_max or OLD_SET_BYTES_MAX.
+        TooManyRecords: more than batch_records_max.
         UnknownServerError: a codec that fails or does not exist, fields that do not fit their
             message, or a negative timestamp.
+        WorkStopped: by stop.
 
     Rule: V-92 (UnifiedLog.append, LogValidator).
     """
@@ -131,12 +141,17 @@ def validate_old_records(
         raise refusals.not_one_batch(len(entries))
     if first.magic == CURRENT_MAGIC:
         batch = records[first.position : first.position + first.size_bytes]
-        return validate_records(batch, config, now_ms=now_ms, partition=partition)
-    return _one_batch(records, entries, source, config, now_ms)
+        return validate_records(batch, config, now_ms=now_ms, partition=partition, stop=stop)
+    return _one_batch(records, entries, source, config, now_ms, stop)
 
 
 def _one_batch(
-    records: memoryview, entries: list[Entry], source: int, config: ValidationConfig, now_ms: int
+    records: memoryview,
+    entries: list[Entry],
+    source: int,
+    config: ValidationConfig,
+    now_ms: int,
+    stop: Stop,
 ) -> ValidatedRecords:
     """Put all messages of a set into one batch.
 
@@ -157,7 +172,7 @@ def _one_batch(
             raise refusals.old_magic(entry.magic)
         try:
             message = LegacyMessage(records, entry.position, entry.size_bytes)
-            _convert(message, builder, config, now_ms)
+            _convert(message, builder, config, now_ms, stop)
         except UnknownServerError as error:
             if is_plain:
                 raise
@@ -202,7 +217,11 @@ def _codec(records: memoryview, entry: Entry) -> int:
 
 
 def _convert(
-    message: LegacyMessage, builder: BatchBuilder, config: ValidationConfig, now_ms: int
+    message: LegacyMessage,
+    builder: BatchBuilder,
+    config: ValidationConfig,
+    now_ms: int,
+    stop: Stop,
 ) -> None:
     """Add the records of a message, all of which are looked at when one is bad.
 
@@ -211,24 +230,23 @@ def _convert(
     has_append_time = message.timestamp_type == LOG_APPEND_TIME
     refused: BrokerError | None = None
     is_writable = True
-    records = iterate_legacy(
-        message,
-        check_inner=True,
-        output_bytes_max=min(config.decompressed_bytes_max, OLD_SET_BYTES_MAX),
-    )
+    stop.check()
+    bytes_max = min(config.decompressed_bytes_max, OLD_SET_BYTES_MAX)
+    bounds = Bounds(bytes_max, STREAM_PARTS_MAX, stop)
+    records = iterate_legacy(message, check_inner=True, bounds=bounds)
     try:
         for index, record in enumerate(records):
             problem = _problem(record, index, config, now_ms, has_append_time=has_append_time)
             if problem is None:
                 is_writable = is_writable and record.timestamp >= NO_TIMESTAMP
+                if builder.record_count >= config.batch_records_max:
+                    raise refusals.too_many_records(index + 1, config.batch_records_max)
                 if refused is None and is_writable:
                     builder.append(record.timestamp, record.key, record.value)
             elif refused is None or isinstance(problem, RejectedByTimestamp):
                 refused = problem
     except SetTooLarge as error:
-        raise refusals.decompresses_too_large(
-            min(config.decompressed_bytes_max, OLD_SET_BYTES_MAX)
-        ) from error
+        raise refusals.decompresses_too_large(bytes_max, STREAM_PARTS_MAX) from error
     if refused is not None:
         raise refused
     if not is_writable:

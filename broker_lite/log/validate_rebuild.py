@@ -29,6 +29,7 @@ from broker_lite.record.compression import compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.rewrite import RecordRewriter
 from broker_lite.record.scan import RecordCursor, are_canonical
+from broker_lite.record.stopping import NEVER, Stop
 
 _CRC: Final = struct.Struct(">I")
 _CRC_OFFSET: Final = 17
@@ -42,6 +43,7 @@ def rebuild(
     codec: int,
     config: ValidationConfig,
     now_ms: int,
+    stop: Stop = NEVER,
 ) -> ValidatedRecords:
     """Write one batch with another codec; producer fields and the transactional bit are kept.
 
@@ -52,6 +54,7 @@ def rebuild(
         codec: the topic's.
         config: the topic's.
         now_ms: the append time.
+        stop: asked between the steps.
 
     Raises:
         UnknownServerError: what Kafka's builder refuses: a negative timestamp, a producer id
@@ -59,6 +62,7 @@ def rebuild(
         MessageTooLarge: the new batch is above max_message_bytes.
         DecompressedTooLarge: its records take more than decompressed_bytes_max, and more than the
             client's did.
+        WorkStopped: by stop.
 
     Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder), R-50.
     """
@@ -68,13 +72,13 @@ def rebuild(
         records: memoryview = plain.buffer[plain.start : plain.end]
     else:
         bytes_max = max(config.decompressed_bytes_max, plain.end - plain.start)
-        base_timestamp, records = _write_anew(batch, plain, bytes_max)
+        base_timestamp, records = _write_anew(batch, plain, bytes_max, stop)
     append_time_ms = now_ms if config.is_append_time else NO_TIMESTAMP
     max_timestamp = now_ms if config.is_append_time else totals.max_timestamp
     attributes = codec | (batch.attributes & TRANSACTIONAL_FLAG)
     if config.is_append_time:
         attributes |= LOG_APPEND_TIME_FLAG
-    content = compress(codec, records, config.compression_level)
+    content = compress(codec, records, config.compression_level, stop)
     size_bytes = RECORD_BATCH_OVERHEAD + len(content)
     if size_bytes > config.max_message_bytes:
         raise refusals.rebuilt_too_large(size_bytes, config.max_message_bytes)
@@ -106,7 +110,9 @@ def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTot
     )
 
 
-def _write_anew(batch: RecordBatch, plain: PlainRecords, bytes_max: int) -> tuple[int, memoryview]:
+def _write_anew(
+    batch: RecordBatch, plain: PlainRecords, bytes_max: int, stop: Stop
+) -> tuple[int, memoryview]:
     """Give the first record's timestamp, and all records with deltas to it and to offset 0.
 
     Raises:
@@ -115,15 +121,17 @@ def _write_anew(batch: RecordBatch, plain: PlainRecords, bytes_max: int) -> tupl
     buffer, start, end, _, _ = plain
     rewriter = RecordRewriter(buffer, start, end, batch.record_count, _ALL, True)
     has_append_time = batch.is_log_append_time
-    status = rewriter.measure(
-        batch.base_timestamp, has_append_time, batch.max_timestamp, NO_TIMESTAMP
-    )
+    with stop.telling(rewriter.stop):
+        status = rewriter.measure(
+            batch.base_timestamp, has_append_time, batch.max_timestamp, NO_TIMESTAMP
+        )
     if status:  # what a check before has let pass is a bug of ours
         raise UnknownServerError
     if rewriter.size_bytes > bytes_max:
-        raise refusals.decompresses_too_large(bytes_max)
+        raise refusals.rewritten_too_large(bytes_max)
     target = memoryview(bytearray(rewriter.size_bytes))
-    rewriter.write(target)
+    with stop.telling(rewriter.stop):
+        rewriter.write(target)
     return rewriter.base_timestamp, target
 
 

@@ -1,7 +1,7 @@
 """The checks of single records: structure, keys, timestamps, and the list of refused ones.
 
-A batch is judged by the totals of one scan. Only when these show that a record is to be refused,
-the records are walked again in Python to say which and why.
+A batch is judged by the totals of one scan. Only when these show that a record may be refused, the
+records are walked again to find which; what is said of these is made in Python.
 """
 
 from typing import Final, NamedTuple, NoReturn
@@ -15,9 +15,11 @@ from broker_lite.log.validated import (
     RejectedAsInvalid,
     RejectedByTimestamp,
     RejectedRecords,
+    TakesLong,
     ValidationConfig,
 )
 from broker_lite.record.batch import LOG_APPEND_TIME_FLAG, RecordBatch
+from broker_lite.record.refused import RefusedSearch
 from broker_lite.record.scan import RecordCursor, scan_records
 from broker_lite.record.scan_status import scan_error
 
@@ -27,6 +29,8 @@ _make: Final = tuple.__new__
 SHOWN_ERRORS_MAX: Final = 3
 # Of a batch with millions of bad records not all are listed: each takes some 300 bytes.
 RECORD_ERRORS_MAX: Final = 10_000
+# Listing so many takes 5 ms.
+AT_ONCE_RECORDS_MAX: Final = 1_000
 
 
 class PlainRecords(NamedTuple):
@@ -62,13 +66,19 @@ class RecordTotals(NamedTuple):
 
 
 def check_records(
-    batch: RecordBatch, plain: PlainRecords, config: ValidationConfig, now_ms: int, partition: int
+    batch: RecordBatch,
+    plain: PlainRecords,
+    config: ValidationConfig,
+    now_ms: int,
+    partition: int,
+    at_once: bool = False,
 ) -> RecordTotals:
     """Check structure, keys and timestamps of all records.
 
     Raises:
         InvalidRecord, UnknownServerError: the structure; no record is judged then.
         RejectedRecords: keys or timestamps.
+        TakesLong: at_once, and many records may have to be listed.
 
     Rule: V-33, V-34, V-36 (LogValidator.validateRecord).
     """
@@ -92,7 +102,9 @@ def check_records(
             now_ms - minimum <= config.before_max_ms and maximum - now_ms <= config.after_max_ms
         )
     if (not is_good) or (null_keys and config.is_compacted):
-        _check_one_by_one(batch, plain, config, now_ms, partition)
+        if at_once and batch.record_count > AT_ONCE_RECORDS_MAX:
+            raise TakesLong
+        _list_refused(batch, plain, config, now_ms, partition)
     return _make(RecordTotals, (maximum, minimum, is_sequential))
 
 
@@ -105,7 +117,7 @@ def _raise_structure(
     raise refusals.wrong_structure(error, batch, status, codec_failed, position, records_read)
 
 
-def _check_one_by_one(
+def _list_refused(
     batch: RecordBatch, plain: PlainRecords, config: ValidationConfig, now_ms: int, partition: int
 ) -> None:
     """Refuse the batch with a list of all refused records, if there are any.
@@ -116,10 +128,22 @@ def _check_one_by_one(
     by_timestamp = False
     first_offset_delta = 0
     cursor = RecordCursor(plain.buffer, plain.start, plain.end, plain.full_reader)
-    for index in range(batch.record_count):
-        if len(errors) == RECORD_ERRORS_MAX:
+    search = RefusedSearch(
+        config.is_compacted,
+        not config.is_append_time,
+        now_ms,
+        config.before_max_ms,
+        config.after_max_ms,
+        batch.base_timestamp,
+        batch.is_log_append_time,
+        batch.max_timestamp,
+    )
+    index = -1
+    while len(errors) < RECORD_ERRORS_MAX:
+        read = search.next(cursor, batch.record_count - index - 1)
+        if read < 0:
             break
-        cursor.read_record()
+        index += read
         if not errors:
             first_offset_delta = cursor.offset_delta
         if cursor.key_length < 0 and config.is_compacted:
@@ -130,9 +154,8 @@ def _check_one_by_one(
             errors.append(RecordError(index, message))
             continue
         problem = _timestamp_problem(batch, plain, cursor, config, now_ms)
-        if problem is not None:
-            errors.append(RecordError(index, problem))
-            by_timestamp = True
+        errors.append(RecordError(index, problem))
+        by_timestamp = True
     if errors:
         raise refusals.wrong_records(
             _rejected(errors, by_timestamp), batch.record_count, first_offset_delta
@@ -158,27 +181,23 @@ def _timestamp_problem(
     record: RecordCursor,
     config: ValidationConfig,
     now_ms: int,
-) -> str | None:
-    """Say what is wrong with a record's timestamp.
+) -> str:
+    """Say what is wrong with the timestamp of a record that is refused for it.
 
     Rule: V-34 (LogValidator.validateTimestamp).
     """
     timestamp = _record_timestamp(batch, record.timestamp_delta)
     before, after = config.before_max_ms, config.after_max_ms
-    if not config.is_append_time and timestamp != NO_TIMESTAMP:
-        difference = _int64(now_ms - timestamp)
-        if difference > before or _int64(-difference) > after:
-            return (
-                f"Timestamp {timestamp} of message with offset {record.offset_delta} is out of "
-                f"range. The timestamp should be within [{_int64(now_ms - before)}, "
-                f"{_int64(now_ms + after)}]"
-            )
-    elif batch.is_log_append_time:
+    if config.is_append_time or timestamp == NO_TIMESTAMP:
         return (
             f"Invalid timestamp type in message {_describe(plain, record, timestamp)}. "
             "Producer should not set timestamp type to LogAppendTime."
         )
-    return None
+    return (
+        f"Timestamp {timestamp} of message with offset {record.offset_delta} is out of "
+        f"range. The timestamp should be within [{_int64(now_ms - before)}, "
+        f"{_int64(now_ms + after)}]"
+    )
 
 
 def _describe(plain: PlainRecords, record: RecordCursor, timestamp: int) -> str:

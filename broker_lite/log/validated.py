@@ -10,6 +10,8 @@ NO_TIMESTAMP: Final = -1
 INT64_MAX: Final = 9223372036854775807
 # 128 times the default of max.message.bytes, and a size that a test machine can hold.
 DECOMPRESSED_BYTES_MAX: Final = 134_217_728
+# Twice what the client library with a limit of its own puts into a batch at most (librdkafka).
+BATCH_RECORDS_MAX: Final = 2_097_152
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,7 @@ class ValidationConfig:
         after_max_ms: how far it may lie ahead.
         is_compacted: cleanup.policy contains compact, so every record needs a key.
         decompressed_bytes_max: most bytes one batch may decompress to, Kafka has no limit (V-45).
+        batch_records_max: most records of one batch, Kafka has no limit (V-45).
     """
 
     topic: str
@@ -37,6 +40,7 @@ class ValidationConfig:
     after_max_ms: int = 3_600_000
     is_compacted: bool = False
     decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+    batch_records_max: int = BATCH_RECORDS_MAX
 
 
 class ValidatedRecords(NamedTuple):
@@ -61,6 +65,10 @@ class ValidatedRecords(NamedTuple):
     def is_append_time(self) -> bool:
         """True when all records got the time of the append."""
         return self.log_append_time_ms != NO_TIMESTAMP
+
+
+class TakesLong(Exception):
+    """The validation would take too long for who asked for it at once; nothing was changed."""
 
 
 class RecordError(NamedTuple):

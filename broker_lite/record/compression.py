@@ -10,15 +10,26 @@ Rule: R-75, R-82, R-84 (CompressionType, Compression).
 """
 
 import importlib
+import sys
 from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
 from typing import Final, NamedTuple, Protocol, cast
 
 from broker_lite.errors import UnknownServerError
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.decompressed import Bounds, Decompressed
+from broker_lite.record.stopping import NEVER, Stop
 
-__all__ = ["LEVELS", "Codec", "Decompressed", "LevelRange", "codec_of", "compress", "decompress"]
+__all__ = [
+    "LEVELS",
+    "Bounds",
+    "Codec",
+    "Decompressed",
+    "LevelRange",
+    "codec_of",
+    "compress",
+    "decompress",
+]
 
 
 class Codec(IntEnum):
@@ -53,9 +64,9 @@ LEVELS: Final[Mapping[Codec, LevelRange]] = {
 class _Framing(Protocol):
     """What each codec's module offers."""
 
-    def compress(self, data: bytes | memoryview, level: int) -> bytes: ...
+    def compress(self, data: memoryview, level: int, stop: Stop) -> bytes: ...
 
-    def decompress(self, data: memoryview, output_bytes_max: int) -> Decompressed: ...
+    def decompress(self, data: memoryview, bounds: Bounds) -> Decompressed: ...
 
 
 def codec_of(codec: int) -> Codec:
@@ -71,7 +82,12 @@ def codec_of(codec: int) -> Codec:
 
 
 def decompress(
-    codec: int, data: bytes | bytearray | memoryview, *, output_bytes_max: int
+    codec: int,
+    data: bytes | bytearray | memoryview,
+    *,
+    output_bytes_max: int,
+    parts_max: int = sys.maxsize,
+    stop: Stop = NEVER,
 ) -> Decompressed:
     """Decompress one stream, as far as it can be read.
 
@@ -79,9 +95,12 @@ def decompress(
         codec: an id of Codec; 0 gives the data back.
         data: the whole stream; never written to.
         output_bytes_max: where to stop; the result is never longer.
+        parts_max: of how many parts the stream may consist; see Bounds.
+        stop: asked before each part.
 
     Raises:
         UnknownServerError: there is no such codec.
+        WorkStopped: by stop.
 
     Rule: R-76 to R-82.
     """
@@ -89,24 +108,31 @@ def decompress(
     known = codec_of(codec)
     if known is Codec.NONE:
         return Decompressed(view[:output_bytes_max], False, len(view) > output_bytes_max)
-    return _framing(known).decompress(view, output_bytes_max)
+    return _framing(known).decompress(view, Bounds(output_bytes_max, parts_max, stop))
 
 
-def compress(codec: int, data: bytes | bytearray | memoryview, level: int | None = None) -> bytes:
+def compress(
+    codec: int,
+    data: bytes | bytearray | memoryview,
+    level: int | None = None,
+    stop: Stop = NEVER,
+) -> bytes:
     """Compress into one stream of the form Kafka's writer has.
 
     Args:
         codec: an id of Codec; 0 copies.
         data: what to compress.
         level: of LEVELS; None is the codec's default, snappy has none.
+        stop: asked before each step.
 
     Raises:
         UnknownServerError: there is no such codec, or the level is outside its range.
+        WorkStopped: by stop.
     """
     known = codec_of(codec)
     if known is Codec.NONE:
         return bytes(data)
-    return _framing(known).compress(memoryview(data), _checked_level(known, level))
+    return _framing(known).compress(memoryview(data), _checked_level(known, level), stop)
 
 
 def _checked_level(codec: Codec, level: int | None) -> int:

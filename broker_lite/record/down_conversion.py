@@ -13,10 +13,12 @@ from typing import TypeAlias
 from broker_lite.errors import UnknownServerError, UnsupportedCompressionType
 from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
 from broker_lite.record.compression import Codec, codec_of
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.framing import Entry
 from broker_lite.record.legacy import LOG_APPEND_TIME, LegacyMessage, iterate_legacy
 from broker_lite.record.legacy_builder import LegacySetBuilder
 from broker_lite.record.records import iterate_records, read_content
+from broker_lite.record.stopping import Stop
 
 _Fields: TypeAlias = tuple[int, int, bytes | None, bytes | None]
 
@@ -27,7 +29,7 @@ def down_convert(
     magic: int,
     *,
     first_offset: int,
-    decompressed_bytes_max: int,
+    bounds: Bounds,
 ) -> bytes | memoryview:
     """Rewrite one entry.
 
@@ -36,7 +38,7 @@ def down_convert(
         entry: where, and of which magic.
         magic: 0 or 1, the highest that the client knows.
         first_offset: plain records below it are left out; of a compressed batch all are given.
-        decompressed_bytes_max: of a batch's records; Kafka has no limit.
+        bounds: of a batch's records, where Kafka has no limit; `stop` is asked before each.
 
     Returns:
         The entry itself, as a view, when the client knows its magic; no bytes for a control batch,
@@ -46,37 +48,42 @@ def down_convert(
         UnsupportedCompressionType: zstd.
         InvalidRecord, CorruptMessage, UnknownServerError: the records cannot be read, are too many,
             or have a timestamp below -1.
+        WorkStopped: by the bounds' stop.
     """
     data = buffer[entry.position : entry.position + entry.size_bytes]
     if entry.magic <= magic:
         return data
     if entry.magic >= CURRENT_MAGIC:
-        return _from_batch(data, magic, first_offset, decompressed_bytes_max)
+        return _from_batch(data, magic, first_offset, bounds)
     message = LegacyMessage(data, 0, entry.size_bytes)
     append_time_ms = message.timestamp if message.timestamp_type == LOG_APPEND_TIME else None
     records = (
         (record.offset, record.timestamp, record.key, record.value)
-        for record in iterate_legacy(message, output_bytes_max=decompressed_bytes_max)
+        for record in iterate_legacy(message, bounds=bounds)
     )
-    return _build(magic, codec_of(message.codec), append_time_ms, records, first_offset)
+    return _build(
+        magic, codec_of(message.codec), append_time_ms, records, first_offset, bounds.stop
+    )
 
 
-def _from_batch(data: memoryview, magic: int, first_offset: int, bytes_max: int) -> bytes:
+def _from_batch(data: memoryview, magic: int, first_offset: int, bounds: Bounds) -> bytes:
     batch = RecordBatch(data, 0, len(data))
     if batch.is_control:
         return b""
     codec = codec_of(batch.codec)
     if codec is Codec.ZSTD:
         raise UnsupportedCompressionType
-    content = read_content(batch, output_bytes_max=bytes_max)
+    content = read_content(batch, bounds=bounds)
     if content.limit_exceeded:
-        raise UnknownServerError(f"a batch is larger than {bytes_max} bytes uncompressed")
+        raise UnknownServerError(
+            f"a batch is larger than {bounds.output_bytes_max} bytes uncompressed"
+        )
     append_time_ms = batch.max_timestamp if batch.is_log_append_time else None
     records = (
         (record.offset, record.timestamp, record.key, record.value)
         for record in iterate_records(batch, content=content)
     )
-    return _build(magic, codec, append_time_ms, records, first_offset)
+    return _build(magic, codec, append_time_ms, records, first_offset, bounds.stop)
 
 
 def _build(
@@ -85,9 +92,11 @@ def _build(
     append_time_ms: int | None,
     records: Iterator[_Fields],
     first_offset: int,
+    stop: Stop,
 ) -> bytes:
     builder = LegacySetBuilder(magic, codec=codec, log_append_time_ms=append_time_ms)
     for offset, timestamp, key, value in records:
+        stop.check()
         if codec is not Codec.NONE or offset >= first_offset:
             builder.append(offset, timestamp, key, value)
     return builder.build()

@@ -10,7 +10,8 @@ import struct
 import zlib
 from typing import Final
 
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.stopping import NEVER, Stop
 
 # What Java's writer puts: no flags, no time, no extra flags, an unknown operating system.
 _HEADER: Final = bytes.fromhex("1f8b08000000000000ff")
@@ -22,26 +23,42 @@ _FLAG_HEADER_CRC, _FLAG_EXTRA, _FLAG_NAME, _FLAG_COMMENT = 0x02, 0x04, 0x08, 0x1
 # Java's buffers. An error loses what the same step gave before it, so the sizes can be seen.
 _INPUT_STEP_BYTES: Final = 8 * 1024
 _OUTPUT_STEP_BYTES: Final = 16 * 1024
+# What is compressed before a stop is seen.
+_STEP_BYTES: Final = 128 * 1024
 
 # Java looks for another member only when one could fit: 8 + 10 bytes.
 _MEMBER_BYTES_MIN: Final = 18
 
 
-def compress(data: bytes | memoryview, level: int) -> bytes:
+def compress(data: bytes | memoryview, level: int, stop: Stop = NEVER) -> bytes:
     """Write one member with the header Java writes."""
     deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
+    parts = [_HEADER]
+    for position in range(0, len(data), _STEP_BYTES):
+        stop.check()
+        parts.append(deflate.compress(data[position : position + _STEP_BYTES]))
     trailer = _TRAILER.pack(zlib.crc32(data), len(data) & 0xFFFFFFFF)
-    return b"".join((_HEADER, deflate.compress(data), deflate.flush(), trailer))
+    parts += (deflate.flush(), trailer)
+    return b"".join(parts)
 
 
-def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
+def decompress(data: memoryview, bounds: Bounds) -> Decompressed:
     """Read all members; see compression.decompress."""
     output = bytearray()
+    try:
+        return _read_members(data, output, bounds)
+    except TooManyParts:
+        return Decompressed(output, False, True)
+
+
+def _read_members(data: memoryview, output: bytearray, bounds: Bounds) -> Decompressed:
+    parts = Parts(bounds)
     position = _deflate_position(data, 0)
     if position is None:
         return Decompressed(b"", True, False)
     while position is not None:
-        member = _Member(data, position, output, output_bytes_max)
+        parts.take()
+        member = _Member(data, position, output, bounds)
         member.read()
         if member.failed or member.limit_exceeded:
             return Decompressed(output, member.failed, member.limit_exceeded)
@@ -55,13 +72,11 @@ def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
 class _Member:
     """One deflate stream with its trailer; read() adds to the output and sets the rest."""
 
-    def __init__(
-        self, data: memoryview, position: int, output: bytearray, output_bytes_max: int
-    ) -> None:
+    def __init__(self, data: memoryview, position: int, output: bytearray, bounds: Bounds) -> None:
         self.data = data
         self.position = position
         self.output = output
-        self.output_bytes_max = output_bytes_max
+        self.bounds = bounds
         self.size_bytes = 0
         self.crc = 0
         self.failed = False
@@ -71,6 +86,7 @@ class _Member:
         """Inflate to the end, then check the trailer."""
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         while not inflate.eof:
+            self.bounds.stop.check()
             step = inflate.unconsumed_tail
             if not step:
                 step = bytes(self.data[self.position : self.position + _INPUT_STEP_BYTES])
@@ -89,7 +105,7 @@ class _Member:
         self._check_trailer()
 
     def _take(self, step: bytes) -> bool:
-        room_bytes = self.output_bytes_max - len(self.output)
+        room_bytes = self.bounds.output_bytes_max - len(self.output)
         if len(step) > room_bytes:
             step = step[:room_bytes]
             self.limit_exceeded = True
@@ -127,6 +143,10 @@ def _deflate_position(data: memoryview, position: int) -> int | None:
 
 def _after_zero(data: memoryview, position: int) -> int:
     """Position after the next zero byte, after the end of the data when there is none."""
-    while position < len(data) and data[position]:
-        position += 1
+    while position < len(data):
+        piece = bytes(data[position : position + _INPUT_STEP_BYTES])
+        found = piece.find(0)
+        if found >= 0:
+            return position + found + 1
+        position += len(piece)
     return position + 1

@@ -8,7 +8,6 @@ Rule: R-60 to R-68 (LegacyRecord, AbstractLegacyRecordBatch).
 """
 
 import struct
-import sys
 import zlib
 from collections import deque
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Final, NamedTuple
 from broker_lite.errors import CorruptMessage, InvalidRecord, UnknownServerError
 from broker_lite.record import lz4_stream
 from broker_lite.record.compression import Codec, Decompressed, codec_of, decompress
+from broker_lite.record.decompressed import UNBOUNDED, Bounds
 from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, Entry
 
 NO_TIMESTAMP_TYPE: Final = -1
@@ -181,7 +181,7 @@ def iterate_legacy(
     *,
     check_inner: bool = False,
     check_crc: bool = False,
-    output_bytes_max: int = sys.maxsize,
+    bounds: Bounds = UNBOUNDED,
 ) -> Iterator[LegacyRecord]:
     """Yield the records of a message or wrapper, with absolute offsets.
 
@@ -190,7 +190,7 @@ def iterate_legacy(
         check_inner: look at the checksums of the messages inside a wrapper, and whether they have
             its magic. Kafka does so with what is produced; its readers do not.
         check_crc: look at those checksums only, as a consumer does.
-        output_bytes_max: of a decompressed set.
+        bounds: of a decompressed set; its `stop` is asked before each message, too.
 
     Raises:
         InvalidRecord: a wrapper without messages, with wrappers inside, or with another codec; a
@@ -198,13 +198,14 @@ def iterate_legacy(
         CorruptMessage: a message inside is too short, or its checksum is wrong.
         UnknownServerError: the codec failed, the set is too large, or a field is longer than its
             message.
+        WorkStopped: by the bounds' stop.
 
     Rule: R-64 to R-68, V-33 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
     """
     if not message.is_wrapper:
         yield _record(message, message.last_offset, message)
         return
-    buffer = _plain_set(message, output_bytes_max)
+    buffer = _plain_set(message, bounds)
     # The last one's offset is needed before the first is given out. Walking twice keeps no list of
     # what may be millions.
     ends = deque(_inner_entries(buffer), maxlen=1)
@@ -212,18 +213,19 @@ def iterate_legacy(
         raise InvalidRecord("a compressed set without a whole message")
     first_offset = _first_offset(message, _OFFSET.unpack_from(buffer, ends[0].position)[0])
     for entry in _inner_entries(buffer):
+        bounds.stop.check()
         if check_crc and not crc_is_valid(buffer, entry.position, entry.size_bytes):
             raise CorruptMessage("wrong checksum of a message inside a compressed set")
         inner = _inner_message(buffer, entry, message.magic if check_inner else None)
         yield _record(inner, first_offset + inner.last_offset, message)
 
 
-def _plain_set(wrapper: LegacyMessage, output_bytes_max: int) -> memoryview:
-    content = _content(wrapper, output_bytes_max)
+def _plain_set(wrapper: LegacyMessage, bounds: Bounds) -> memoryview:
+    content = _content(wrapper, bounds)
     if content.failed:
         raise UnknownServerError("Failed to decompress record stream")
     if content.limit_exceeded:
-        raise SetTooLarge(f"a compressed set is larger than {output_bytes_max} bytes")
+        raise SetTooLarge(f"a compressed set is larger than {bounds.output_bytes_max} bytes")
     return memoryview(content.data)
 
 
@@ -264,15 +266,21 @@ def _inner_message(buffer: memoryview, entry: Entry, magic: int | None) -> Legac
     return LegacyMessage(buffer, position, size_bytes)
 
 
-def _content(wrapper: LegacyMessage, output_bytes_max: int) -> Decompressed:
+def _content(wrapper: LegacyMessage, bounds: Bounds) -> Decompressed:
     _, value = wrapper.key_and_value()
     if value is None:
         raise InvalidRecord("a compressed set that is null")
     if wrapper.codec == Codec.ZSTD:
         raise InvalidRecord(f"zstd in a message of magic {wrapper.magic}")
     if wrapper.codec == Codec.LZ4 and wrapper.magic == 0:
-        return lz4_stream.decompress(value, output_bytes_max, check_header=False)
-    return decompress(wrapper.codec, value, output_bytes_max=output_bytes_max)
+        return lz4_stream.decompress(value, bounds, check_header=False)
+    return decompress(
+        wrapper.codec,
+        value,
+        output_bytes_max=bounds.output_bytes_max,
+        parts_max=bounds.parts_max,
+        stop=bounds.stop,
+    )
 
 
 def _first_offset(wrapper: LegacyMessage, last_inner_offset: int) -> int:

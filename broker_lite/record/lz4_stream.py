@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 import lz4.block
 import lz4.frame
 
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.stopping import NEVER, Stop
 
 _MAGIC: Final = bytes.fromhex("04224d18")
 _KAFKA_HEADER: Final = bytes.fromhex("04224d18604082")
@@ -61,10 +62,11 @@ class _FrameError(Exception):
     """The frame breaks a rule."""
 
 
-def compress(data: bytes | memoryview, level: int) -> bytes:
+def compress(data: bytes | memoryview, level: int, stop: Stop = NEVER) -> bytes:
     """Write one frame of independent 64 KiB blocks; level 9 is the fast compressor."""
     parts = [_KAFKA_HEADER]
     for position in range(0, len(data), _BLOCK_INPUT_BYTES):
+        stop.check()
         block = data[position : position + _BLOCK_INPUT_BYTES]
         if level == _LEVEL_FAST:
             packed = lz4.block.compress(block, store_size=False)
@@ -92,23 +94,23 @@ def compress_historic(data: bytes | memoryview) -> bytes:
     return _HISTORIC_HEADER + frame[len(_KAFKA_HEADER) :]
 
 
-def decompress(
-    data: memoryview, output_bytes_max: int, *, check_header: bool = True
-) -> Decompressed:
+def decompress(data: memoryview, bounds: Bounds, *, check_header: bool = True) -> Decompressed:
     """Read one frame; see compression.decompress.
 
     Args:
         data: the frame.
-        output_bytes_max: where to stop.
+        bounds: where to stop.
         check_header: False lets any header checksum pass: inside messages of magic 0 it is that of
             other bytes (R-79).
     """
     output: bytes | bytearray | memoryview = b""
+    parts = Parts(bounds)
     try:
         for block in _blocks(data, _read_header(data, check_header)):
             if not block:
                 break  # Kafka's reader takes a block of no output for the end
-            room_bytes = output_bytes_max - len(output)
+            parts.take()
+            room_bytes = bounds.output_bytes_max - len(output)
             if not output:
                 output = block[:room_bytes]  # most frames have no other one: nothing is copied
             else:
@@ -119,6 +121,8 @@ def decompress(
                 return Decompressed(output, False, True)
     except _FrameError:
         return Decompressed(output, True, False)
+    except TooManyParts:
+        return Decompressed(output, False, True)
     return Decompressed(output, False, False)
 
 

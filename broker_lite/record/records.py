@@ -4,14 +4,13 @@ Whether the records of a batch are sound, and what validation wants to know of t
 check_records. Only who needs the content of each record iterates.
 """
 
-import sys
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.errors import InvalidRecord
 from broker_lite.record.batch import NO_SEQUENCE, RecordBatch, increment_sequence
 from broker_lite.record.compression import decompress
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.decompressed import UNBOUNDED, Bounds, Decompressed
 from broker_lite.record.locate import locate_keys_and_values
 from broker_lite.record.scan import RecordCursor, scan_records
 from broker_lite.record.scan_status import ScanStatus, scan_error
@@ -95,15 +94,22 @@ def check_records(batch: RecordBatch, content: Decompressed, *, full_reader: boo
     return scan
 
 
-def read_content(batch: RecordBatch, *, output_bytes_max: int = sys.maxsize) -> Decompressed:
+def read_content(batch: RecordBatch, *, bounds: Bounds = UNBOUNDED) -> Decompressed:
     """Give the plain records of a batch: a view when it is not compressed.
 
     Raises:
         UnknownServerError: the codec does not exist.
+        WorkStopped: by the bounds' stop.
     """
     if not batch.is_compressed:
         return Decompressed(batch.records_data, False, False)
-    return decompress(batch.codec, batch.records_data, output_bytes_max=output_bytes_max)
+    return decompress(
+        batch.codec,
+        batch.records_data,
+        output_bytes_max=bounds.output_bytes_max,
+        parts_max=bounds.parts_max,
+        stop=bounds.stop,
+    )
 
 
 def iterate_records(

@@ -19,9 +19,12 @@ cdef class RecordRewriter:
     cdef int64_t _old_base
     cdef bint _has_append_time
     cdef int64_t _position
+    cdef bint _is_stopped
     cdef readonly int64_t size_bytes
     cdef readonly int64_t base_timestamp
     cdef readonly int64_t max_timestamp
+
+    cpdef void stop(self) noexcept
 
     @cython.locals(cursor=RecordCursor, status=int64_t)
     cpdef int64_t measure(

@@ -62,9 +62,14 @@ class RecordRewriter:
         self._old_base = 0
         self._has_append_time = False
         self._position = 0
+        self._is_stopped = False
         self.size_bytes = 0
         self.base_timestamp = -1
         self.max_timestamp = -1
+
+    def stop(self) -> None:
+        """Let another thread's measure() or write() end soon; what it gives does not count then."""
+        self._is_stopped = True
 
     def measure(
         self, base_timestamp: int, has_append_time: bool, append_time_ms: int, new_base: int
@@ -144,7 +149,7 @@ class RecordRewriter:
         written = 0
         last_delta = -1
         record = 0
-        while record < self._count:
+        while record < self._count and not self._is_stopped:
             if cursor.read_record() != 0:
                 return 2
             record += 1
@@ -178,7 +183,7 @@ class RecordRewriter:
         length += varlong_size_bytes(cursor.header_count)
         cursor.position = cursor.headers_position
         header = 0
-        while header < cursor.header_count:
+        while header < cursor.header_count and not self._is_stopped:
             size_bytes = cursor.read_varint(cursor.end)
             length += sized_bytes(text_size_bytes(self._buffer, cursor.position, size_bytes))
             cursor.skip(size_bytes, cursor.end)
@@ -191,7 +196,7 @@ class RecordRewriter:
     def _write(self, cursor: RecordCursor) -> bool:
         written = 0
         record = 0
-        while record < self._count:
+        while record < self._count and not self._is_stopped:
             if cursor.read_record() != 0:
                 return False
             record += 1
@@ -214,7 +219,7 @@ class RecordRewriter:
     def _put_headers(self, cursor: RecordCursor) -> bool:
         cursor.position = cursor.headers_position
         header = 0
-        while header < cursor.header_count:
+        while header < cursor.header_count and not self._is_stopped:
             length = cursor.read_varint(cursor.end)
             self._put_text(cursor.position, length)
             cursor.skip(length, cursor.end)

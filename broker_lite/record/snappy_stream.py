@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 import snappy
 
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.stopping import NEVER, Stop
 
 _MAGIC: Final[bytes] = b"\x82SNAPPY\x00"
 _HEADER: Final = _MAGIC + bytes.fromhex("0000000100000001")
@@ -31,26 +32,37 @@ class _Block(NamedTuple):
     limit_exceeded: bool
 
 
-def compress(data: bytes | memoryview, level: int) -> bytes:
+def compress(data: bytes | memoryview, level: int, stop: Stop = NEVER) -> bytes:
     """Write a stream with a block for each 32 KiB; there are no levels."""
     parts = [_HEADER]
     for position in range(0, len(data), _BLOCK_INPUT_BYTES):
+        stop.check()
         block = snappy.compress(data[position : position + _BLOCK_INPUT_BYTES])
         parts += (_INT32.pack(len(block)), block)
     return b"".join(parts)
 
 
-def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
+def decompress(data: memoryview, bounds: Bounds) -> Decompressed:
     """Read a stream or a raw block; see compression.decompress.
 
     A block is all or nothing: with limit_exceeded the data ends before the block that was too big.
     """
     if len(data) < len(_HEADER) or data[: len(_MAGIC)] != _MAGIC:
-        return Decompressed(*_raw_block(data, output_bytes_max))
+        return Decompressed(*_raw_block(data, bounds.output_bytes_max))
     output = bytearray()
+    try:
+        return _read_blocks(data, output, bounds)
+    except TooManyParts:
+        return Decompressed(output, False, True)
+
+
+def _read_blocks(data: memoryview, output: bytearray, bounds: Bounds) -> Decompressed:
+    parts = Parts(bounds)
+    output_bytes_max = bounds.output_bytes_max
     position = len(_HEADER)
     after_block = False
     while len(data) - position >= _INT32.size:
+        parts.take()
         header = data[position : position + len(_HEADER)]
         if header[:4] == _MAGIC[:4]:
             if len(header) < len(_HEADER) or (header[:8] == _MAGIC and _version(header) < 1):

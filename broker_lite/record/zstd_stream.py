@@ -10,7 +10,8 @@ from typing import Final
 
 import zstandard
 
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.stopping import NEVER, Stop
 from broker_lite.record.zstd_contexts import CONTEXT_BYTES_MAX, CONTEXTS
 
 _MAGIC: Final = 0xFD2FB528
@@ -19,6 +20,9 @@ _SKIPPABLE_MASK: Final = 0xFFFFFFF0
 
 # Java's buffer. An error loses what the same step gave before it, so the size can be seen.
 _STEP_BYTES: Final = 16 * 1024
+
+# At the highest level these take 0.1 s, after which a stop is seen.
+_COMPRESSED_AT_A_TIME: Final = 128 * 1024
 
 # The recommended input size, ZSTD_DStreamInSize: one block and its header.
 _INPUT_BYTES: Final = 128 * 1024 + 3
@@ -29,26 +33,40 @@ _CONTENT_SIZE_BYTES: Final = (0, 2, 4, 8)
 _BLOCK_RLE: Final = 1
 
 
-def compress(data: bytes | memoryview, level: int) -> bytes:
+def compress(data: bytes | memoryview, level: int, stop: Stop = NEVER) -> bytes:
     """Write one frame as a stream: without content size and checksum."""
     compressor = CONTEXTS.compressors.pop(level, None)
     if compressor is None:
         compressor = zstandard.ZstdCompressor(level=level, write_content_size=False)
     stream = compressor.compressobj()
-    frame = stream.compress(data) + stream.flush()
+    parts = []
+    for position in range(0, len(data), _COMPRESSED_AT_A_TIME):
+        stop.check()
+        parts.append(stream.compress(data[position : position + _COMPRESSED_AT_A_TIME]))
+    parts.append(stream.flush())
+    frame = b"".join(parts)
     if compressor.memory_size() <= CONTEXT_BYTES_MAX:
         CONTEXTS.compressors = {level: compressor}
     return frame
 
 
-def decompress(data: memoryview, output_bytes_max: int) -> Decompressed:
+def decompress(data: memoryview, bounds: Bounds) -> Decompressed:
     """Read all frames; see compression.decompress."""
     output = bytearray()
+    try:
+        return _read_frames(data, output, bounds)
+    except TooManyParts:
+        return Decompressed(output, False, True)
+
+
+def _read_frames(data: memoryview, output: bytearray, bounds: Bounds) -> Decompressed:
+    parts = Parts(bounds)
     position = 0
     failed = limit_exceeded = False
     while position < len(data) and not failed and not limit_exceeded:
-        end = _frame_end(data, position)
-        failed, limit_exceeded = _read_frame(data[position:end], output, output_bytes_max)
+        parts.take()
+        end = _frame_end(data, position, parts)
+        failed, limit_exceeded = _read_frame(data[position:end], output, bounds)
         if end > len(data) and not limit_exceeded:
             failed = failed or _truncation_is_seen(data, position)
         position = end
@@ -66,25 +84,26 @@ def _truncation_is_seen(data: memoryview, position: int) -> bool:
     return inside == 0 or piece != (len(data) - 1) // _INPUT_BYTES
 
 
-def _read_frame(data: memoryview, output: bytearray, output_bytes_max: int) -> tuple[bool, bool]:
+def _read_frame(data: memoryview, output: bytearray, bounds: Bounds) -> tuple[bool, bool]:
     """Add one frame to the output, or what is there of it; give failed and limit_exceeded."""
     decompressor = CONTEXTS.decompressor or zstandard.ZstdDecompressor()
     CONTEXTS.decompressor = None
-    failed, limit_exceeded = _read_all(decompressor.stream_reader(data), output, output_bytes_max)
+    failed, limit_exceeded = _read_all(decompressor.stream_reader(data), output, bounds)
     if not failed and decompressor.memory_size() <= CONTEXT_BYTES_MAX:
         CONTEXTS.decompressor = decompressor
     return failed, limit_exceeded
 
 
 def _read_all(
-    reader: zstandard.ZstdDecompressionReader, output: bytearray, output_bytes_max: int
+    reader: zstandard.ZstdDecompressionReader, output: bytearray, bounds: Bounds
 ) -> tuple[bool, bool]:
     while True:
+        bounds.stop.check()
         try:
             step = reader.read(_STEP_BYTES)
         except zstandard.ZstdError:
             return True, False
-        room_bytes = output_bytes_max - len(output)
+        room_bytes = bounds.output_bytes_max - len(output)
         output += step[:room_bytes]
         if len(step) > room_bytes:
             return False, True
@@ -92,8 +111,14 @@ def _read_all(
             return False, False
 
 
-def _frame_end(data: memoryview, position: int) -> int:
-    """Position after a frame; after the end of the data for what is none, or not complete."""
+def _frame_end(data: memoryview, position: int, parts: Parts) -> int:
+    """Position after a frame; after the end of the data for what is none, or not complete.
+
+    Args:
+        data: of the stream.
+        position: of the frame.
+        parts: its blocks are counted.
+    """
     end = len(data)
     magic = _little(data, position, 4)
     if magic & _SKIPPABLE_MASK == _SKIPPABLE_MAGIC:
@@ -108,6 +133,7 @@ def _frame_end(data: memoryview, position: int) -> int:
     while not last:
         if end - position < 3:
             return end + 1
+        parts.take()
         block = _little(data, position, 3)
         last = block & 1
         position += 3 + (1 if block >> 1 & 3 == _BLOCK_RLE else block >> 3)

@@ -29,12 +29,14 @@ logger = logging.getLogger("broker_lite.server")
 _REQUESTS_PER_TURN: Final = 32
 # Answers to Produce requests leave together up to here.
 _HELD_BYTES_MAX: Final = 1024
+# What a thread does for a client that has gone is stopped after this.
+_ABANDONED_WORK_S: Final = 1.0
 
 
 class ClientConnection:
     """One accepted connection, from its first byte to its close."""
 
-    __slots__ = ("_context", "_held", "_scope", "_sock", "_stopping", "_stream", "_unsent")
+    __slots__ = ("_context", "_held", "_loop", "_scope", "_sock", "_stopping", "_stream", "_unsent")
 
     def __init__(
         self,
@@ -51,8 +53,9 @@ class ClientConnection:
         self._scope = CancelScope()
         self._stopping = False
         self._held = b""
+        self._loop = loop
         self._unsent = unsent
-        self._stream = Stream(sock, framing, loop, self._scope.cancel, resets)
+        self._stream = Stream(sock, framing, loop, self._abandon, resets)
 
     @property
     def client_ip(self) -> str:
@@ -93,7 +96,16 @@ class ClientConnection:
 
     def drop(self) -> None:
         """Close now, whatever is in progress."""
+        self._context.stop.set()
         self._scope.cancel()
+
+    def _abandon(self) -> None:
+        """Close for a client that has gone.
+
+        What a thread does for it then is mostly done soon, and counts, as in Kafka.
+        """
+        self._scope.cancel()
+        self._loop.call_later(_ABANDONED_WORK_S, self._context.stop.set)
 
     def drop_if_abandoned(self) -> None:
         """Close when the client has gone and left bytes that hide its close.

@@ -111,16 +111,11 @@ class Node:
             self._resets = Resets(asyncio.get_running_loop())
             async with anyio.create_task_group() as connections:
                 self._group = connections
-                async with anyio.create_task_group() as listeners:
-                    for sock, info in self._listeners:
-                        listeners.start_soon(
-                            accept_forever, sock, info, self._admit, self._descriptors
-                        )
-                    listeners.start_soon(self._sweep_forever)
-                    await self._stop_wanted.wait()
-                    listeners.cancel_scope.cancel()
-                self._listeners.close()
-                await self._finish_connections()
+                try:
+                    await self._serve_until_stopped()
+                finally:
+                    for connection in self._connections:
+                        connection.drop()  # a thread does not notice a cancellation
                 connections.cancel_scope.cancel()
         finally:
             self._group = None
@@ -128,6 +123,16 @@ class Node:
             if self._resets is not None:
                 self._resets.close()
             self.ended.set()
+
+    async def _serve_until_stopped(self) -> None:
+        async with anyio.create_task_group() as listeners:
+            for sock, info in self._listeners:
+                listeners.start_soon(accept_forever, sock, info, self._admit, self._descriptors)
+            listeners.start_soon(self._sweep_forever)
+            await self._stop_wanted.wait()
+            listeners.cancel_scope.cancel()
+        self._listeners.close()
+        await self._finish_connections()
 
     async def _finish_connections(self) -> None:
         for connection in self._connections:

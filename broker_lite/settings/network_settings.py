@@ -226,6 +226,14 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "broker.lite.batch.records.max",
+        ConfigType.INT,
+        "2097152",
+        "Most records of one batch; one with more is refused, and its producer may split it.",
+        Between(1),
+        own=True,
+    ),
+    Setting(
         "broker.lite.decompressed.max.bytes",
         ConfigType.INT,
         "134217728",

@@ -4,7 +4,6 @@ import gzip
 import os
 import resource
 import struct
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,10 @@ import anyio
 import pytest
 
 from broker_lite.errors import ErrorCode
-from broker_lite.handler import produce, produce_append
+from broker_lite.handler import produce
 from broker_lite.handler.context import CloseConnection
-from broker_lite.handler.produce_append import INLINE_BYTES_MAX, INLINE_DECOMPRESSED_BYTES_MAX
+from broker_lite.handler.produce_validate import INLINE_BYTES_MAX
 from broker_lite.log.log import Log
-from broker_lite.log.validate import validate_records
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import DecodeError
 from tests.handler.data_apis import PRODUCE, TOPIC, Handlers, outcome, plain, size, wanted
@@ -239,29 +237,45 @@ def test_v44_record_errors_are_listed(handlers: Handlers, version: int) -> None:
     assert answer.error_message.startswith("One or more records have been rejected due to 2")
 
 
-@pytest.mark.as_written
 @pytest.mark.anyio
-async def test_v45_a_small_batch_that_becomes_large_is_validated_in_a_thread(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: list[int] = []
+async def test_v44_an_answer_lists_a_limited_number_of_bad_records(handlers: Handlers) -> None:
+    """300 bytes for each of many partitions would else become gigabytes."""
+    handlers.create("compacted", 3, cleanup_policy="compact")
+    count = 4_000
+    content = b"".join(record(None, offset_delta=index) for index in range(count))
+    data = batch(gzip.compress(content), attributes=GZIP, count=count)
+    request = messages.ProduceRequest
+    partitions = [request.PartitionProduceData(index=index, records=data) for index in range(3)]
+    topic = request.TopicProduceData(name="compacted", partition_data=partitions)
+    value = request(acks=1, timeout_ms=1, topic_data=[topic])
+    (answered,) = (await handlers.answer(PRODUCE, 9, value)).responses
+    answers = answered.partition_responses
+    assert [each.error_code for each in answers] == [ErrorCode.INVALID_RECORD] * 3
+    assert [len(each.record_errors) for each in answers] == [4000, 4000, 2000]
 
-    def noting(*arguments: Any, **options: Any) -> Any:
-        threads.append(threading.get_ident())
-        return validate_records(*arguments, **options)
 
-    monkeypatch.setattr(produce_append, "validate_records", noting)
-    for size_bytes, thread_count in ((1000, 1), (INLINE_DECOMPRESSED_BYTES_MAX, 2)):
-        threads.clear()
-        content = gzip.compress(record(value=bytes(size_bytes)))
-        data = messages.ProduceRequest.PartitionProduceData(
-            index=0, records=batch(content, attributes=GZIP)
-        )
-        topic = messages.ProduceRequest.TopicProduceData(name=TOPIC, partition_data=[data])
-        value = messages.ProduceRequest(acks=1, timeout_ms=1, topic_data=[topic])
-        answer = await handlers.answer(PRODUCE, 9, value)
-        assert answer.responses[0].partition_responses[0].error_code == 0
-        assert len(set(threads)) == thread_count
+@pytest.mark.anyio
+async def test_p04_others_have_their_turn_within_a_large_request(handlers: Handlers) -> None:
+    handlers.create("wide", 300)
+    request = messages.ProduceRequest
+    partitions = [request.PartitionProduceData(index=index, records=GOOD) for index in range(300)]
+    topic = request.TopicProduceData(name="wide", partition_data=partitions)
+    value = request(acks=1, timeout_ms=1, topic_data=[topic])
+    turns = 0
+    is_answered = False
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while not is_answered:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(count_turns)
+        (answered,) = (await handlers.answer(PRODUCE, 9, value)).responses
+        is_answered = True
+    assert all(each.error_code == 0 for each in answered.partition_responses)
+    assert turns >= 1
 
 
 @pytest.mark.anyio

@@ -9,6 +9,7 @@ from broker_lite.log.down_conversion import PIECE_BYTES, convert_slice
 from broker_lite.log.files import FileSlice, OpenFile
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.down_conversion import down_convert
 from broker_lite.record.framing import Entry
 
@@ -27,9 +28,7 @@ def converted(data: bytes, magic: int = 1) -> bytes:
     entry = Entry(0, len(data), data[16])
     bytes_max = 1 << 20
     return bytes(
-        down_convert(
-            memoryview(data), entry, magic, first_offset=0, decompressed_bytes_max=bytes_max
-        )
+        down_convert(memoryview(data), entry, magic, first_offset=0, bounds=Bounds(bytes_max))
     )
 
 
@@ -45,7 +44,7 @@ def answer(tmp_path: Path, *parts: bytes, cut: int = 0, first_offset: int = 0) -
     path.write_bytes(b"\xaa" * 9 + data + b"\xaa" * 9)
     file = OpenFile(str(path))
     records = FileSlice(file.fd, 9, len(data) - cut, file)
-    return convert_slice(records, 1, first_offset=first_offset, decompressed_bytes_max=1 << 20)
+    return convert_slice(records, 1, first_offset=first_offset, bounds=Bounds(1 << 20))
 
 
 def test_f62_what_is_shorter_is_filled(tmp_path: Path) -> None:
@@ -135,4 +134,4 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     file = OpenFile(str(tmp_path), 0)
     records = FileSlice(file.fd, 0, 100, file)
     with pytest.raises(KafkaStorageError):
-        convert_slice(records, 1, first_offset=0, decompressed_bytes_max=1)
+        convert_slice(records, 1, first_offset=0, bounds=Bounds(1))

@@ -7,7 +7,7 @@ import pytest
 from broker_lite.errors import BrokerError
 from broker_lite.log.validate import validate_records
 from broker_lite.log.validated import ValidationConfig
-from tests.log.batches import batch, record, records
+from tests.log.batches import batch, record, records, sized
 
 NOW_MS = 1_700_000_000_000
 GZIP = 1
@@ -91,7 +91,23 @@ def test_v20_size() -> None:
 def test_v45_size_when_decompressed() -> None:
     data = batch(gzip.compress(record(value=bytes(5000))), attributes=GZIP)
     assert reason(data, decompressed_bytes_max=2000) == (
-        "V-45: the batch decompresses to more than 2,000 bytes (broker.lite.decompressed.max.bytes)"
+        "V-45: the batch decompresses to more than 2,000 bytes"
+        " (broker.lite.decompressed.max.bytes), or has more than 65,536 frames and blocks"
+    )
+
+
+def test_v45_size_when_written_anew() -> None:
+    """A header key that is not UTF-8 becomes three times as long."""
+    data = batch(record(headers=b"\x02" + sized(b"\xff" * 1000) + b"\0"))
+    assert reason(data, codec=GZIP, decompressed_bytes_max=2000) == (
+        "V-45: written anew the records take more than 2,000 bytes"
+        " (broker.lite.decompressed.max.bytes)"
+    )
+
+
+def test_v45_records() -> None:
+    assert reason(batch(records(4), count=4), batch_records_max=3) == (
+        "V-45: the batch has 4 records, above broker.lite.batch.records.max=3"
     )
 
 

@@ -10,14 +10,22 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.errors import BrokerError
-from broker_lite.log.validate import validate_records
+from broker_lite.log.validate import (
+    AT_ONCE_BYTES_MAX,
+    AT_ONCE_PARTS_MAX,
+    AT_ONCE_REBUILT_BYTES_MAX,
+    STREAM_PARTS_MAX,
+    validate_records,
+)
 from broker_lite.log.validated import (
     RejectedByTimestamp,
+    TakesLong,
     ValidatedRecords,
     ValidationConfig,
 )
 from broker_lite.record.compression import compress
 from broker_lite.record.records import iterate_records
+from broker_lite.record.stopping import Stop, WorkStopped
 from tests.log.batches import BASE_TIMESTAMP, batch, gzipped, record, records, writable
 
 NOW_MS = 1_795_267_000_000
@@ -207,17 +215,67 @@ def test_decompressed_size_at_the_limit() -> None:
         validate(data, ValidationConfig(topic="t", decompressed_bytes_max=len(content) - 1))
 
 
-@pytest.mark.parametrize(("asked", "of_topic"), [(0, -1), (-1, 0), (0, 1), (1, 0)])
-def test_the_lower_of_two_decompressed_limits_counts(asked: int, of_topic: int) -> None:
-    """V-45: who has little time gives one of his own."""
-    content = record(value=bytes(100_000))
-    config = ValidationConfig(topic="t", decompressed_bytes_max=len(content) + of_topic)
-    data, limit = writable(gzipped(content)), len(content) + asked
-    if min(asked, of_topic) < 0:
-        with pytest.raises(errors.MessageTooLarge):
-            validate_records(data, config, now_ms=NOW_MS, partition=0, decompressed_bytes_max=limit)
-    else:
-        validate_records(data, config, now_ms=NOW_MS, partition=0, decompressed_bytes_max=limit)
+def validate_now(data: bytes, config: ValidationConfig = CONFIG) -> ValidatedRecords:
+    return validate_records(writable(data), config, now_ms=NOW_MS, at_once=True)
+
+
+@pytest.mark.parametrize(
+    ("codec", "bytes_max"), [(None, AT_ONCE_BYTES_MAX), (3, AT_ONCE_REBUILT_BYTES_MAX)]
+)
+def test_v45_what_is_large_is_not_done_at_once(codec: int | None, bytes_max: int) -> None:
+    """Nothing was changed then: it is validated by a thread, with the topic's limit."""
+    config = ValidationConfig(topic="t", codec=codec)
+    value_bytes = bytes_max - (len(record(value=bytes(bytes_max - 99))) - (bytes_max - 99))
+    small, large = (record(value=bytes(value_bytes + more)) for more in (0, 1))
+    assert (len(small), len(large)) == (bytes_max, bytes_max + 1)
+    assert validate_now(gzipped(small), config).record_count == 1
+    with pytest.raises(TakesLong):
+        validate_now(gzipped(large), config)
+    assert validate(gzipped(large), config).record_count == 1
+    below = ValidationConfig(topic="t", codec=codec, decompressed_bytes_max=bytes_max)
+    with pytest.raises(errors.DecompressedTooLarge):
+        validate(gzipped(large), below)
+
+
+def test_v45_streams_of_many_parts() -> None:
+    """Each costs some microseconds, also when there is nothing in it."""
+    member = gzip.compress(b"", mtime=0)
+    config = ValidationConfig(topic="t", max_message_bytes=2_000_000)
+    for parts, error in (
+        (AT_ONCE_PARTS_MAX - 1, None),
+        (AT_ONCE_PARTS_MAX, TakesLong),
+        (STREAM_PARTS_MAX, errors.DecompressedTooLarge),
+    ):
+        data = batch(gzip.compress(record()) + member * parts, attributes=1)
+        if error is None:
+            assert validate_now(data, config).record_count == 1
+            continue
+        with pytest.raises(error):
+            validate_records(writable(data), config, now_ms=NOW_MS, at_once=error is TakesLong)
+
+
+def test_v45_a_batch_of_very_many_records() -> None:
+    """It is refused by what its header says, after the other checks of the header."""
+    config = ValidationConfig(topic="t", batch_records_max=3)
+    assert validate(batch(records(3), count=3), config).record_count == 3
+    nonsense = b"not even gzip"
+    for data in (batch(records(4), count=4), batch(nonsense, count=4, attributes=1)):
+        with pytest.raises(errors.TooManyRecords) as raised:
+            validate(data, config)
+        assert raised.value.code == errors.ErrorCode.MESSAGE_TOO_LARGE
+    with pytest.raises(errors.InvalidRecord):
+        validate(batch(nonsense, count=4, attributes=1, last_offset_delta=9), config)
+
+
+@pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("target", [None, 4])
+def test_a_validation_can_be_stopped(codec: int, target: int | None) -> None:
+    stop = Stop()
+    stop.set()
+    data = batch(compress(codec, records(3)), count=3, attributes=codec)
+    config = ValidationConfig(topic="t", codec=target)
+    with pytest.raises(WorkStopped):
+        validate_records(writable(data), config, now_ms=NOW_MS, stop=stop)
 
 
 @pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])

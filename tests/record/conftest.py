@@ -145,3 +145,8 @@ def load_python_locate() -> ModuleType:
 @pytest.fixture(scope="session", params=["python", "native"])
 def locate(request: pytest.FixtureRequest) -> ModuleType:
     return load_python_locate() if request.param == "python" else load_native("locate")
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def refused(request: pytest.FixtureRequest) -> ModuleType:
+    return load_as_python("refused") if request.param == "python" else load_native("refused")

@@ -5,6 +5,7 @@ import pytest
 from broker_lite.errors import BrokerError, UnknownServerError, UnsupportedCompressionType
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.down_conversion import down_convert
 from broker_lite.record.framing import Entry
 from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
@@ -30,7 +31,7 @@ def convert(
         entry,
         magic,
         first_offset=first_offset,
-        decompressed_bytes_max=bytes_max,
+        bounds=Bounds(bytes_max),
     )
     return bytes(found)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from broker_lite.errors import BrokerError, CorruptMessage, InvalidRecord, UnknownServerError
 from broker_lite.record.compression import compress
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.legacy_builder import encode_message
 from tests.pipeline.support import T0, legacy_message, legacy_wrapper
@@ -225,9 +226,9 @@ def test_r_68_checksums_inside_are_looked_at_when_asked() -> None:
 
 def test_a_set_is_not_larger_than_allowed() -> None:
     data = legacy_wrapper(1, inner(0, 1))
-    assert len(read(data, output_bytes_max=70)) == 2
+    assert len(read(data, bounds=Bounds(70))) == 2
     with pytest.raises(UnknownServerError, match="larger than 69 bytes"):
-        read(data, output_bytes_max=69)
+        read(data, bounds=Bounds(69))
 
 
 @pytest.mark.parametrize(

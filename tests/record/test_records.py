@@ -6,7 +6,7 @@ import pytest
 
 from broker_lite.errors import BrokerError, ErrorCode, InvalidRecord, UnknownServerError
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.decompressed import Bounds, Decompressed
 from broker_lite.record.records import (
     check_records,
     iterate_records,
@@ -183,7 +183,7 @@ def test_r_37_codec_error_after_the_last_record() -> None:
 def test_content_is_bounded() -> None:
     builder = BatchBuilder(codec=1)
     builder.append(0, None, bytes(1_000_000))
-    content = read_content(batch_of(builder.build()), output_bytes_max=1000)
+    content = read_content(batch_of(builder.build()), bounds=Bounds(1000))
     assert (len(content.data), content.limit_exceeded) == (1000, True)
 
 

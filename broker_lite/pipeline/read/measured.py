@@ -14,6 +14,7 @@ from broker_lite.errors import BrokerError
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import encode_record
 from broker_lite.record.columns import measure_records
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.records import read_content
 from broker_lite.record.scan_status import scan_error
@@ -94,7 +95,7 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
 def _decompressed(batch: RecordBatch) -> tuple[memoryview, bool]:
     """The plain records, and whether the codec stopped with an error behind them."""
     try:
-        content = read_content(batch, output_bytes_max=PLAIN_BYTES_MAX)
+        content = read_content(batch, bounds=Bounds(PLAIN_BYTES_MAX))
     except BrokerError as error:
         raise Unsound("R-75", str(error)) from error
     if content.limit_exceeded:
@@ -113,9 +114,7 @@ def measure_legacy(
     Rule: R-64 to R-68.
     """
     try:
-        records = list(
-            iterate_legacy(message, check_crc=check_crc, output_bytes_max=PLAIN_BYTES_MAX)
-        )
+        records = list(iterate_legacy(message, check_crc=check_crc, bounds=Bounds(PLAIN_BYTES_MAX)))
     except BrokerError as error:
         raise Unsound("R-68" if message.is_wrapper else "R-06", str(error)) from error
     return [

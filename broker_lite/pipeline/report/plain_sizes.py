@@ -9,6 +9,7 @@ from broker_lite.pipeline.read.measured import PLAIN_BYTES_MAX
 from broker_lite.pipeline.read.split import Split
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.compression import Codec
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.records import read_content
 
 
@@ -38,7 +39,7 @@ def plain_sizes(io: FileIO, split: Split) -> list[PlainSizes]:
             continue
         plain_bytes = batch.size_bytes
         if batch.is_compressed:
-            data, failed, is_too_large = read_content(batch, output_bytes_max=PLAIN_BYTES_MAX)
+            data, failed, is_too_large = read_content(batch, bounds=Bounds(PLAIN_BYTES_MAX))
             if failed or is_too_large:
                 continue
             plain_bytes = RECORD_BATCH_OVERHEAD + len(data)
