@@ -52,7 +52,7 @@ from broker_lite.wire import messages
 from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint, encode_fetch_response
 
 if TYPE_CHECKING:
-    pass
+    from broker_lite.control.cluster import Cluster
 
 MIN_VERSION: Final = 4
 MAX_VERSION: Final = 18

@@ -96,7 +96,6 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "pipeline/spark/jobs/audit_source": ("pipeline/spark/jobs/test_verify",),
     "pipeline/spark/jobs/compaction_sink": ("pipeline/spark/jobs/test_compact",),
     "pipeline/spark/jobs/plain_size_source": ("pipeline/spark/jobs/test_report",),
-    "record/decompressed": ("record/test_compression",),
     "record/zstd_contexts": ("record/test_zstd_stream",),
     "server/listener": ("server/test_node",),
     "server/stream": ("server/test_connection",),
