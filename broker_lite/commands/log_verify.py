@@ -144,6 +144,9 @@ class _Watched:
         self._bar.add(len(data), self._name)
         return data
 
+    def next_data(self, position: int) -> int:
+        return self._file.next_data(position)
+
     def __enter__(self) -> "_Watched":
         self._file.__enter__()
         return self

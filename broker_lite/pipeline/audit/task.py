@@ -9,8 +9,7 @@ offset up to which a log was compacted, and none below it.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from broker_lite.log.producer_entry import follows_in_sequence
@@ -135,17 +134,16 @@ def audit(io: FileIO, task: AuditTask) -> Audit:
     Rule: R-04, R-06, R-18, S-05, S-10, S-11, S-16, V-56, V-57.
     """
     auditor = _Auditor(task)
-    for part, limit in _with_limits(task.split.ranges):
+    for part in task.split.ranges:
         segment, split = part.segment, task.split._replace(ranges=(part,))
         is_whole = part.size_bytes == segment.size_bytes
-        auditor.begin(part, limit, SegmentJudges(io, segment) if is_whole else None)
+        auditor.begin(part, SegmentJudges(io, segment) if is_whole else None)
         for found in read_batches(
             io,
             split._replace(first_offset=0, end_offset=_ALL),
             check_crc=True,
             on_corrupt=auditor.take_corruption,
             keep_unsound=True,
-            limit=limit,
             walk=None if task.is_deep else auditor.walk,
         ):
             auditor.take(found)
@@ -153,15 +151,6 @@ def audit(io: FileIO, task: AuditTask) -> Audit:
         if part.start_position == 0 and not is_whole:
             auditor.take_entries(segment, judged_entries(io, split, segment, skip_missing=False))
     return auditor.result()
-
-
-def _with_limits(ranges: tuple[SegmentRange, ...]) -> Iterator[tuple[SegmentRange, int | None]]:
-    """Give each range with the offset where the segment behind begins, if it is one of them."""
-    yield from (
-        (part, behind.segment.base_offset if behind.segment != part.segment else None)
-        for part, behind in pairwise(ranges)
-    )
-    yield ranges[-1], None
 
 
 def sequence_fault(
@@ -223,15 +212,15 @@ class _Auditor:
         self._unsound_position = _NOWHERE
         self._limit = _ALL
 
-    def begin(self, part: SegmentRange, limit: int | None, judges: SegmentJudges | None) -> None:
+    def begin(self, part: SegmentRange, judges: SegmentJudges | None) -> None:
         """Begin with a range.
 
         Args:
             part: behind those before it.
-            limit: no offset of it is as high, if that is known.
             judges: those of its segment, when it is the whole of it.
         """
         self._segment, self._judges = part.segment, judges
+        limit = part.segment.limit
         self._limit = _ALL if limit is None else limit
         self._unsound_position = _NOWHERE
         self.walk.file = part.segment.log_path

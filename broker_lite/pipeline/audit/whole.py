@@ -15,7 +15,7 @@ from broker_lite.log.checkpoints import (
     RECOVERY_POINT_FILE,
     parse_offsets,
 )
-from broker_lite.log.names import LOG_SUFFIX
+from broker_lite.log.names import LOG_SUFFIX, parse_segment_file
 from broker_lite.pipeline.audit.partition_files import partition_files
 from broker_lite.pipeline.audit.task import (
     NO_OFFSET,
@@ -133,6 +133,10 @@ def between_tasks(audits: Iterable[Audit], cleaned_end: int) -> Iterator[Finding
     """
     expected, judged_from = NO_OFFSET, cleaned_end
     last: dict[int, ProducerSpan] = {}
+    audits = tuple(audits)
+    if audits:
+        parsed = parse_segment_file(audits[0].file.rpartition("/")[2])
+        expected = parsed[0] if parsed is not None else NO_OFFSET
     for audit in audits:
         if expected != NO_OFFSET and audit.first_offset < audit.damaged_from:
             yield from _between(expected, audit, judged_from)

@@ -13,7 +13,7 @@ from broker_lite.log.cleaner.grouping import Sizes, grouped
 from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog, Segment
-from broker_lite.pipeline.files.positions import log_end
+from broker_lite.pipeline.files.log_end import log_end
 from broker_lite.pipeline.read.corruption import raise_corruption
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.transactions import last_stable_offset

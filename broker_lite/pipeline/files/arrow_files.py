@@ -96,6 +96,9 @@ class _ArrowFile:
         data: bytes = self._file.read_at(size_bytes, position)
         return data
 
+    def next_data(self, position: int) -> int:
+        return position
+
     def __enter__(self) -> Self:
         return self
 

@@ -8,6 +8,7 @@ Rename replaces a file that has the new name. It is atomic on a local file syste
 followed by a removal on most object stores: who commits by it must stand a half-made commit.
 """
 
+import errno
 import os
 import re
 from importlib.util import find_spec
@@ -42,6 +43,12 @@ class ReadableFile(Protocol):
 
         Raises:
             OSError: the file cannot be read.
+        """
+
+    def next_data(self, position: int) -> int:
+        """Give the first position from the given one on that can hold other bytes than zeros.
+
+        Where the storage knows holes in a file, they are passed over without being read.
         """
 
     def __enter__(self) -> Self: ...
@@ -229,6 +236,14 @@ class _LocalFile:
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
         return os.pread(self._descriptor, size_bytes, position)
+
+    def next_data(self, position: int) -> int:
+        try:
+            return os.lseek(self._descriptor, position, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole, or the end
+                return max(position, os.fstat(self._descriptor).st_size)
+            return position  # a file system that knows no holes
 
     def __enter__(self) -> Self:
         return self

@@ -109,6 +109,9 @@ class _FsspecFile:
         data: bytes = self._file_system.cat_file(self._path, start=position, end=end)
         return data
 
+    def next_data(self, position: int) -> int:
+        return position
+
     def __enter__(self) -> Self:
         return self
 

@@ -25,6 +25,7 @@ TIME_ENTRY: Final = struct.Struct(">qi")
 _PAGE_ENTRIES: Final = 4096
 _PAGE_BYTES: Final = 1 << 20
 _BEHIND_ALL: Final = 1 << 64
+_TAIL_ENTRIES_MAX: Final = 1000
 
 
 class OffsetEntry(NamedTuple):
@@ -99,6 +100,25 @@ def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEnt
     with _open_pairs(io, segment, TIME_INDEX_SUFFIX, TIME_ENTRY) as pairs:
         found = bisect_right(pairs.indices, timestamp_ms, key=pairs.first)
         return _time_entry(pairs, segment, found - 1) if found else None
+
+
+def indexed_offsets_from(io: FileIO, segment: Segment, suffix: str, offset: int) -> list[int]:
+    """Give the offsets of the last entries of an index, those that are not below an offset.
+
+    They come backwards, as long as each entry is below the one behind it, and no more than many.
+
+    Args:
+        io: of the segment.
+        segment: any.
+        suffix: of .index or .timeindex.
+        offset: the lowest one of interest.
+    """
+    is_offsets = suffix == INDEX_SUFFIX
+    entry = OFFSET_ENTRY if is_offsets else TIME_ENTRY
+    with _open_pairs(io, segment, suffix, entry) as pairs:
+        tail = pairs.tail(_TAIL_ENTRIES_MAX, step=1 if is_offsets else 0)
+        relatives = [first if is_offsets else second for first, second in tail]
+    return [segment.base_offset + one for one in relatives if segment.base_offset + one >= offset]
 
 
 def aborted_transactions(io: FileIO, segment: Segment) -> list[AbortedTransaction]:
@@ -180,6 +200,24 @@ class _Pairs:
     def second(self, index: int) -> int:
         """What it leads to: a position, a relative offset."""
         return self._at(index)[1]
+
+    def tail(self, most: int, step: int) -> list[tuple[int, int]]:
+        """Give the last entries, backwards, up to the first that is not below the one behind it.
+
+        Args:
+            most: how many at most.
+            step: by how much what they lead to is above that of the one in front at least.
+        """
+        found: list[tuple[int, int]] = []
+        index = bisect_left(self.indices, _BEHIND_ALL, key=self.first) - 1
+        while index >= 0 and len(found) < most:
+            pair = self._at(index)
+            behind = found[-1] if found else (_BEHIND_ALL, _BEHIND_ALL)
+            if not (0 <= pair[0] < behind[0] and 0 <= pair[1] <= behind[1] - step):
+                break
+            found.append(pair)
+            index -= 1
+        return found
 
     def _at(self, index: int) -> tuple[int, int]:
         pair = self._read(index)

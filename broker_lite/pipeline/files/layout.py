@@ -7,6 +7,7 @@ which is told by what it holds: a log directory may have a name that ends in a n
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from broker_lite.log.checkpoints import (
@@ -39,6 +40,9 @@ from broker_lite.log.names import (
 from broker_lite.pipeline.files.file_io import FileInfo, FileIO, join
 
 logger = logging.getLogger("broker_lite.pipeline")
+
+EVERY_OFFSET: Final = (1 << 63) - 1
+"""Above all offsets."""
 
 INTERNAL_TOPICS: Final = frozenset(
     ("__consumer_offsets", "__transaction_state", "__share_group_state", METADATA_TOPIC)
@@ -73,6 +77,8 @@ class Segment(NamedTuple):
         directory: of its partition, a path inside its FileIO.
         size_bytes: of the .log file when it was listed; bytes of a torn batch may be among them.
         suffixes: those of .index, .timeindex, .txnindex and .snapshot that are there.
+        limit: base offset of the segment behind, which is above all offsets of this one; None for
+            the last one of a log.
 
     Rule: S-03 (LogFileUtils).
     """
@@ -83,6 +89,7 @@ class Segment(NamedTuple):
     directory: str
     size_bytes: int
     suffixes: frozenset[str]
+    limit: int | None = None
 
     @property
     def stem(self) -> str:
@@ -103,6 +110,10 @@ class PartitionLog(NamedTuple):
             were deleted, though their segment may still be there.
         recovery_point: of recovery-point-offset-checkpoint, 0 where it names none: what is below
             was on disk.
+        snapshot_offset: the highest that a .snapshot is named by, 0 without any: the log had all
+            offsets below when it was taken.
+        cleaned_end: offsets may be missing below this one, for a cleaner may have taken them;
+            EVERY_OFFSET where nothing tells.
     """
 
     topic: str
@@ -111,6 +122,8 @@ class PartitionLog(NamedTuple):
     segments: tuple[Segment, ...]
     checkpointed_start: int = 0
     recovery_point: int = 0
+    snapshot_offset: int = 0
+    cleaned_end: int = EVERY_OFFSET
 
 
 class ForeignEntry(NamedTuple):
@@ -217,21 +230,43 @@ def _partition_directories(
 
 
 class _Checkpoints(NamedTuple):
-    """What a broker noted of the logs in a directory."""
+    """What a broker noted of the logs in a directory.
+
+    Attributes:
+        is_brokers: whether the directory is one of a broker, which notes what its cleaner does; a
+            copy of some partitions tells nothing of it.
+    """
 
     starts: Mapping[tuple[str, int], int]
     recovery_points: Mapping[tuple[str, int], int]
+    cleaned: Mapping[tuple[str, int], int]
+    is_brokers: bool
 
     @classmethod
     def of(cls, io: FileIO, log_directory: str) -> "_Checkpoints":
+        cleaned = _checkpoint(io, join(log_directory, CLEANER_FILE))
         return cls(
-            _checkpoint(io, join(log_directory, LOG_START_FILE)),
-            _checkpoint(io, join(log_directory, RECOVERY_POINT_FILE)),
+            _checkpoint(io, join(log_directory, LOG_START_FILE)) or {},
+            _checkpoint(io, join(log_directory, RECOVERY_POINT_FILE)) or {},
+            cleaned or {},
+            cleaned is not None and io.exists(join(log_directory, META_PROPERTIES_FILE)),
+        )
+
+    def cleaned_end(self, key: tuple[str, int], *, is_cleaning: bool) -> int:
+        """Give below which offset a cleaner may have taken records.
+
+        The checkpoint is written at the end of a round, and a round exchanges one segment after the
+        other: so who is named may have been cleaned anywhere.
+
+        Rule: S-70, S-80 (LogCleanerManager).
+        """
+        return (
+            0 if self.is_brokers and key not in self.cleaned and not is_cleaning else EVERY_OFFSET
         )
 
 
-def _checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int]:
-    """Read a checkpoint; without the file, or with a bad one, nothing is known."""
+def _checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int] | None:
+    """Read a checkpoint; without the file it names nothing, and None is one that is damaged."""
     if not io.exists(path):
         return {}
     with io.open(path) as file:
@@ -240,7 +275,7 @@ def _checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int]:
         return parse_offsets(data.decode())
     except ValueError as error:  # a CorruptCheckpoint is one
         logger.warning("checkpoint passed over path=%s reason=%s", path, error)
-        return {}
+        return None
 
 
 def _partition_log(
@@ -252,6 +287,7 @@ def _partition_log(
 ) -> PartitionLog:
     sizes: dict[int, int] = {}
     suffixes: dict[int, set[str]] = {}
+    exchanged = -1  # the highest base offset of what is in use no more, or not yet
     for info in entries:
         parsed = None if info.is_directory else parse_segment_file(info.name)
         if parsed is None:
@@ -261,17 +297,27 @@ def _partition_log(
             sizes[base_offset] = info.size_bytes
         elif suffix in _INDEX_SUFFIXES or suffix == SNAPSHOT_SUFFIX:
             suffixes.setdefault(base_offset, set()).add(suffix)
-    segments = (
-        Segment(topic, partition, base, directory, sizes[base], frozenset(suffixes.get(base, ())))
-        for base in sorted(sizes)
+        elif suffix.endswith(_OUT_OF_USE):
+            exchanged = max(exchanged, base_offset)
+    segments = tuple(
+        Segment(
+            topic, partition, base, directory, sizes[base], frozenset(suffixes.get(base, ())), limit
+        )
+        for base, limit in pairwise((*sorted(sizes), None))
+        if base is not None
     )
+    key = topic, partition
+    # What retention deletes lies in front of the log.
+    is_cleaning = exchanged >= min(sizes, default=0)
     return PartitionLog(
         topic,
         partition,
         directory,
-        tuple(segments),
-        checkpoints.starts.get((topic, partition), 0),
-        checkpoints.recovery_points.get((topic, partition), 0),
+        segments,
+        checkpoints.starts.get(key, 0),
+        checkpoints.recovery_points.get(key, 0),
+        max((base for base, found in suffixes.items() if SNAPSHOT_SUFFIX in found), default=0),
+        checkpoints.cleaned_end(key, is_cleaning=is_cleaning),
     )
 
 

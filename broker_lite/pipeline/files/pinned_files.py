@@ -81,6 +81,9 @@ class _Borrowed(_Lasting):
     def read_at(self, position: int, size_bytes: int) -> bytes:
         return self._file.read_at(position, size_bytes)
 
+    def next_data(self, position: int) -> int:
+        return self._file.next_data(position)
+
 
 class _Content(_Lasting):
     """What a small file had in it."""
@@ -96,3 +99,6 @@ class _Content(_Lasting):
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
         return self._data[position : position + size_bytes]
+
+    def next_data(self, position: int) -> int:
+        return position

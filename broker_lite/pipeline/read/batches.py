@@ -3,8 +3,9 @@
 Memory holds one read, or one batch if that is larger. Only the framing is looked at,
 and the checksums when they are asked for: what the records are is for the views on top of this.
 
-A batch that is cut off at the end of a log, with nothing known behind it, is a torn tail: an append
-that was not finished. It ends the read and is no damage.
+A batch that is cut off at the end of a log, with nothing sound behind it, is a torn tail: an append
+that was not finished. It ends the read and is no damage. Behind damage the read goes on at the next
+batch whose checksum holds. Where every offset is due, those that are missing are damage, too.
 """
 
 import logging
@@ -13,35 +14,35 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, ReadableFile
-from broker_lite.pipeline.files.indexes import next_indexed_position
-from broker_lite.pipeline.files.layout import Segment
+from broker_lite.pipeline.files.headers import BatchHeader, header_at
+from broker_lite.pipeline.files.layout import EVERY_OFFSET, Segment
+from broker_lite.pipeline.files.sound_search import BATCH_BYTES_MAX
+from broker_lite.pipeline.files.witnesses import indexed_end
 from broker_lite.pipeline.read.corruption import Corruption, OnCorruption
+from broker_lite.pipeline.read.due_offsets import DueOffsets
+from broker_lite.pipeline.read.framing import framing_fault
+from broker_lite.pipeline.read.held_offsets import HeldOffsets, order_fault
+from broker_lite.pipeline.read.sound_behind import SoundBehind
 from broker_lite.pipeline.read.split import SegmentRange, Split
-from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
+from broker_lite.record.batch import RecordBatch
 from broker_lite.record.batch_walk import BatchWalk
 from broker_lite.record.framing import (
     CURRENT_MAGIC,
     HEADER_SIZE_UP_TO_MAGIC,
     LOG_OVERHEAD,
-    RECORD_OVERHEAD_V0,
 )
 from broker_lite.record.legacy import LegacyMessage
+
+__all__ = ["BATCH_BYTES_MAX", "LogBatch", "read_batches"]
 
 READ_BYTES: Final = 1 << 18
 """Of a local file: more would fall out of the processor's cache before it is looked at."""
 REMOTE_READ_BYTES: Final = 4 << 20
 """Of other storage, where a read takes as long as a round trip."""
-BATCH_BYTES_MAX: Final = 128 << 20
-"""Above it a length is taken for damaged, so that a wrong one cannot take all memory."""
 
 logger = logging.getLogger("broker_lite.pipeline")
 
 _PREFIX: Final = struct.Struct(">qiib")
-_LENGTH_MIN: Final = {
-    0: RECORD_OVERHEAD_V0,
-    1: RECORD_OVERHEAD_V0 + 8,
-    CURRENT_MAGIC: RECORD_BATCH_OVERHEAD - LOG_OVERHEAD,
-}
 
 
 class LogBatch(NamedTuple):
@@ -63,7 +64,6 @@ def read_batches(
     on_corrupt: OnCorruption,
     skip_missing: bool = False,
     keep_unsound: bool = False,
-    limit: int | None = None,
     walk: BatchWalk | None = None,
 ) -> Iterator[LogBatch]:
     """Yield the batches of a split that have offsets in its range, by rising offset.
@@ -75,17 +75,16 @@ def read_batches(
         on_corrupt: gets what is left out; an error of its own ends the read.
         skip_missing: a segment that vanished since it was listed is passed over.
         keep_unsound: a batch with a wrong checksum is yielded, too, after on_corrupt got it.
-        limit: base offset of the segment behind the last one, if that is known.
         walk: batches that it passes over are not yielded; for a split without limits of offsets.
 
     Raises:
         FileNotFoundError: a segment vanished.
         OSError: a file cannot be read.
 
-    Rule: R-04, R-06 (FileLogInputStream, DefaultRecordBatch.ensureValid).
+    Rule: R-04, R-06, R-18 (FileLogInputStream, DefaultRecordBatch.ensureValid).
     """
-    behind = (*(part.segment.base_offset for part in split.ranges[1:]), limit)
-    for part, limit_of in zip(split.ranges, behind, strict=True):
+    due = DueOffsets(split.first_offset, split.end_offset, split.cleaned_end)
+    for part in split.ranges:
         path = part.segment.log_path
         try:
             file = io.open(path)
@@ -93,11 +92,10 @@ def read_batches(
             if not skip_missing:
                 raise
             logger.warning("segment vanished before it was read file=%s", path)
+            due.is_told = True
             continue
         with file:
-            reader = _RangeReader(io, file, part, split, check_crc, on_corrupt)
-            if limit_of != part.segment.base_offset:  # else the rest of it follows
-                reader.limit = limit_of
+            reader = _RangeReader(io, file, part, due, check_crc, on_corrupt)
             reader.keep_unsound = keep_unsound
             reader.walk = walk
             yield from reader.batches()
@@ -110,16 +108,19 @@ class _RangeReader:
     behind it agrees: compaction leaves gaps, and so does an offset that is damaged.
 
     Attributes:
+        due: which offsets are to come, over all ranges of a split.
         next_offset: what follows the batches so far; the next one begins there or later.
-        limit: base offset of the segment behind, None where the split does not know one.
+        limit: base offset of the segment behind, None where there is none.
         held: a batch behind a gap that no other one has confirmed yet.
-        held_from: what next_offset was in front of it.
+        held_offsets: its offsets.
         beyond: how many batches in a row lie behind what is wanted. One alone has a damaged
             offset, which no checksum covers: the batch after it tells, or that there is none.
         beyond_offset: of the last of them.
         last_position: of the batch before.
-        suspect: position of a batch with a wrong checksum, as long as no good one came after it:
-            its length may be wrong, too.
+        has_old: whether the batch before is of magic 0 or 1, or there is none.
+        unchecked: position of the batch before when its checksum was not looked at, else -1: its
+            length may be wrong.
+        behind: finds the next sound batch behind damage.
         needed_bytes: of the batch at position, as far as it is known.
         fault: rule and text of what is wrong at position.
     """
@@ -129,7 +130,7 @@ class _RangeReader:
         io: FileIO,
         file: ReadableFile,
         part: SegmentRange,
-        split: Split,
+        due: DueOffsets,
         check_crc: bool,
         on_corrupt: OnCorruption,
     ) -> None:
@@ -139,26 +140,36 @@ class _RangeReader:
         self.path = part.segment.log_path
         self.position = self.last_position = part.start_position
         self.end = part.end_position
-        self.first_offset = split.first_offset
-        self.end_offset = split.end_offset
+        self.due = due
+        self.first_offset = due.first_offset
+        self.end_offset = due.end_offset
         self.check_crc = check_crc
         self.on_corrupt = on_corrupt
         self.keep_unsound = False
         self.walk: BatchWalk | None = None
-        self.next_offset = part.segment.base_offset
-        self.limit: int | None = None
+        base_offset = part.segment.base_offset
+        self.next_offset = base_offset if part.lowest_offset is None else part.lowest_offset
+        self.limit = part.segment.limit
         self.held: LogBatch | None = None
-        self.held_from = self.next_offset
+        self.held_offsets: HeldOffsets | None = None
         self.beyond = 0
         self.beyond_offset = 0
-        self.suspect: int | None = None
+        self.has_old = True
+        self.unchecked = -1
+        self.behind = SoundBehind(file, part)
         self.needed_bytes = 0
         self.fault: tuple[str, str] | None = None
 
     def batches(self) -> Iterator[LogBatch]:
         """Read to the end of the range, or until nothing that is wanted can follow."""
         yield from self._read()
+        held = self.held_offsets
+        if held is not None and held.is_behind_gap and self.due.is_strict:
+            is_last = self.limit is None and self.end == self.segment.size_bytes
+            if is_last or not self.due.ends_right(self.next_offset, self.limit):
+                self._drop_held(held, "nothing behind it agrees")
         yield from self._released()
+        self._tell_end()
 
     def _read(self) -> Iterator[LogBatch]:
         read_bytes = READ_BYTES if isinstance(self.io, LocalFileIO) else REMOTE_READ_BYTES
@@ -178,8 +189,7 @@ class _RangeReader:
                 self.fault = "R-04", f"a batch is cut off after {left_bytes} bytes"
             if self.next_offset >= self.end_offset:
                 return  # a torn tail, or the zeros of a file that was extended ahead
-            yield from self._released()
-            self._leave_out(*self.fault)
+            self._pass_damage(*self.fault)
         if self.beyond == 1:  # a plan has none such in its ranges
             self._tell_beyond()
 
@@ -193,7 +203,7 @@ class _RangeReader:
             if size_bytes - at < HEADER_SIZE_UP_TO_MAGIC:
                 return
             _, length, _, magic = _PREFIX.unpack_from(buffer, at)
-            self.fault = _framing_fault(length, magic)
+            self.fault = framing_fault(length, magic)
             if self.fault is not None:
                 return
             self.needed_bytes = LOG_OVERHEAD + length
@@ -201,24 +211,50 @@ class _RangeReader:
                 return
             view = RecordBatch if magic == CURRENT_MAGIC else LegacyMessage
             batch = view(buffer, at, self.needed_bytes)
-            lowest = self.next_offset
-            is_wanted, fault = self._judged(batch)
-            if self.held is not None:
-                yield from self._released()
-            if fault is not None:
-                self.on_corrupt(Corruption(self.path, self.position, *fault))
-            if is_wanted:
-                found = LogBatch(self.segment, self.position, batch)
-                is_behind_gap = isinstance(batch, RecordBatch) and batch.base_offset > lowest
-                if is_behind_gap and fault is None:
-                    self.held, self.held_from = found, lowest
-                else:
-                    yield found
-            elif self.beyond > 1:
+            position = self.position
+            yield from self._take(batch)
+            if self.beyond > 1:
                 return
-            self.last_position = self.position
-            at += self.needed_bytes
-            self.position = start + at
+            self.last_position = position
+            at = self.position - start
+            if not 0 <= at <= size_bytes:
+                self.needed_bytes = 0
+                return  # the next sound batch lies elsewhere
+
+    def _take(self, batch: RecordBatch | LegacyMessage) -> Iterator[LogBatch]:
+        """Yield the batch at position if it is wanted, and go on behind it."""
+        found, lowest = LogBatch(self.segment, self.position, batch), self.next_offset
+        doubt = self._settle_held(batch)
+        is_wanted = self._is_wanted(batch)
+        if is_wanted and self.check_crc and not batch.crc_is_valid():
+            if self.keep_unsound:
+                yield from self._released()
+            self._pass_unsound(batch)
+            if self.keep_unsound:
+                yield found
+            return
+        fault = None
+        if is_wanted:
+            offsets = self._first_offset(batch), batch.next_offset
+            fault = doubt or order_fault(*offsets, self.next_offset, self.limit)
+        if self.held is not None:
+            yield from self._released()
+        if fault is not None:
+            self._tell(self.position, "S-05", fault)
+        self.unchecked = -1 if is_wanted and self.check_crc else self.position
+        self.position += batch.size_bytes
+        if not is_wanted or fault is not None:
+            return
+        self.next_offset = batch.next_offset
+        self.has_old = isinstance(batch, LegacyMessage)
+        is_vague = self.due.is_strict and self.due.is_told
+        if isinstance(batch, RecordBatch) and (batch.base_offset > lowest or is_vague):
+            offsets = batch.base_offset, batch.next_offset
+            self.held = found
+            self.held_offsets = HeldOffsets(lowest, *offsets, found.position, is_vague)
+        else:
+            self._yielded(found)
+            yield found
 
     def _pass_sound(self, buffer: memoryview, at: int, start: int) -> int:
         """Let the walk go on, if there is one; gives where in the buffer it stopped."""
@@ -228,86 +264,134 @@ class _RangeReader:
         passed = walk.pass_sound(buffer, at, start)
         if passed > at:
             self.position, self.last_position = start + passed, walk.position
-            self.next_offset, self.suspect = walk.next_offset, None
+            self.next_offset, self.has_old = walk.next_offset, False
+            self.due.came_to(self.next_offset)
         return passed
 
     def _released(self) -> Iterator[LogBatch]:
         """Yield the batch that is held, if there is one."""
         found, self.held = self.held, None
+        self.held_offsets = None
         if found is not None:
+            self._yielded(found)
             yield found
 
-    def _judged(self, batch: RecordBatch | LegacyMessage) -> tuple[bool, tuple[str, str] | None]:
-        """Look whether a batch has offsets of the range; give rule and text of what is wrong."""
+    def _yielded(self, found: LogBatch) -> None:
+        """Tell what is missing in front of a batch that is yielded."""
+        batch = found.batch
         if isinstance(batch, RecordBatch):
-            first_offset = batch.base_offset
-        else:  # where the set in a wrapper begins is only known by what is before it
-            first_offset = min(self.next_offset, batch.last_offset)
-        if self.held is not None and self.held_from <= first_offset < self.next_offset:
-            self._drop_held(first_offset)
-        if first_offset >= self.end_offset:
-            self.beyond += 1
-            self.beyond_offset = first_offset
-            return False, None
-        if self.beyond:
-            self._tell_beyond()
-        if self.next_offset <= first_offset < batch.next_offset <= self.first_offset:
-            self.next_offset = batch.next_offset
-            return False, None
-        if self.check_crc and not batch.crc_is_valid():
-            # What the batch says of itself is not to be believed.
-            self.suspect = self.position
-            text = f"wrong checksum of a batch of {batch.size_bytes} bytes"
-            return self.keep_unsound, ("R-06", text)
-        fault = self._order_fault(first_offset, batch.next_offset)
-        if fault is not None:
-            return False, ("S-05", fault)
-        self.suspect = None
-        self.next_offset = batch.next_offset
-        return True, None
+            self._tell_missing(batch.base_offset, found.position)
+        self.due.came_to(batch.next_offset)
 
-    def _drop_held(self, first_offset: int) -> None:
-        """The batch that is held does not fit to the one behind it: its offset is damaged."""
-        assert self.held is not None
-        text = f"offset {self.next_offset - 1} before offset {first_offset}"
-        position, self.held, self.next_offset = self.held.position, None, self.held_from
-        self.on_corrupt(Corruption(self.path, position, "S-05", text))
+    def _tell_end(self) -> None:
+        """Tell what is missing behind the last batch of the range.
+
+        Who wants every offset that there can be looks at the indexes by itself.
+        """
+        is_closed = self.limit is not None and self.end_offset != EVERY_OFFSET
+        is_whole = is_closed and self.due.end_of(self.limit) == self.limit
+        if is_whole and self.end == self.segment.size_bytes and not self.due.is_told:
+            witness = indexed_end(self.io, self.segment, self.next_offset)
+            if witness is not None:
+                text = f"the segment ends at offset {self.next_offset}, and its {witness.text}"
+                self._tell(self.end, witness.rule, text)
+        self._tell_missing(self.due.end_of(self.limit), self.end)
+
+    def _tell_missing(self, end_offset: int, position: int) -> None:
+        """Tell of offsets up to an end that are due and not there, unless it is known why."""
+        missing = self.due.missing_below(end_offset)
+        if missing is not None:
+            self.on_corrupt(Corruption(self.path, position, "R-18", missing))
+        self.due.came_to(end_offset)
 
     def _tell_beyond(self) -> None:
         """The batch before lies behind what is wanted, and nothing else does: it is damaged."""
         self.beyond = 0
         text = f"offset {self.beyond_offset}, behind the last one that can be here"
-        self.on_corrupt(Corruption(self.path, self.last_position, "S-05", text))
+        self._tell(self.last_position, "S-05", text)
 
-    def _order_fault(self, first_offset: int, next_offset: int) -> str | None:
-        """What is wrong with the offsets of a batch between those of its neighbours."""
-        if next_offset <= first_offset:
-            return f"offsets {first_offset} to {next_offset - 1}"
-        if first_offset < self.next_offset:
-            return f"offset {first_offset} after offset {self.next_offset - 1}"
-        if self.limit is not None and next_offset > self.limit:
-            return f"offset {next_offset - 1} in front of the segment of offset {self.limit}"
-        return None
+    def _is_wanted(self, batch: RecordBatch | LegacyMessage) -> bool:
+        """Tell whether a batch has offsets of the range, if its header is right."""
+        first_offset = self._first_offset(batch)
+        if first_offset >= self.end_offset:
+            self.beyond += 1
+            self.beyond_offset = first_offset
+            return False
+        if self.beyond:
+            self._tell_beyond()
+        if self.next_offset <= first_offset < batch.next_offset <= self.first_offset:
+            self.next_offset = batch.next_offset
+            return False
+        return True
 
-    def _leave_out(self, rule: str, text: str) -> None:
-        """Tell what is wrong at position, and go on at the next position that an index has."""
-        self.on_corrupt(Corruption(self.path, self.position, rule, text))
-        damaged, self.suspect = self.suspect, None
-        if damaged is not None:
-            position = next_indexed_position(self.io, self.segment, damaged, self.end)
-            if position != self.position:  # else its length was right
-                self.position = position
-                return
-        self.position = next_indexed_position(self.io, self.segment, self.position, self.end)
+    def _first_offset(self, batch: RecordBatch | LegacyMessage) -> int:
+        if isinstance(batch, RecordBatch):
+            return batch.base_offset
+        # Where the set in a wrapper begins is only known by what is before it.
+        return min(self.next_offset, batch.last_offset)
 
+    def _settle_held(self, batch: RecordBatch | LegacyMessage) -> str | None:
+        """Drop the batch that is held if the one behind it does not agree with its offset.
 
-def _framing_fault(length: int, magic: int) -> tuple[str, str] | None:
-    """Rule and text of what is wrong with the first bytes of a batch."""
-    minimum = _LENGTH_MIN.get(magic)
-    if minimum is None:
-        return "R-02", f"magic {magic}"
-    if length < minimum:
-        return "R-04", f"length {length} of a batch of magic {magic}, at least {minimum}"
-    if length > BATCH_BYTES_MAX:
-        return "R-04", f"length {length}, more than the {BATCH_BYTES_MAX} that are read"
-    return None
+        Returns:
+            What is wrong with the one behind it, when it may as well be the damaged one.
+        """
+        held, first_offset = self.held_offsets, self._first_offset(batch)
+        if held is None or not held.is_contradicted(first_offset):
+            return None
+        self._drop_held(held, f"the next batch has offset {first_offset}")
+        return held.doubt(first_offset)
+
+    def _drop_held(self, held: HeldOffsets, why: str) -> None:
+        """The batch that is held does not fit to the one behind it: its offset is damaged."""
+        self.held, self.held_offsets = None, None
+        self.next_offset = held.lowest
+        self._tell(held.position, "S-05", held.fault(why))
+
+    def _pass_unsound(self, batch: RecordBatch | LegacyMessage) -> None:
+        """Tell of a batch with a wrong checksum, and go on behind it.
+
+        What it says of itself is not to be believed, nor where it ends, unless the next batch
+        follows there with the next offset.
+        """
+        position, end = self.position, self.position + batch.size_bytes
+        lost_end = batch.next_offset
+        following = header_at(self.file, end, self.end, lost_end)
+        is_next = self._first_offset(batch) == self._lowest < lost_end
+        is_followed = following is not None and following.base_offset == lost_end
+        if not (is_next and (is_followed or end == self.end)):
+            found = self._next_sound()
+            if found is not None:
+                end = min(end, found.position)
+            if not is_next or (found is not None and found.base_offset < lost_end):
+                lost_end = self._lost_end(found)
+        self.position = end
+        text = f"wrong checksum of a batch of {batch.size_bytes} bytes"
+        self._tell(position, "R-06", text + self.due.lost_below(lost_end))
+        self.due.lost_to(lost_end)
+
+    def _pass_damage(self, rule: str, text: str) -> None:
+        """Tell what is wrong at position, and go on at the next sound batch."""
+        position, found = self.position, self._next_sound()
+        self.position = self.end if found is None else found.position
+        self._tell(position, rule, text + self.due.lost_below(self._lost_end(found)))
+
+    def _next_sound(self) -> BatchHeader | None:
+        """Find the next sound batch behind the one at position."""
+        begin = self.position if self.unchecked < 0 else self.unchecked
+        return self.behind.find(begin + 1, self._lowest, with_old=self.has_old)
+
+    def _lost_end(self, found: BatchHeader | None) -> int:
+        """Behind the last offset that damage in front of a batch can have taken."""
+        return self.due.end_of(self.limit) if found is None else found.base_offset
+
+    @property
+    def _lowest(self) -> int:
+        """The lowest offset of what follows; the one of a batch that is held may be damaged."""
+        return self.next_offset if self.held_offsets is None else self.held_offsets.lowest
+
+    def _tell(self, position: int, rule: str, text: str) -> None:
+        self.due.is_told = True
+        if self.held_offsets is not None:
+            self.held_offsets = self.held_offsets._replace(is_before_damage=True)
+        self.on_corrupt(Corruption(self.path, position, rule, text))

@@ -29,7 +29,15 @@ from broker_lite.pipeline.read.offset_limits import (
 from broker_lite.pipeline.read.option_values import Given, OptionError
 from broker_lite.pipeline.read.selection import AllTopics, Assigned, Selection, TopicPattern, Topics
 
-__all__ = ["IsolationLevel", "OnCorrupt", "OnNoMatch", "OptionError", "ReadOptions", "View"]
+__all__ = [
+    "Compacted",
+    "IsolationLevel",
+    "OnCorrupt",
+    "OnNoMatch",
+    "OptionError",
+    "ReadOptions",
+    "View",
+]
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -59,6 +67,7 @@ OPTIONS: Final = (
     "checkCrc",
     "isolationLevel",
     "onCorrupt",
+    "compacted",
 )
 MAX_SPLIT_BYTES: Final = 64 << 20
 MAX_TRIGGER_DELAY_MS: Final = 15 * 60_000
@@ -83,6 +92,14 @@ class IsolationLevel(StrEnum):
 
     READ_UNCOMMITTED = "read_uncommitted"
     READ_COMMITTED = "read_committed"
+
+
+class Compacted(StrEnum):
+    """Whether offsets may be missing: true, false, or as the checkpoint of the cleaner says."""
+
+    AUTO = "auto"
+    TRUE = "true"
+    FALSE = "false"
 
 
 class OnCorrupt(StrEnum):
@@ -131,6 +148,7 @@ class ReadOptions:
     check_crc: bool
     isolation_level: IsolationLevel
     on_corrupt: OnCorrupt
+    compacted: Compacted
 
     @classmethod
     def parse(
@@ -170,6 +188,7 @@ class ReadOptions:
             check_crc=given.flag("checkCrc", True),
             isolation_level=_isolation_level(given),
             on_corrupt=given.choice("onCorrupt", OnCorrupt.FAIL),
+            compacted=given.choice("compacted", Compacted.AUTO),
         )
         if is_stream:
             _check_stream(given, parsed)

@@ -17,7 +17,13 @@ from broker_lite.pipeline.files.layout import PartitionLog
 from broker_lite.pipeline.files.positions import batch_starts, boundary
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions, View
-from broker_lite.pipeline.read.ranges import OffsetRange, find_logs, in_parallel, resolve
+from broker_lite.pipeline.read.ranges import (
+    OffsetRange,
+    cleaned_end,
+    find_logs,
+    in_parallel,
+    resolve,
+)
 from broker_lite.pipeline.read.split import SegmentRange, Split
 
 __all__ = ["SegmentRange", "Split", "plan", "plan_ranges"]
@@ -27,12 +33,17 @@ _SNAP_SHARE: Final = 8
 
 
 class _Cut(NamedTuple):
-    """Where a split becomes two: in a range (by its number), between batches or through one."""
+    """Where a split becomes two: in a range (by its number), between batches or through one.
+
+    Attributes:
+        lowest_offset: that a batch from right_start on can have; None at the start of a segment.
+    """
 
     number: int
     right_start: int
     left_end: int
     offset: int
+    lowest_offset: int | None = None
 
 
 def plan(io: FileIO, root: str, options: ReadOptions) -> list[Split]:
@@ -72,7 +83,7 @@ def plan_ranges(
     """
     uri = root if isinstance(io, LocalFileIO) else options.path
     wholes = in_parallel(
-        io, lambda key: _whole(io, uri, logs[key], ranges[key]), sorted(ranges.keys())
+        io, lambda key: _whole(io, uri, logs[key], ranges[key], options), sorted(ranges.keys())
     )
     is_inside = options.view is not View.INDEX
     splits = [
@@ -100,8 +111,10 @@ def _by_count(io: FileIO, splits: list[Split], options: ReadOptions) -> list[Spl
     return splits
 
 
-def _whole(io: FileIO, uri: str, log: PartitionLog, wanted: OffsetRange) -> Split:
-    """One split with all that is wanted of a partition."""
+def _whole(
+    io: FileIO, uri: str, log: PartitionLog, wanted: OffsetRange, options: ReadOptions
+) -> Split:
+    """One split with all that is wanted of a partition; an empty file counts, for its reader."""
     bases = [segment.base_offset for segment in log.segments]
     first, end = wanted
     low = max(bisect_right(bases, first) - 1, 0)
@@ -109,13 +122,17 @@ def _whole(io: FileIO, uri: str, log: PartitionLog, wanted: OffsetRange) -> Spli
     ranges = []
     for number in range(low, high if first < end else low):
         segment = log.segments[number]
-        start_position = boundary(io, segment, first).start_position if number == low else 0
+        start_position, lowest = 0, segment.base_offset
+        if number == low:
+            place = boundary(io, segment, first)
+            start_position, lowest = place.start_position, place.lowest_offset
         end_position = segment.size_bytes
         if number == len(bases) - 1 or end < bases[number + 1]:
             end_position = boundary(io, segment, end).left_end_position
-        if start_position < end_position:
-            ranges.append(SegmentRange(segment, start_position, end_position))
-    return Split(uri, log.topic, log.partition, tuple(ranges), first, end)
+        if start_position < end_position or not segment.size_bytes:
+            ranges.append(SegmentRange(segment, start_position, end_position, lowest))
+    cleaned = cleaned_end(log, options)
+    return Split(uri, log.topic, log.partition, tuple(ranges), first, end, cleaned)
 
 
 def _by_size(io: FileIO, split: Split, max_split_bytes: int, is_inside: bool) -> list[Split]:
@@ -153,7 +170,8 @@ def _segment_cut(split: Split, number: int) -> _Cut:
     if number == len(split.ranges):
         return _Cut(number - 1, split.ranges[-1].end_position, 0, split.end_offset)
     part = split.ranges[number]
-    return _Cut(number, part.start_position, part.start_position, part.segment.base_offset)
+    start, lowest = part.start_position, part.lowest_offset
+    return _Cut(number, start, start, part.segment.base_offset, lowest)
 
 
 def _batch_cuts(io: FileIO, split: Split, number: int, targets: Sequence[int]) -> list[_Cut]:
@@ -162,7 +180,7 @@ def _batch_cuts(io: FileIO, split: Split, number: int, targets: Sequence[int]) -
     entries = offset_entries_near(io, part.segment, targets)
     starts = batch_starts(io, part.segment, entries, part.end_position)
     cuts = [
-        _Cut(number, position, position, offset)
+        _Cut(number, position, position, offset, offset)
         for position, offset in starts
         if part.start_position < position
     ]
@@ -187,18 +205,21 @@ def _offset_cuts(io: FileIO, split: Split, count: int, is_aligned: bool) -> list
         number = max(bisect_right(bases, offset) - 1, 0)
         part = split.ranges[number]
         place = boundary(io, part.segment, offset, part.end_position)
-        start = max(place.start_position, part.start_position)
+        start, lowest = place.start_position, place.lowest_offset
+        if part.start_position > start:
+            start, lowest = part.start_position, part.lowest_offset or lowest
         if is_aligned and place.base_offset < offset:
-            cuts.append(_Cut(number, start, start, place.base_offset))
+            cuts.append(_Cut(number, start, start, place.base_offset, lowest))
         else:
-            cuts.append(_Cut(number, start, place.left_end_position, offset))
+            cuts.append(_Cut(number, start, place.left_end_position, offset, lowest))
     return cuts
 
 
 def _cut(split: Split, cuts: Iterable[_Cut]) -> list[Split]:
     """Cut a split; a cut that leaves no offset on one of its sides falls out."""
     pieces = []
-    begin = _Cut(0, split.ranges[0].start_position, 0, split.first_offset)
+    first = split.ranges[0]
+    begin = _Cut(0, first.start_position, 0, split.first_offset, first.lowest_offset)
     last = len(split.ranges) - 1
     end = _Cut(last, 0, split.ranges[last].end_position, split.end_offset)
     inner = (cut for cut in cuts if cut.offset < split.end_offset)
@@ -218,8 +239,11 @@ def _between(ranges: Sequence[SegmentRange], begin: _Cut, end: _Cut) -> tuple[Se
     found = []
     for number in range(begin.number, end.number + 1):
         part = ranges[number]
-        start = begin.right_start if number == begin.number else part.start_position
+        start, lowest = part.start_position, part.lowest_offset
+        if number == begin.number:
+            start, lowest = begin.right_start, begin.lowest_offset
         stop = end.left_end if number == end.number else part.end_position
-        if start < stop:
-            found.append(SegmentRange(part.segment, start, stop))
+        is_empty = not part.size_bytes and part.segment.base_offset < end.offset
+        if start < stop or is_empty:
+            found.append(SegmentRange(part.segment, start, stop, lowest))
     return tuple(found)

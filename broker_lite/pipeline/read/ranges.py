@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple, TypeVar
 
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
-from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
-from broker_lite.pipeline.files.positions import earliest, log_end, offset_for_timestamp
+from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog, find_partitions
+from broker_lite.pipeline.files.log_end import LogEnd, log_end
+from broker_lite.pipeline.files.positions import earliest, offset_for_timestamp
+from broker_lite.pipeline.files.witnesses import witnessed_end
 from broker_lite.pipeline.read.corruption import ON_CORRUPTION, Corruption
 from broker_lite.pipeline.read.offset_limits import (
     EARLIEST_OFFSET,
@@ -23,7 +25,13 @@ from broker_lite.pipeline.read.offset_limits import (
     OffsetLimit,
     TopicPartition,
 )
-from broker_lite.pipeline.read.options import IsolationLevel, OnNoMatch, ReadOptions, View
+from broker_lite.pipeline.read.options import (
+    Compacted,
+    IsolationLevel,
+    OnNoMatch,
+    ReadOptions,
+    View,
+)
 from broker_lite.pipeline.read.transactions import last_stable_offset
 
 logger = logging.getLogger("broker_lite.pipeline")
@@ -158,21 +166,46 @@ def readable_bounds(
     Raises:
         CorruptLog: with onCorrupt=fail, the end of a log is damaged, or what may have decided a
             transaction.
-
-    Rule: S-70 (LogManager.checkpointLogRecoveryOffsets).
     """
+    return _each(
+        io, logs, lambda log: readable_end(io, log, told_end(io, log, options).offset, options)
+    )
 
-    def end_of(log: PartitionLog) -> int:
+
+def told_end(io: FileIO, log: PartitionLog, options: ReadOptions) -> LogEnd:
+    """Find the end of a log, and tell when something knows that it was longer.
+
+    A log that ends below what was on disk is damaged: its end is no torn tail.
+
+    Raises:
+        CorruptLog: it was longer, with onCorrupt=fail.
+        FileNotFoundError: the last segment vanished since it was listed.
+
+    Rule: S-10, S-11, S-18, S-70 (LogManager.checkpointLogRecoveryOffsets).
+    """
+    end = log_end(io, log)
+    if not log.segments or options.view is View.INDEX:
+        return end
+    witness = witnessed_end(io, log, end.offset)
+    if witness is not None:
+        # A broker may have written meanwhile: the batch first, then its entries.
         end = log_end(io, log)
-        if log.segments and end.offset < log.recovery_point and options.view is not View.INDEX:
-            text = (
-                f"the log ends at offset {end.offset}, and was on disk up to {log.recovery_point}"
-            )
+        if end.offset < witness.next_offset:
+            text = f"the log ends at offset {end.offset}, and {witness.text}"
             path = log.segments[-1].log_path
-            ON_CORRUPTION[options.on_corrupt](Corruption(path, end.position, "S-70", text))
-        return readable_end(io, log, end.offset, options)
+            ON_CORRUPTION[options.on_corrupt](Corruption(path, end.position, witness.rule, text))
+    return end
 
-    return _each(io, logs, end_of)
+
+def cleaned_end(log: PartitionLog, options: ReadOptions) -> int:
+    """Give below which offset a log may have gaps, as the option compacted says."""
+    match options.compacted:
+        case Compacted.TRUE:
+            return EVERY_OFFSET
+        case Compacted.FALSE:
+            return 0
+        case Compacted.AUTO:
+            return log.cleaned_end
 
 
 def readable_end(
@@ -183,7 +216,11 @@ def readable_end(
         return end_offset
     on_corrupt = ON_CORRUPTION[options.on_corrupt]
     return last_stable_offset(
-        io, log, end_offset, on_corrupt=on_corrupt, decided_below=decided_below
+        io,
+        log._replace(cleaned_end=cleaned_end(log, options)),
+        end_offset,
+        on_corrupt=on_corrupt,
+        decided_below=decided_below,
     )
 
 

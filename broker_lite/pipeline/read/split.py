@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from broker_lite.pipeline.files.layout import Segment
+from broker_lite.pipeline.files.layout import EVERY_OFFSET, Segment
 
 
 class SegmentRange(NamedTuple):
@@ -12,11 +12,13 @@ class SegmentRange(NamedTuple):
 
     Attributes:
         end_position: the first byte that is not read; a torn batch may lie in front of it.
+        lowest_offset: that a batch of it can have; None where it begins with the segment.
     """
 
     segment: Segment
     start_position: int
     end_position: int
+    lowest_offset: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -35,6 +37,7 @@ class Split(NamedTuple):
         uri: what open_file_io opens; the segments' paths are those inside it.
         first_offset: lowest offset that is wanted.
         end_offset: first offset that is not.
+        cleaned_end: offsets may be missing below this one; of those above every one is due.
     """
 
     uri: str
@@ -43,6 +46,7 @@ class Split(NamedTuple):
     ranges: tuple[SegmentRange, ...]
     first_offset: int
     end_offset: int
+    cleaned_end: int = EVERY_OFFSET
 
     @property
     def size_bytes(self) -> int:

@@ -89,7 +89,9 @@ def last_stable_offset(
         if reached < end_offset:  # else it is a torn tail, or what was appended in between
             on_corrupt(corruption)
 
-    for found in _batches(io, ranges, decided_below, _NEVER, tell):
+    first_offset = max(decided_below, ranges[0].segment.base_offset)
+    split = Split("", "", 0, tuple(ranges), first_offset, _NEVER, log.cleaned_end)
+    for found in _batches(io, split, tell):
         batch = found.batch
         if isinstance(batch, RecordBatch) and batch.base_offset >= end_offset:
             break
@@ -208,7 +210,8 @@ class _MarkerSearch:
     def look(self, io: FileIO, ranges: Iterable[SegmentRange]) -> None:
         """Go through ranges until nothing is open that has batches in the split."""
         end_offset = self._split.end_offset
-        for one in _batches(io, ranges, self._split.first_offset, _NEVER, self._pass_over):
+        split = Split("", "", 0, tuple(ranges), self._split.first_offset, _NEVER)
+        for one in _batches(io, split, self._pass_over):
             batch = one.batch
             if isinstance(batch, RecordBatch) and batch.is_transactional:
                 if batch.is_control:
@@ -238,12 +241,5 @@ def _is_commit(place: LogBatch, batch: RecordBatch, on_corrupt: OnCorruption) ->
     return marker is not None and marker.is_commit
 
 
-def _batches(
-    io: FileIO,
-    ranges: Iterable[SegmentRange],
-    first_offset: int,
-    end_offset: int,
-    on_corrupt: OnCorruption,
-) -> Iterator[LogBatch]:
-    split = Split("", "", 0, tuple(ranges), first_offset, end_offset)
+def _batches(io: FileIO, split: Split, on_corrupt: OnCorruption) -> Iterator[LogBatch]:
     return read_batches(io, split, check_crc=True, on_corrupt=on_corrupt, skip_missing=True)

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
-from broker_lite.pipeline.files.positions import log_end
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions
-from broker_lite.pipeline.read.ranges import in_parallel, readable_end
+from broker_lite.pipeline.read.ranges import in_parallel, readable_end, told_end
 from broker_lite.pipeline.stream.offsets import Offsets
 from broker_lite.pipeline.stream.settling import settled
 from broker_lite.pipeline.stream.stretch import report_loss
@@ -67,7 +66,7 @@ class LogWatch:
         # A file that was extended ahead can get records without getting longer.
         if before is not None and before.is_whole and before.log == log:
             return before
-        offset, position = log_end(self._io, log)
+        offset, position = told_end(self._io, log, self._options)
         decided = min(before.horizon.readable_offset, offset) if before is not None else 0
         readable = readable_end(self._io, log, offset, self._options, decided_below=decided)
         is_whole = not log.segments or position == log.segments[-1].size_bytes

@@ -20,8 +20,9 @@ import pyarrow as pa
 from broker_lite.log.names import TRANSACTION_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog, Segment, find_partitions
+from broker_lite.pipeline.files.log_end import log_end
 from broker_lite.pipeline.files.pinned_files import PinnedFiles
-from broker_lite.pipeline.files.positions import earliest, log_end
+from broker_lite.pipeline.files.positions import earliest
 from broker_lite.pipeline.read.options import IsolationLevel, ReadOptions
 from broker_lite.pipeline.read.plan import plan_ranges
 from broker_lite.pipeline.read.ranges import DataLossError, OffsetRange

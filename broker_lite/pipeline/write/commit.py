@@ -21,6 +21,7 @@ from broker_lite.log.names import DELETED_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, s
 from broker_lite.log.producer_snapshot import encode_snapshot
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, join
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.log_end import log_end
 from broker_lite.pipeline.files.log_root import (
     WriteRefused,
     is_data_directory,
@@ -30,7 +31,6 @@ from broker_lite.pipeline.files.log_root import (
     refuse_unusable,
     unclean_meanwhile,
 )
-from broker_lite.pipeline.files.positions import log_end
 from broker_lite.pipeline.write.encode import LEADER_EPOCH
 from broker_lite.pipeline.write.log_writer import StagedSegment, staged_path
 from broker_lite.pipeline.write.producer_snapshots import newest_producers, producers_of

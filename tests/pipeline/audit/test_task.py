@@ -132,7 +132,7 @@ def test_fewer_records_than_offsets_r18(
 
 
 def test_offsets_that_go_back_s05(tmp_path: Path) -> None:
-    write_segment(tmp_path, batch(4) + batch(2))
+    write_segment(tmp_path, batch(4) + batch(5) + batch(2))
     found = audit_all(tmp_path)
     assert rules(found) == ["S-05"]
 

@@ -3,141 +3,37 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.indexes import OffsetEntry
-from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.layout import PartitionLog
 from broker_lite.pipeline.files.positions import (
     Boundary,
-    LogEnd,
     batch_starts,
     boundary,
     earliest,
-    log_end,
     offset_for_timestamp,
 )
+from tests.pipeline.files.filled import IO, fill, log_of
 from tests.pipeline.support import (
     T0,
     NewRecord,
     Partition,
-    cut,
     damage,
     legacy_message,
     legacy_wrapper,
-    numbered,
     write_segment,
 )
-
-IO = LocalFileIO()
-BATCH_RECORDS = 5
-
-
-def log_of(root: Path) -> PartitionLog:
-    return find_partitions(IO, str(root))["topic", 0]
-
-
-def fill(
-    root: Path, *, batches: int = 40, segment_bytes: int = 3_000
-) -> list[tuple[int, int, int]]:
-    """Write batches of five records; (segment, position, base offset) of each comes back."""
-    with Partition(root, segment_bytes=segment_bytes, index_interval_bytes=600) as partition:
-        for index in range(batches):
-            partition.append(numbered(BATCH_RECORDS, first=index * BATCH_RECORDS))
-    places = []
-    for number, segment in enumerate(log_of(root).segments):
-        data = Path(segment.log_path).read_bytes()
-        position = 0
-        while position < len(data):
-            base_offset = int.from_bytes(data[position : position + 8], "big")
-            places.append((number, position, base_offset))
-            position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
-    return places
 
 
 class TestEnds:
     def test_a_log_without_segments(self):
         log = PartitionLog("topic", 0, "/d", (), 7)
         assert earliest(log) == 7
-        assert log_end(IO, log) == LogEnd(7, 0)
         assert offset_for_timestamp(IO, log, 0) is None
 
     @pytest.mark.parametrize(("checkpoint", "start"), [(0, 100), (100, 100), (117, 117)])
     def test_s70_the_start(self, tmp_path, checkpoint, start):
         write_segment(tmp_path, b"", base_offset=100)
         assert earliest(log_of(tmp_path)._replace(checkpointed_start=checkpoint)) == start
-
-    def test_an_empty_segment_ends_at_its_base(self, tmp_path):
-        write_segment(tmp_path, b"", base_offset=100)
-        assert log_end(IO, log_of(tmp_path)) == LogEnd(100, 0)
-
-    @pytest.mark.parametrize("with_index", [True, False])
-    def test_the_end_is_behind_the_last_batch(self, tmp_path, with_index):
-        fill(tmp_path)
-        log = log_of(tmp_path)
-        if not with_index:
-            os.unlink(log.segments[-1].stem + ".index")
-        assert log_end(IO, log) == LogEnd(200, log.segments[-1].size_bytes)
-
-    @pytest.mark.parametrize("kept_bytes", [1, 12, 17, 61, 80, -1])
-    def test_s43_a_torn_tail_is_left_out(self, tmp_path, kept_bytes):
-        places = fill(tmp_path)
-        _, position, base_offset = places[-1]
-        log = log_of(tmp_path)
-        end = position + kept_bytes if kept_bytes > 0 else log.segments[-1].size_bytes - 1
-        cut(Path(log.segments[-1].log_path), end)
-        assert log_end(IO, log_of(tmp_path)) == LogEnd(base_offset, position)
-
-    def test_s05_zeros_behind_the_last_batch_are_left_out(self, tmp_path):
-        fill(tmp_path)
-        log = log_of(tmp_path)
-        path = Path(log.segments[-1].log_path)
-        path.write_bytes(path.read_bytes() + b"\0" * 100_000)
-        index = Path(log.segments[-1].stem + ".index")
-        index.write_bytes(index.read_bytes() + b"\0" * 8_000)
-        assert log_end(IO, log_of(tmp_path)) == LogEnd(200, log.segments[-1].size_bytes)
-
-    def test_s43_batches_that_end_in_zeros_are_torn(self, tmp_path):
-        places = fill(tmp_path)
-        _, position, base_offset = places[-2]
-        path = Path(log_of(tmp_path).segments[-1].log_path)
-        data = bytearray(path.read_bytes())
-        for _, start, _ in places[-2:]:
-            size_bytes = 12 + int.from_bytes(data[start + 8 : start + 12], "big")
-            data[start + 70 : start + size_bytes] = bytes(size_bytes - 70)
-        path.write_bytes(data)
-        assert log_end(IO, log_of(tmp_path)) == LogEnd(base_offset, position)
-
-    def test_a_torn_batch_alone_leaves_an_empty_segment(self, tmp_path):
-        fill(tmp_path, batches=1)
-        path = Path(log_of(tmp_path).segments[0].log_path)
-        data = path.read_bytes()
-        path.write_bytes(data[:70] + bytes(len(data) - 70))
-        assert log_end(IO, log_of(tmp_path)) == LogEnd(0, 0)
-
-    def test_r06_damage_is_no_torn_tail(self, tmp_path):
-        places = fill(tmp_path)
-        log = log_of(tmp_path)
-        damage(Path(log.segments[-1].log_path), places[-1][1] + 70)
-        assert log_end(IO, log) == LogEnd(200, log.segments[-1].size_bytes)
-
-    def test_r04_a_damaged_length_in_front_of_what_is_indexed_is_no_torn_tail(self, tmp_path):
-        places = fill(tmp_path, segment_bytes=1 << 20)
-        log = log_of(tmp_path)
-        path = Path(log.segments[-1].log_path)
-        for _, position, _ in places[1:]:
-            damage(path, position + 8)
-        end = log_end(IO, log)
-        assert end.position == log.segments[-1].size_bytes
-        assert 190 <= end.offset <= 200
-
-    @pytest.mark.parametrize(
-        "lie", [b"\x7f\xff\xff\xff\0\0\0\x05", b"\0\0\0\x09\0\0\0\x05", b"\xff" * 8]
-    )
-    def test_an_index_that_lies_changes_nothing(self, tmp_path, lie):
-        fill(tmp_path)
-        log = log_of(tmp_path)
-        index = Path(log.segments[-1].stem + ".index")
-        index.write_bytes(lie * 4)
-        assert log_end(IO, log) == LogEnd(200, log.segments[-1].size_bytes)
 
 
 class TestBoundary:
@@ -150,23 +46,24 @@ class TestBoundary:
             segment = log.segments[number]
             found = boundary(IO, segment, offset)
             if offset == segment.base_offset:
-                assert found == Boundary(0, 0, offset)
+                assert found == Boundary(0, 0, offset, offset)
                 continue
             same = [p for p in places if p[0] == number and p[1] > position]
             end = same[0][1] if same else segment.size_bytes
             left_end = end if base_offset < offset else position
-            assert found == Boundary(position, left_end, base_offset)
+            assert found[:3] == (position, left_end, base_offset)
+            assert found.lowest_offset <= base_offset
 
     def test_an_offset_behind_the_last_batch(self, tmp_path):
         fill(tmp_path)
         segment = log_of(tmp_path).segments[-1]
         size_bytes = segment.size_bytes
-        assert boundary(IO, segment, 200) == Boundary(size_bytes, size_bytes, 200)
+        assert boundary(IO, segment, 200) == Boundary(size_bytes, size_bytes, 200, 200)
         Path(segment.log_path).write_bytes(Path(segment.log_path).read_bytes() + b"torn")
-        assert boundary(IO, segment, 200) == Boundary(size_bytes, size_bytes, 200)
+        assert boundary(IO, segment, 200) == Boundary(size_bytes, size_bytes, 200, 200)
         # what cannot be found may be in what cannot be walked
-        assert boundary(IO, segment, 201) == Boundary(size_bytes, size_bytes + 4, 201)
-        assert boundary(IO, segment, 201, size_bytes) == Boundary(size_bytes, size_bytes, 201)
+        assert boundary(IO, segment, 201) == Boundary(size_bytes, size_bytes + 4, 201, 200)
+        assert boundary(IO, segment, 201, size_bytes) == Boundary(size_bytes, size_bytes, 201, 200)
 
     def test_an_offset_in_a_gap_is_reached_by_the_batch_behind_it(self, tmp_path):
         places = fill(tmp_path, batches=3, segment_bytes=1 << 20)
@@ -174,7 +71,7 @@ class TestBoundary:
         path = Path(segment.log_path)
         data = path.read_bytes()
         path.write_bytes(data[: places[1][1]] + data[places[2][1] :])
-        assert boundary(IO, segment, 7) == Boundary(places[1][1], places[1][1], 10)
+        assert boundary(IO, segment, 7) == Boundary(places[1][1], places[1][1], 10, 5)
 
     @pytest.mark.parametrize("entry", [b"\0\0\0\x01\0\0\x01\0", b"\0\0\0\x04\0\0\0\x07"])
     def test_an_index_that_lies_changes_nothing(self, tmp_path, entry):
@@ -294,16 +191,18 @@ class TestTimestamps:
         assert offset_for_timestamp(IO, log_of(tmp_path), T0) == 4
         assert "records of a batch cannot be read" in caplog.text
 
-    @pytest.mark.parametrize(("with_index", "found"), [(True, 77), (False, None)])
-    def test_r04_bytes_that_are_no_batch_are_passed_over(self, tmp_path, with_index, found):
-        """Only an index tells where it goes on; the time index leads to the damage as well."""
+    @pytest.mark.parametrize("with_index", [True, False])
+    @pytest.mark.parametrize(("with_times", "found"), [(True, 77), (False, 0)])
+    def test_r04_what_is_damaged_may_be_the_first(self, tmp_path, with_index, with_times, found):
+        """A true entry of the time index tells that nothing in front of it is as young."""
         places = fill(tmp_path, segment_bytes=1 << 20)
         segment = log_of(tmp_path).segments[0]
         if not with_index:
             os.unlink(segment.stem + ".index")
         for _, position, _ in places[:3]:
             damage(Path(segment.log_path), position + 16)
-        os.unlink(segment.stem + ".timeindex")
+        if not with_times:
+            os.unlink(segment.stem + ".timeindex")
         assert offset_for_timestamp(IO, log_of(tmp_path), T0 + 77) == found
 
     def test_an_entry_below_the_segment_is_a_lie(self, tmp_path):

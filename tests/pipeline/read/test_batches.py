@@ -185,13 +185,20 @@ class TestDamage:
         assert corrupt[0].rule == "R-06"
         assert len([offset for offset in EVERY if offset not in offsets(found)]) <= 2
 
-    def test_without_an_index_the_segment_ends_there(self, partition: Partition) -> None:
+    @pytest.mark.parametrize(
+        ("byte", "xor"), [(MAGIC, 7), (LENGTH_HIGH_BYTE, 0x80), (LENGTH_HIGH_BYTE, 1), (11, 1)]
+    )
+    def test_r_04_without_an_index_what_follows_is_found(
+        self, partition: Partition, byte: int, xor: int
+    ) -> None:
         for path in partition.directory.glob("*.index"):
             path.unlink()
-        damage(log_path(partition), 4 * BATCH_BYTES + MAGIC, 7)
+        damage(log_path(partition), 4 * BATCH_BYTES + byte, xor)
         found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
-        assert offsets(found) == EVERY[:4]
-        assert len(corrupt) == 1
+        assert offsets(found) == EVERY[:4] + EVERY[5:]
+        assert corrupt[0].position == 4 * BATCH_BYTES
+        assert all(one.position < 5 * BATCH_BYTES for one in corrupt)
+        assert corrupt[0].text.endswith("with offsets 40 to 49")
 
     @pytest.mark.parametrize("xor", [0x80, 0x20, 0x02], ids=["too high", "too low", "a bit"])
     def test_s_05_only_the_batch_with_a_wrong_offset_is_left_out(
@@ -247,7 +254,7 @@ class TestDamage:
         damage(log_path(partition), 4 * BATCH_BYTES + MAGIC, 7)
         found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
         assert [one.position for one in corrupt] == [3 * BATCH_BYTES, 4 * BATCH_BYTES]
-        assert offsets(found) == EVERY[:3] + EVERY[6:]
+        assert offsets(found) == EVERY[:3] + EVERY[5:]
 
     def test_what_is_not_wanted_is_not_checked(self, partition: Partition) -> None:
         damage(log_path(partition), 4 * BATCH_BYTES + CONTENT)

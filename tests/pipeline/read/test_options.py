@@ -4,6 +4,7 @@ import pytest
 
 from broker_lite.pipeline.read.offset_limits import AtOffsets, AtTimestamp, AtTimestamps, Bound
 from broker_lite.pipeline.read.options import (
+    Compacted,
     IsolationLevel,
     OnCorrupt,
     OnNoMatch,
@@ -48,6 +49,7 @@ def test_the_defaults_of_a_batch_query():
         check_crc=True,
         isolation_level=IsolationLevel.READ_UNCOMMITTED,
         on_corrupt=OnCorrupt.FAIL,
+        compacted=Compacted.AUTO,
     )
 
 

@@ -69,6 +69,7 @@ def test_a_log_without_a_change_is_not_opened(tmp_path: Path) -> None:
 def test_a_file_that_was_extended_ahead_is_looked_at_every_time(tmp_path: Path) -> None:
     with Partition(tmp_path) as partition:
         partition.append(numbered(3))
+    partition.crash()
     path = tmp_path / "topic-0" / f"{0:020}.log"
     whole = path.read_bytes()
     path.write_bytes(bytes(len(whole)))
@@ -82,6 +83,7 @@ def test_a_torn_tail_is_not_reached(tmp_path: Path) -> None:
     with Partition(tmp_path) as partition:
         partition.append(numbered(3))
         partition.append(numbered(3))
+    partition.crash()
     path = tmp_path / "topic-0" / f"{0:020}.log"
     whole = path.read_bytes()
     watching = watch(tmp_path)

@@ -155,8 +155,9 @@ class TestDamage:
         assert [row["position"] for row in found] == [n * self.SIZE_BYTES for n in range(5)]
         assert [row["baseOffset"] for row in found] == [0, 10, None, 30, 40]
         assert [row["crcValid"] for row in found] == [True, False, None, True, True]
-        wrong = f"R-06: wrong checksum of a batch of {self.SIZE_BYTES} bytes"
-        assert [row["error"] for row in found] == [None, wrong, "R-02: magic -3", None, None]
+        wrong = f"R-06: wrong checksum of a batch of {self.SIZE_BYTES} bytes, with offsets 10 to 19"
+        no_batch = "R-02: magic -3, with offsets 20 to 29"
+        assert [row["error"] for row in found] == [None, wrong, no_batch, None, None]
         assert {row["segment"] for row in found} == {0}
 
     def test_skip_leaves_it_out(self, split: Split) -> None:
@@ -168,14 +169,15 @@ class TestDamage:
 
     def test_without_checksums_only_what_is_no_batch(self, split: Split) -> None:
         found = read(split, onCorrupt="report", checkCrc="false")
-        assert [row["error"] for row in found] == [None, None, "R-02: magic -3", None, None]
+        no_batch = "R-02: magic -3, with offsets 20 to 29"
+        assert [row["error"] for row in found] == [None, None, no_batch, None, None]
         assert {row["crcValid"] for row in found} == {None}
 
     def test_damage_at_the_end(self, tmp_path: Path) -> None:
         path = write_segment(tmp_path, raw_batch(b"") + raw_batch(b"", base_offset=1)[:-1])
         first, last = read(whole_split(tmp_path, end_offset=2), onCorrupt="report")
         assert first["error"] is None
-        assert last["error"] == "R-04: a batch is cut off after 60 bytes"
+        assert last["error"] == "R-04: a batch is cut off after 60 bytes, with offsets 1 to 1"
         assert last["position"] == path.stat().st_size - 60
 
 

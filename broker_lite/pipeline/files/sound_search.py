@@ -1,0 +1,124 @@
+"""The next sound batch behind bytes that are none: what tells damage from a torn tail.
+
+An append that was not finished has nothing behind it. So before bytes are taken for a torn tail,
+all that is behind them is searched for a batch whose checksum holds. The same search finds where a
+reader can go on behind damage, whether or not an index is there to tell it.
+
+A record may hold a whole batch as its value, so a checksum alone is not enough: the offsets have to
+be possible at that place, too.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from broker_lite.pipeline.files.file_io import ReadableFile
+from broker_lite.pipeline.files.headers import BatchHeader, header_at, read_batch
+from broker_lite.record.framing import MAGIC_OFFSET
+
+OFFSETS_MAX: Final = 1 << 31
+"""Of a segment: its indexes have 32 bits for them (S-10)."""
+BATCH_BYTES_MAX: Final = 128 << 20
+"""Above it a length is taken for damaged, so that a wrong one cannot take all memory."""
+
+_CHUNK_BYTES: Final = 1 << 20
+# From the magic of a batch: magic, checksum, attributes, the first byte of the last offset delta.
+_MAGIC_2: Final = re.compile(rb"\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])", re.DOTALL)
+# From the length of a message, which is not 0: length, checksum, magic, attributes.
+_OLD_MAGIC: Final = re.compile(
+    rb"[\x00-\x08](?=(?!\x00\x00\x00).{7}[\x00\x01][\x00-\x0f])", re.DOTALL
+)
+_LENGTH_OFFSET: Final = 8
+_OVERLAP_BYTES: Final = 64  # a header that begins in one chunk is looked at as a whole
+_ZEROS: Final = bytes(_CHUNK_BYTES + _OVERLAP_BYTES)
+# Bytes that look like many headers could have each of them checked over and over. From so many
+# checked bytes on, only batches of a usual size are looked for.
+_CHECKED_BYTES_MAX: Final = 1 << 30
+_USUAL_BYTES: Final = 64 << 10
+
+
+class OffsetBounds(NamedTuple):
+    """Which offsets a batch can have: the lowest one, and the first that is too high."""
+
+    lowest: int
+    end: int
+
+
+def offset_bounds(base_offset: int, lowest: int, limit: int | None) -> OffsetBounds:
+    """Give what offsets are possible in a segment.
+
+    Args:
+        base_offset: of the segment.
+        lowest: what follows the batches in front.
+        limit: base offset of the segment behind, None for the last one.
+    """
+    end = base_offset + OFFSETS_MAX
+    return OffsetBounds(lowest, end if limit is None else min(limit, end))
+
+
+def find_sound(
+    file: ReadableFile, position: int, end: int, bounds: OffsetBounds, *, with_old: bool = False
+) -> BatchHeader | None:
+    """Find the first whole batch whose checksum holds, and whose offsets are possible.
+
+    Args:
+        file: a .log file.
+        position: where to begin.
+        end: the first byte that is not looked at.
+        bounds: the offsets that are possible.
+        with_old: messages of magic 0 and 1 count, too; they are looked for more slowly.
+
+    Raises:
+        OSError: the file cannot be read.
+
+    Rule: R-01, R-02, R-06.
+    """
+    checked_bytes = 0
+    for candidate in _candidates(file, position, end, with_old):
+        header = header_at(file, candidate, end, bounds.lowest)
+        if header is None or not is_possible(header, bounds):
+            continue
+        if checked_bytes > _CHECKED_BYTES_MAX and header.size_bytes > _USUAL_BYTES:
+            continue
+        checked_bytes += header.size_bytes
+        if read_batch(file, header) is not None:
+            return header
+    return None
+
+
+def is_possible(header: BatchHeader, bounds: OffsetBounds) -> bool:
+    """Tell whether a batch can have the length and the offsets that its header says."""
+    return header.size_bytes <= BATCH_BYTES_MAX and (
+        bounds.lowest <= header.base_offset <= header.last_offset < bounds.end
+    )
+
+
+def are_zeros(file: ReadableFile, position: int, end: int) -> bool:
+    """Tell whether all bytes of a part of a file are zero, as where it was extended ahead.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    while (position := file.next_data(position)) < end:
+        chunk = file.read_at(position, min(_CHUNK_BYTES, end - position))
+        if chunk != _ZEROS[: len(chunk)]:
+            return False
+        position += max(len(chunk), 1)
+    return True
+
+
+def _candidates(file: ReadableFile, position: int, end: int, with_old: bool) -> Iterator[int]:
+    """Positions where a batch may begin, by what its bytes look like."""
+    begin = position
+    while begin < end:
+        begin = max(begin, file.next_data(begin) - _OVERLAP_BYTES)
+        chunk = file.read_at(begin, min(_CHUNK_BYTES + _OVERLAP_BYTES, end - begin))
+        if not chunk:
+            return
+        own_bytes = min(len(chunk), _CHUNK_BYTES)
+        if chunk != _ZEROS[: len(chunk)]:
+            found = {match.start() - MAGIC_OFFSET for match in _MAGIC_2.finditer(chunk)}
+            if with_old:
+                found.update(match.start() - _LENGTH_OFFSET for match in _OLD_MAGIC.finditer(chunk))
+            yield from (begin + at for at in sorted(found) if 0 <= at < own_bytes)
+        begin += own_bytes

@@ -1,0 +1,42 @@
+"""Where a read goes on behind damage."""
+
+from broker_lite.pipeline.files.file_io import ReadableFile
+from broker_lite.pipeline.files.headers import BatchHeader
+from broker_lite.pipeline.files.sound_search import find_sound, offset_bounds
+from broker_lite.pipeline.read.split import SegmentRange
+
+
+class SoundBehind:
+    """Finds the next sound batch of a range; what was found once is not searched again.
+
+    Args:
+        file: the .log file of the range.
+        part: the range.
+    """
+
+    def __init__(self, file: ReadableFile, part: SegmentRange) -> None:
+        self._file = file
+        self._part = part
+        self._found: BatchHeader | None = None
+        self._lowest = -1
+        self._begin = 0
+
+    def find(self, begin: int, lowest: int, *, with_old: bool) -> BatchHeader | None:
+        """Find the first batch from a position on; None when there is none up to the end.
+
+        Args:
+            begin: where the search begins, behind all earlier ones.
+            lowest: no batch begins with a lower offset.
+            with_old: messages of magic 0 and 1 count, too.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        found = self._found
+        is_in_front = self._begin <= begin and (found is None or begin <= found.position)
+        if lowest != self._lowest or not is_in_front:
+            segment, end = self._part.segment, self._part.end_position
+            bounds = offset_bounds(segment.base_offset, lowest, segment.limit)
+            self._found = find_sound(self._file, begin, end, bounds, with_old=with_old)
+            self._begin, self._lowest = begin, lowest
+        return self._found

@@ -1,0 +1,42 @@
+"""R-18: offsets that are missing without a word of damage."""
+
+from broker_lite.pipeline.files.layout import EVERY_OFFSET
+from broker_lite.pipeline.read.due_offsets import DueOffsets
+
+
+def test_r_18_a_gap_is_told_where_nothing_was_cleaned() -> None:
+    due = DueOffsets(5, 100, 0)
+    assert due.missing_below(5) is None
+    assert (due.missing_below(8) or "").startswith("offsets 5 to 7 are missing")
+    due.came_to(10)
+    assert due.missing_below(10) is None
+    assert due.missing_below(EVERY_OFFSET) is None
+
+
+def test_r_18_a_cleaner_leaves_gaps() -> None:
+    due = DueOffsets(5, 100, 20)
+    assert not due.is_strict
+    assert due.missing_below(30) is None
+    due.came_to(20)
+    assert due.is_strict
+    assert due.missing_below(30) is not None
+
+
+def test_r_18_what_damage_explains_is_no_news() -> None:
+    due = DueOffsets(5, 100, 0)
+    due.is_told = True
+    assert due.missing_below(30) is None
+    assert due.lost_below(30) == ", with offsets 5 to 29"
+    due.lost_to(30)
+    assert due.lost_below(30) == ""
+    due.came_to(31)
+    assert not due.is_told
+
+
+def test_where_a_segment_ends() -> None:
+    due = DueOffsets(5, 100, 0)
+    assert (due.end_of(None), due.end_of(50), due.end_of(150)) == (100, 50, 100)
+    assert due.ends_right(50, 50)
+    assert not due.ends_right(49, 50)
+    assert due.ends_right(103, 150)
+    assert not due.ends_right(99, None)

@@ -1,0 +1,37 @@
+"""R-04: what was found behind damage once is not searched again."""
+
+from pathlib import Path
+
+import pytest
+
+from broker_lite.pipeline.files import sound_search
+from broker_lite.pipeline.read import sound_behind
+from broker_lite.pipeline.read.sound_behind import SoundBehind
+from broker_lite.pipeline.read.split import SegmentRange
+from tests.pipeline.files.filled import IO, fill, log_of
+
+
+def test_a_search_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begins = []
+
+    def find(file, begin, *given, **named):
+        begins.append(begin)
+        return sound_search.find_sound(file, begin, *given, **named)
+
+    monkeypatch.setattr(sound_behind, "find_sound", find)
+    places = fill(tmp_path, batches=5, segment_bytes=1 << 20)
+    segment = log_of(tmp_path).segments[0]
+    second, third = places[1][1], places[2][1]
+    with IO.open(segment.log_path) as file:
+        behind = SoundBehind(file, SegmentRange(segment, 0, file.size_bytes))
+        for begin in (1, 5, second):
+            found = behind.find(begin, 0, with_old=False)
+            assert found is not None
+            assert found.position == second
+        assert begins == [1]
+        found = behind.find(second + 1, 0, with_old=False)
+        assert found is not None
+        assert found.position == third
+        assert behind.find(places[-1][1] + 1, 0, with_old=False) is None
+        assert behind.find(places[-1][1] + 2, 0, with_old=False) is None
+    assert begins == [1, second + 1, places[-1][1] + 1]
