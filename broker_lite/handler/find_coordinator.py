@@ -12,13 +12,22 @@ answers COORDINATOR_NOT_AVAILABLE until the topic is there (G-23).
 Not done: share groups, of which this broker keeps nothing: 42 like types that do not exist.
 """
 
+import logging
 from typing import Any, Final
 
 from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from broker_lite.errors import BrokerError, CoordinatorNotAvailable, ErrorCode, InvalidRequest
+from broker_lite.errors import (
+    BrokerError,
+    CoordinatorNotAvailable,
+    ErrorCode,
+    InvalidRequest,
+    cause_of,
+)
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
+
+logger = logging.getLogger("broker_lite.handler")
 
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 6
@@ -81,6 +90,11 @@ def _make_topic(context: HandlerContext, key_type: int) -> None:
         try:
             context.cluster.create_topic(name)
         except BrokerError as error:
+            reason = error.message or cause_of(error)
+            context.client_log.write(
+                *(logger, logging.ERROR, ("topic of a coordinator not made", name)),
+                *("%s cannot be made, so nothing that needs it works reason=%s", name, reason),
+            )
             raise CoordinatorNotAvailable from error
 
 

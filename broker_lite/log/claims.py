@@ -97,7 +97,8 @@ class Claims:
     def _stored_id(self, directory: str) -> bytes | None:
         try:
             stored = stored_topic_id(directory)
-            if stored is None and Path(directory).is_dir() and has_records(directory):
+            is_lacking = stored is None and not Path(directory, PARTITION_METADATA_FILE).exists()
+            if is_lacking and Path(directory).is_dir() and has_records(directory):
                 logger.warning("partition.metadata is made anew directory=%s", directory)
         except OSError as error:
             raise KafkaStorageError from error

@@ -34,6 +34,9 @@ class Marker:
             return []
         except OSError as error:
             raise self._failure(error) from error
+        except UnicodeDecodeError as error:
+            reason = "it is damaged, so that nobody knows which topics a seed left unfinished"
+            raise KafkaStorageError(f"{self._path}: {reason}") from error
         return [line[:-1] for line in lines if line.endswith("\n")]
 
     def add(self, topic: str) -> None:

@@ -45,10 +45,16 @@ def test_g22_a_type_that_there_is_not(broker: HandlerBroker, key_type: int) -> N
     assert [*broker.cluster.topics] == []
 
 
-def test_g23_a_topic_that_cannot_be_made(open_broker: OpenBroker) -> None:
+def test_g23_a_topic_that_cannot_be_made(
+    open_broker: OpenBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log says why: without this topic no group works."""
     broker = open_broker(offsets_topic_replication_factor="2")
     one = broker.call("FindCoordinator", 1, key="g")
     assert (one.error_code, one.node_id) == (15, -1)
     assert one.error_message == "The coordinator is not available."
+    (line,) = caplog.messages
+    assert "__consumer_offsets cannot be made" in line
+    assert "replication factor" in line
     (one,) = broker.call("FindCoordinator", 4, coordinator_keys=["g"]).coordinators
     assert (one.error_code, one.node_id, one.error_message) == (15, -1, "")

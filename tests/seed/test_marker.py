@@ -24,6 +24,12 @@ def test_a_name_that_is_cut_off_does_not_count(tmp_path: Path) -> None:
     assert Marker(tmp_path).topics() == ["a"]
 
 
+def test_a_damaged_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / SEED_MARKER_FILE).write_bytes(b"\xff\n")
+    with pytest.raises(KafkaStorageError, match=f"{SEED_MARKER_FILE}: it is damaged"):
+        Marker(tmp_path).topics()
+
+
 def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
     (tmp_path / SEED_MARKER_FILE).mkdir()
     marker = Marker(tmp_path)
