@@ -29,6 +29,7 @@ from tests.fuzz.frames import TOPIC, Frame, FrameGenerator
 from tests.fuzz.well_behaved import WellBehaved
 from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.command import seeded_main
+from tests.support.stall_watch import NO_STALL, Stall, StallWatch
 
 CONNECTIONS: Final = 50
 HALF_OPEN: Final = 40
@@ -55,6 +56,7 @@ class Findings:
     calm_checks: int = 0
     calm_seconds_max: float = 0.0
     stop_seconds: float = 0.0
+    stall: Stall = NO_STALL
 
     def summary(self) -> str:
         """The figures of the run."""
@@ -63,7 +65,7 @@ class Findings:
             f"{sum(self.outcomes.values())} connections {dict(self.outcomes)}: {self.seconds:.0f} "
             f"s, memory grew by {self.grown_bytes / 1e6:.1f} MB, {self.calm_checks} checks of the "
             f"well-behaved client, the slowest {self.calm_seconds_max:.2f} s, stopped in "
-            f"{self.stop_seconds:.2f} s, {len(self.faults)} faults"
+            f"{self.stop_seconds:.2f} s, the longest stall {self.stall}, {len(self.faults)} faults"
         )
 
 
@@ -83,7 +85,7 @@ class Attack:
     def __init__(self, port: int, seed: int, frames: int, generator: FrameGenerator) -> None:
         self.found = Findings()
         self.reload(frames)
-        self._port = port
+        self.port = port
         self._random = random.Random(seed)
         self._generator = generator
 
@@ -112,7 +114,7 @@ class Attack:
 
     async def _connection(self, frames: list[Frame]) -> str:
         """Give `answered`, `closed`, `let go` (after silence that was right), `left` or `stuck`."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             async with asyncio.timeout(STUCK_S):
                 await self._send(writer, b"".join(frame.data for frame in frames))
@@ -210,7 +212,9 @@ async def send_all(hostile: Attack, calm: Calm, pid: int) -> None:
             found.grown_bytes = -resident_bytes(pid)
         found.grown_bytes += resident_bytes(pid)
 
-    await calmly(found, calm, attack())
+    with StallWatch(hostile.port, pid) as watch:
+        await calmly(found, calm, attack())
+        found.stall = found.stall.longest(await asyncio.to_thread(watch.lap))
     found.seconds += time.monotonic() - began
 
 

@@ -40,9 +40,21 @@ class Stall(NamedTuple):
     cpu_ms: float
     pings: int
 
+    def longest(self, other: "Stall") -> "Stall":
+        """The longest of two times together."""
+        return Stall(
+            max(self.wall_ms, other.wall_ms),
+            max(self.cpu_ms, other.cpu_ms),
+            self.pings + other.pings,
+        )
+
     def __str__(self) -> str:
         """Say both figures."""
         return f"{self.wall_ms:.0f} ms ({self.cpu_ms:.0f} ms of the broker's processor time)"
+
+
+NO_STALL: Final = Stall(0.0, 0.0, 0)
+"""Of no time at all."""
 
 
 class StallWatch:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker_process import BrokerProcess
-from tests.support.stall_watch import Stall, StallWatch, longest, ping
+from tests.support.stall_watch import NO_STALL, Stall, StallWatch, longest, ping
 
 
 def test_the_longest_round_trip_and_the_most_cpu_are_kept() -> None:
@@ -48,3 +48,8 @@ def test_a_running_broker_is_watched_until_it_is_gone(tmp_path: Path) -> None:
 
 def test_a_stall_tells_both_figures() -> None:
     assert str(Stall(61.6, 12.2, 3)) == "62 ms (12 ms of the broker's processor time)"
+
+
+def test_stalls_of_several_times_are_put_together() -> None:
+    assert Stall(5, 1, 10).longest(Stall(3, 2, 4)) == (5, 2, 14)
+    assert NO_STALL.longest(Stall(3, 2, 4)) == (3, 2, 4)
