@@ -1,15 +1,15 @@
 """AlterConfigs (33), versions 0-2, and IncrementalAlterConfigs (44), versions 0-1.
 
 The older one replaces all configs of a resource; the other one (KIP-339) sets, deletes, appends to
-and subtracts from single keys. The resources of a request are one change of the metadata; a
-resource that fails leaves its configs as they were, the others go on.
+and subtracts from single keys. The resources of a request are one change of the metadata, of more
+than 64 so many each time; a resource that fails leaves its configs as they were, the others go on.
 
 Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which are
 Java's: refused like types that do not exist.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from broker_lite.control import eligible_replicas
@@ -23,12 +23,15 @@ from broker_lite.control.config_rules import (
 from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
 
 ALTER_MIN_VERSION: Final = 0
 ALTER_MAX_VERSION: Final = 2
 INCREMENTAL_MIN_VERSION: Final = 0
 INCREMENTAL_MAX_VERSION: Final = 1
+
+RESOURCES_AT_A_TIME: Final = 64
 
 Plan = Callable[[Cluster, Any], Values]
 Outcome = tuple[Any, Values | BrokerError]
@@ -42,7 +45,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.AlterConfigsRequest, request)
     result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
-    responses = _alter(context.cluster, body, _replacement, result)
+    responses = await _alter(context.cluster, body, _replacement, result)
     response = messages.AlterConfigsResponse(responses=responses)
     return encode(messages.AlterConfigsResponse, response, request)
 
@@ -54,7 +57,7 @@ async def handle_incremental(context: HandlerContext, request: Request) -> Parts
     """
     body = decode(messages.IncrementalAlterConfigsRequest, request)
     result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
-    responses = _alter(context.cluster, body, _operations, result)
+    responses = await _alter(context.cluster, body, _operations, result)
     response = messages.IncrementalAlterConfigsResponse(responses=responses)
     return encode(messages.IncrementalAlterConfigsResponse, response, request)
 
@@ -72,26 +75,43 @@ def _operations(cluster: Cluster, resource: Any) -> Values:
     return plan_operations(cluster, resource.resource_type, resource.resource_name, operations)
 
 
-def _alter(cluster: Cluster, body: Any, plan: Plan, result: Callable[..., Any]) -> list[Any]:
-    outcomes = _plan(cluster, body.resources, plan)
-    if not body.validate_only:
-        outcomes = _write(cluster, outcomes)
-    return [
-        result(
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
-            **code_and_message(outcome if isinstance(outcome, BrokerError) else None),
-        )
-        for resource, outcome in outcomes
-    ]
+async def _alter(cluster: Cluster, body: Any, plan: Plan, result: Callable[..., Any]) -> list[Any]:
+    """Alter some resources at a time, with turns of other connections between."""
+    resources = body.resources
+    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    results: list[Any] = []
+    starts = range(0, len(resources), RESOURCES_AT_A_TIME)
+    async for start in in_turns(starts, at_least=1):
+        outcomes = _plan(cluster, resources[start : start + RESOURCES_AT_A_TIME], counts, plan)
+        if not body.validate_only:
+            outcomes = _write(cluster, outcomes)
+        results += [
+            result(
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                **code_and_message(outcome if isinstance(outcome, BrokerError) else None),
+            )
+            for resource, outcome in outcomes
+        ]
+    return results
 
 
-def _plan(cluster: Cluster, resources: Sequence[Any], plan: Plan) -> list[Outcome]:
+def _plan(
+    cluster: Cluster,
+    resources: Sequence[Any],
+    counts: Mapping[tuple[int, str], int],
+    plan: Plan,
+) -> list[Outcome]:
     """What comes out of each resource; one that is named twice fails each time.
+
+    Args:
+        cluster: whose configs are to change.
+        resources: some of a request.
+        counts: how often each resource is in the request.
+        plan: gives the values of one.
 
     Rule: P-127 (ConfigAdminManager.preprocess).
     """
-    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     outcomes: list[Outcome] = []
     for resource in resources:
         try:
@@ -103,7 +123,8 @@ def _plan(cluster: Cluster, resources: Sequence[Any], plan: Plan) -> list[Outcom
             eligible_replicas.check_change(cluster.features, of, named, values)
             outcomes.append((resource, values))
         except BrokerError as error:
-            outcomes.append((resource, error))
+            # with its traceback it would hold this frame, and be garbage that only gc finds
+            outcomes.append((resource, error.with_traceback(None)))
     return outcomes
 
 
