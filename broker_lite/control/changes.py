@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from broker_lite.control import metadata_records as kinds
+from broker_lite.control.client_quotas import Entity
 from broker_lite.control.features import Supported
 from broker_lite.control.image import TOPIC_RESOURCE
 from broker_lite.control.metadata_records import MetadataRecord, make
+from broker_lite.control.scram_credentials import ScramCredential
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_rules import TopicPlan
 from broker_lite.wire import messages
@@ -172,3 +174,33 @@ def departure(node_id: int, broker_epoch: int) -> MetadataRecord:
         broker_epoch=broker_epoch,
         fenced=_FENCE,
     )
+
+
+def quota_changes(entity: Entity, values: Mapping[str, float | None]) -> list[MetadataRecord]:
+    """The records that set quotas of an entity; None takes one away.
+
+    Source: ClientQuotaControlManager.alterClientQuotaEntity.
+    """
+    part = messages.metadata_record(kinds.CLIENT_QUOTA).EntityData
+    return [
+        make(
+            kinds.CLIENT_QUOTA,
+            entity=[part(entity_type=kind, entity_name=name) for kind, name in entity],
+            key=key,
+            value=0.0 if value is None else value,
+            remove=value is None,
+        )
+        for key, value in values.items()
+    ]
+
+
+def credential_change(
+    name: str, mechanism: int, credential: ScramCredential | None
+) -> MetadataRecord:
+    """The record that sets a user's credential, or with None takes it away.
+
+    Source: ScramControlManager.
+    """
+    if credential is None:
+        return make(kinds.REMOVE_USER_SCRAM_CREDENTIAL, name=name, mechanism=mechanism)
+    return make(kinds.USER_SCRAM_CREDENTIAL, name=name, mechanism=mechanism, **credential._asdict())

@@ -201,6 +201,12 @@ class Cluster(ClusterView):
         assert self._metadata_log is not None
         return self._metadata_log.end_offset - 1
 
+    @property
+    def metadata_leader_epoch(self) -> int:
+        """The epoch in which this node leads the metadata log."""
+        assert self._metadata_log is not None
+        return self._metadata_log.leader_epoch
+
     # -- topics
 
     def make_id(self) -> bytes:
@@ -338,6 +344,14 @@ class Cluster(ClusterView):
         dynamic_default = self._image.configs(BROKER_RESOURCE, "")
         self.settings = self._static_settings.with_dynamic(dynamic, dynamic_default)
         self._logs.configs = TopicConfigs(self.settings)
+
+    def write(self, records: Sequence[MetadataRecord]) -> None:
+        """Write a change that was planned, of quotas or credentials, and put it into force.
+
+        Raises:
+            KafkaStorageError: not written; nothing was changed.
+        """
+        self._commit(records)
 
     def next_producer_id(self) -> int:
         """A producer id that was never given before (see ProducerIds.next)."""

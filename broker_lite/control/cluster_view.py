@@ -6,9 +6,11 @@ Nothing is changed here, but for a log that is loaded when it is first asked for
 from collections.abc import Mapping
 from typing import cast
 
+from broker_lite.control.client_quotas import Entity
 from broker_lite.control.features import Supported, supported_features
 from broker_lite.control.image import MetadataImage
 from broker_lite.control.partition_logs import PartitionLogs
+from broker_lite.control.scram_credentials import Credentials
 from broker_lite.control.topic import Topic
 from broker_lite.errors import UnknownTopicOrPartition
 from broker_lite.log.log import Log
@@ -64,6 +66,16 @@ class ClusterView:
     def features(self) -> Mapping[str, int]:
         """The features in force and their levels."""
         return self._image.features
+
+    @property
+    def client_quotas(self) -> Mapping[Entity, Mapping[str, float]]:
+        """The quotas that are set, by whom they are about; a view."""
+        return self._image.client_quotas
+
+    @property
+    def scram_credentials(self) -> Credentials:
+        """The credentials of users; a view."""
+        return self._image.scram_credentials
 
     @property
     def supported_features(self) -> Supported:

@@ -9,8 +9,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from broker_lite.control import metadata_records as kinds
+from broker_lite.control.client_quotas import Entity, entity_of
 from broker_lite.control.metadata_records import MetadataRecord
 from broker_lite.control.names import INTERNAL_TOPICS, collision_key
+from broker_lite.control.scram_credentials import ScramCredential
 from broker_lite.control.topic import Topic
 
 TOPIC_RESOURCE: Final = 2
@@ -22,7 +24,7 @@ _NO_LEADER_CHANGE: Final = -2
 
 
 class MetadataImage:
-    """Topics, configs, features, producer ids, as of the last record applied.
+    """Topics, configs, features, quotas and so on, as of the last record applied.
 
     `topics` and `topics_by_id` hold the same values. `version` counts batches: what was made from
     an image holds as long as its version.
@@ -32,6 +34,8 @@ class MetadataImage:
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[bytes, Topic] = {}
         self.features: dict[str, int] = {}
+        self.client_quotas: dict[Entity, dict[str, float]] = {}
+        self.scram_credentials: dict[tuple[str, int], ScramCredential] = {}
         self.next_producer_id = 0
         self.broker_epoch = -1
         self.version = 0
@@ -47,6 +51,9 @@ class MetadataImage:
             kinds.REMOVE_TOPIC: self._remove_topic,
             kinds.FEATURE_LEVEL: self._feature_level,
             kinds.PRODUCER_IDS: self._producer_ids,
+            kinds.CLIENT_QUOTA: self._client_quota,
+            kinds.USER_SCRAM_CREDENTIAL: self._scram_credential,
+            kinds.REMOVE_USER_SCRAM_CREDENTIAL: self._no_scram_credential,
         }
 
     def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
@@ -157,3 +164,24 @@ class MetadataImage:
 
     def _producer_ids(self, record: Any) -> None:
         self.next_producer_id = record.next_producer_id
+
+    def _client_quota(self, record: Any) -> None:
+        entity = entity_of([(one.entity_type, one.entity_name) for one in record.entity])
+        values = self.client_quotas.setdefault(entity, {})
+        if record.remove:
+            values.pop(record.key, None)
+        else:
+            values[record.key] = record.value
+        if not values:
+            del self.client_quotas[entity]
+
+    def _scram_credential(self, record: Any) -> None:
+        self.scram_credentials[record.name, record.mechanism] = ScramCredential(
+            salt=record.salt,
+            stored_key=record.stored_key,
+            server_key=record.server_key,
+            iterations=record.iterations,
+        )
+
+    def _no_scram_credential(self, record: Any) -> None:
+        self.scram_credentials.pop((record.name, record.mechanism), None)

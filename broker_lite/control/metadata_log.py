@@ -95,6 +95,11 @@ class MetadataLog:
         return self._log.log_end_offset
 
     @property
+    def leader_epoch(self) -> int:
+        """The epoch of its leader."""
+        return self._log.leader_epoch
+
+    @property
     def is_new(self) -> bool:
         """Whether nothing was ever written to it."""
         return self._log.log_end_offset == 0

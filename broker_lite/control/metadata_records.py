@@ -20,10 +20,12 @@ PARTITION: Final = 3
 CONFIG: Final = 4
 PARTITION_CHANGE: Final = 5
 REMOVE_TOPIC: Final = 9
+USER_SCRAM_CREDENTIAL: Final = 11
 FEATURE_LEVEL: Final = 12
 CLIENT_QUOTA: Final = 14
 PRODUCER_IDS: Final = 15
 BROKER_REGISTRATION_CHANGE: Final = 17
+REMOVE_USER_SCRAM_CREDENTIAL: Final = 22
 
 OLDEST_METADATA_VERSION: Final = 17
 """The records are written for this level at least, that of Kafka 3.7-IV2: it has directory ids."""
@@ -34,10 +36,12 @@ _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     PARTITION: ((23, 2), (OLDEST_METADATA_VERSION, 1)),
     CONFIG: ((OLDEST_METADATA_VERSION, 0),),
     REMOVE_TOPIC: ((OLDEST_METADATA_VERSION, 0),),
+    USER_SCRAM_CREDENTIAL: ((OLDEST_METADATA_VERSION, 0),),
     FEATURE_LEVEL: ((OLDEST_METADATA_VERSION, 0),),
     CLIENT_QUOTA: ((OLDEST_METADATA_VERSION, 0),),
     PRODUCER_IDS: ((OLDEST_METADATA_VERSION, 0),),
     BROKER_REGISTRATION_CHANGE: ((OLDEST_METADATA_VERSION, 0),),
+    REMOVE_USER_SCRAM_CREDENTIAL: ((OLDEST_METADATA_VERSION, 0),),
 }
 """The versions by the metadata.version from which on each is written, the newest first.
 

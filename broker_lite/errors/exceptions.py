@@ -139,6 +139,12 @@ class InvalidTimestamp(BrokerError):
     code = ErrorCode.INVALID_TIMESTAMP
 
 
+class UnsupportedSaslMechanism(BrokerError):
+    """No such SASL mechanism here (33)."""
+
+    code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
+
+
 class UnsupportedVersion(BrokerError):
     """Api version or feature unsupported (35)."""
 
@@ -281,6 +287,24 @@ class InvalidRecord(BrokerError):
     """Record or batch rejected by validation (87)."""
 
     code = ErrorCode.INVALID_RECORD
+
+
+class ResourceNotFound(BrokerError):
+    """No such resource (91)."""
+
+    code = ErrorCode.RESOURCE_NOT_FOUND
+
+
+class DuplicateResource(BrokerError):
+    """Resource named twice (92)."""
+
+    code = ErrorCode.DUPLICATE_RESOURCE
+
+
+class UnacceptableCredential(BrokerError):
+    """Credential that may not be had (93)."""
+
+    code = ErrorCode.UNACCEPTABLE_CREDENTIAL
 
 
 class InvalidUpdateVersion(BrokerError):

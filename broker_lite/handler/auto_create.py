@@ -18,21 +18,25 @@ from broker_lite.handler.large import in_turns
 _log = logging.getLogger("broker_lite.handler")
 
 
-async def create_missing(cluster: Cluster, names: Iterable[str]) -> None:
+async def create_missing(cluster: Cluster, names: Iterable[str]) -> list[str]:
     """Create topics on demand; one that cannot be is "unknown" to the client.
+
+    Returns:
+        The names of the topics that are there now and were not before.
 
     Rule: P-85, P-86, P-87, P-102 (AutoTopicCreationManager, by one request to the controller).
     """
     missing = [name async for name in in_turns(names) if _is_missing(cluster, name)]
     if not missing:
-        return
+        return []
     try:
         check_partition_total([len(missing) * cluster.settings.num_partitions])
     except PolicyViolation as error:
         _log.warning("%d topics not created on demand: %s", len(missing), error.message)
-        return
+        return []
     for start in range(0, len(missing), TOPICS_AT_A_TIME):
         await _create(cluster, missing[start : start + TOPICS_AT_A_TIME])
+    return [name for name in missing if name in cluster.topics]
 
 
 def _is_missing(cluster: Cluster, name: str) -> bool:

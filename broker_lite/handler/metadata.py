@@ -3,6 +3,10 @@
 Topics are created on demand here, at once: two clients that ask at the same time for a topic that
 is not there get one topic, and both get it in their first answer (P-86).
 
+A difference to Kafka: the Metadata answer that creates a topic describes the topic, where Kafka
+answers UNKNOWN_TOPIC_OR_PARTITION until the topic is there, so that no test waits for a client's
+retry; `broker.lite.auto.create.answer` gives Kafka's answer to tests of clients that need it.
+
 - v0 lists all topics for an empty array; v1 for null, an empty array lists none; v1 adds rack,
   controller, is_internal.
 - v2 cluster id; v3 throttle time; v4 allow_auto_topic_creation; v5 offline replicas (KIP-112).
@@ -13,7 +17,7 @@ Not done: creating Kafka's internal topics on demand, which are made by who keep
 errors of a leader that is down or has no such listener (P-90), since the one broker is up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from broker_lite.control.cluster import Cluster
@@ -25,6 +29,7 @@ from broker_lite.handler.auto_create import create_missing
 from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import Lazily, in_turns
+from broker_lite.settings import DESCRIBED
 from broker_lite.wire import ZERO_UUID, messages
 
 MIN_VERSION: Final = 0
@@ -53,7 +58,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         )
     operations = if_asked(body.include_topic_authorized_operations, TOPIC_OPERATIONS)
     if body.allow_auto_topic_creation and context.settings.auto_create_topics_enable:
-        await create_missing(context.cluster, wanted.names)
+        created = await create_missing(context.cluster, wanted.names)
+        answer = context.settings.broker_lite_auto_create_answer
+        if answer != DESCRIBED:
+            wanted.refused = dict.fromkeys(created, ErrorCode[answer])
     response.topics = _topics(context.cluster, wanted, operations)
     return await encode_long(messages.MetadataResponse, response, request)
 
@@ -61,13 +69,14 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 class _Wanted:
     """The topics that a request asks for, each once; by id if any is asked for by its id."""
 
-    __slots__ = ("has_null_name", "ids", "is_all", "names")
+    __slots__ = ("has_null_name", "ids", "is_all", "names", "refused")
 
     def __init__(self, *, is_all: bool) -> None:
         self.is_all = is_all
         self.has_null_name = False
         self.ids: dict[bytes, None] = {}
         self.names: dict[str, None] = {}
+        self.refused: Mapping[str, ErrorCode] = {}
 
     def add(self, entry: Any) -> None:
         """Note one entry of the request."""
@@ -137,8 +146,10 @@ def _topics(cluster: Cluster, wanted: _Wanted, operations: int) -> Lazily:
     if wanted.ids:
         ids = wanted.ids
         return Lazily(len(ids), (_by_id(cluster, topic_id, operations) for topic_id in ids))
-    names = wanted.names
-    return Lazily(len(names), (_by_name(cluster, name, operations) for name in names))
+    names, refused = wanted.names, wanted.refused
+    return Lazily(
+        len(names), (_by_name(cluster, name, operations, refused.get(name)) for name in names)
+    )
 
 
 def _by_id(cluster: Cluster, topic_id: bytes, operations: int) -> Any:
@@ -150,15 +161,16 @@ def _by_id(cluster: Cluster, topic_id: bytes, operations: int) -> Any:
     return _describe(topic, cluster.node_id, operations)
 
 
-def _by_name(cluster: Cluster, name: str, operations: int) -> Any:
+def _by_name(cluster: Cluster, name: str, operations: int, error: ErrorCode | None) -> Any:
     topic = cluster.topics.get(name)
-    if topic is not None:
+    if topic is not None and error is None:
         return _describe(topic, cluster.node_id, operations)
-    error = (
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if is_legal_topic_name(name)
-        else ErrorCode.INVALID_TOPIC_EXCEPTION
-    )
+    if error is None:
+        error = (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if is_legal_topic_name(name)
+            else ErrorCode.INVALID_TOPIC_EXCEPTION
+        )
     return messages.MetadataResponse.MetadataResponseTopic(
         error_code=int(error),
         name=name,

@@ -1,16 +1,19 @@
 """The one table of APIs: key, name, all versions there is code for, first flexible one, handler.
 
-What is offered is the part of it that a broker of the release in `emulate` has. ApiVersions answers
-from that, the dispatcher indexes it, the README's table is made from it. A handler gets the table
-as offered on its listener in `context.apis`, it never imports this module.
+What is offered is a part of it, see the module `offered`. ApiVersions answers from that part, the
+dispatcher indexes it, the README's table is made from it. A handler gets the table as offered on
+its listener in `context.apis`, it never imports this module.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.handler import (
+    acls,
     alter_configs,
+    alter_replica_log_dirs,
     api_versions,
+    client_quotas,
     consumer_groups,
     create_partitions,
     create_topics,
@@ -20,9 +23,10 @@ from broker_lite.handler import (
     describe_configs,
     describe_log_dirs,
     describe_producers,
+    describe_quorum,
     describe_topic_partitions,
     describe_transactions,
-    emulate,
+    elect_leaders,
     end_transactions,
     fetch,
     find_coordinator,
@@ -35,13 +39,15 @@ from broker_lite.handler import (
     offset_for_leader_epoch,
     produce,
     producer_ids,
+    reassignments,
+    scram_credentials,
     transaction_partitions,
     txn_offset_commit,
     update_features,
 )
 from broker_lite.handler.context import Api
 
-__all__ = ["APIS", "NEVER_FLEXIBLE", "OLD_MIN_VERSIONS", "Api", "offered"]
+__all__ = ["APIS", "NEVER_FLEXIBLE", "OLD_MIN_VERSIONS", "Api"]
 
 NEVER_FLEXIBLE: Final = 32767
 """`flexible_from` of an API without flexible versions (P-44)."""
@@ -185,6 +191,27 @@ APIS: Final[Mapping[int, Api]] = {
         3,
         txn_offset_commit.handle,
     ),
+    29: Api(
+        "DescribeAcls",
+        acls.MIN_VERSION,
+        acls.MAX_VERSION,
+        2,
+        acls.handle_describe,
+    ),
+    30: Api(
+        "CreateAcls",
+        acls.MIN_VERSION,
+        acls.MAX_VERSION,
+        2,
+        acls.handle_create,
+    ),
+    31: Api(
+        "DeleteAcls",
+        acls.MIN_VERSION,
+        acls.MAX_VERSION,
+        2,
+        acls.handle_delete,
+    ),
     32: Api(
         "DescribeConfigs",
         describe_configs.MIN_VERSION,
@@ -198,6 +225,13 @@ APIS: Final[Mapping[int, Api]] = {
         alter_configs.ALTER_MAX_VERSION,
         2,
         alter_configs.handle_alter,
+    ),
+    34: Api(
+        "AlterReplicaLogDirs",
+        alter_replica_log_dirs.MIN_VERSION,
+        alter_replica_log_dirs.MAX_VERSION,
+        2,
+        alter_replica_log_dirs.handle,
     ),
     35: Api(
         "DescribeLogDirs",
@@ -220,6 +254,13 @@ APIS: Final[Mapping[int, Api]] = {
         2,
         group_admin.handle_delete,
     ),
+    43: Api(
+        "ElectLeaders",
+        elect_leaders.MIN_VERSION,
+        elect_leaders.MAX_VERSION,
+        2,
+        elect_leaders.handle,
+    ),
     44: Api(
         "IncrementalAlterConfigs",
         alter_configs.INCREMENTAL_MIN_VERSION,
@@ -227,12 +268,61 @@ APIS: Final[Mapping[int, Api]] = {
         1,
         alter_configs.handle_incremental,
     ),
+    45: Api(
+        "AlterPartitionReassignments",
+        reassignments.ALTER_MIN_VERSION,
+        reassignments.ALTER_MAX_VERSION,
+        0,
+        reassignments.handle_alter,
+    ),
+    46: Api(
+        "ListPartitionReassignments",
+        reassignments.LIST_MIN_VERSION,
+        reassignments.LIST_MAX_VERSION,
+        0,
+        reassignments.handle_list,
+    ),
     47: Api(
         "OffsetDelete",
         offset_commits.DELETE_MIN_VERSION,
         offset_commits.DELETE_MAX_VERSION,
         NEVER_FLEXIBLE,
         offset_commits.handle_delete,
+    ),
+    48: Api(
+        "DescribeClientQuotas",
+        client_quotas.MIN_VERSION,
+        client_quotas.MAX_VERSION,
+        1,
+        client_quotas.handle_describe,
+    ),
+    49: Api(
+        "AlterClientQuotas",
+        client_quotas.MIN_VERSION,
+        client_quotas.MAX_VERSION,
+        1,
+        client_quotas.handle_alter,
+    ),
+    50: Api(
+        "DescribeUserScramCredentials",
+        scram_credentials.MIN_VERSION,
+        scram_credentials.MAX_VERSION,
+        0,
+        scram_credentials.handle_describe,
+    ),
+    51: Api(
+        "AlterUserScramCredentials",
+        scram_credentials.MIN_VERSION,
+        scram_credentials.MAX_VERSION,
+        0,
+        scram_credentials.handle_alter,
+    ),
+    55: Api(
+        "DescribeQuorum",
+        describe_quorum.MIN_VERSION,
+        describe_quorum.MAX_VERSION,
+        0,
+        describe_quorum.handle,
     ),
     57: Api(
         "UpdateFeatures",
@@ -306,29 +396,3 @@ OLD_MIN_VERSIONS: Final[Mapping[int, int]] = {
     9: offset_commits.OLD_MIN_VERSION,
 }
 """API key to the lowest version of a broker that serves messages of magic 0 and 1 too."""
-
-
-def offered(release: str) -> Mapping[int, Api]:
-    """The table as a broker of a release offers it.
-
-    Args:
-        release: one of settings.RELEASES.
-
-    Returns:
-        What the release and the table have in common.
-
-    Rule: P-56.
-    """
-    highest = emulate.max_versions(release)
-    lowest = dict(emulate.min_versions(release))
-    if emulate.serves_old_messages(release):
-        lowest.update(OLD_MIN_VERSIONS)
-    common = {
-        key: api._replace(
-            min_version=lowest.get(key, api.min_version),
-            max_version=min(api.max_version, highest[key]),
-        )
-        for key, api in APIS.items()
-        if key in highest
-    }
-    return {key: api for key, api in common.items() if api.min_version <= api.max_version}

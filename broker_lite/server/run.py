@@ -27,7 +27,7 @@ from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.large import Lane
-from broker_lite.handler.table import offered
+from broker_lite.handler.offered import offered
 from broker_lite.log.data_directory import erase
 from broker_lite.log.file_cache import default_open_max
 from broker_lite.log.load_watch import LoadStopped

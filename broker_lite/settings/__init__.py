@@ -21,7 +21,7 @@ from broker_lite.settings.listeners import (
     with_first_address,
 )
 from broker_lite.settings.load import load_settings, parse_assignment, with_flag
-from broker_lite.settings.network_settings import DEFAULT_RELEASE, RELEASES
+from broker_lite.settings.network_settings import DEFAULT_RELEASE, DESCRIBED, RELEASES
 from broker_lite.settings.setting import ConfigSource, ConfigType, InvalidValue, Scope, Setting
 from broker_lite.settings.settings import Given, Settings
 from broker_lite.settings.topic_config import (
@@ -35,6 +35,7 @@ from broker_lite.settings.topic_config import (
 __all__ = [
     "BROKER_SETTINGS",
     "DEFAULT_RELEASE",
+    "DESCRIBED",
     "RELEASES",
     "SETTINGS",
     "TOPIC_SETTINGS",

@@ -13,6 +13,9 @@ RELEASES: Final = (
 DEFAULT_RELEASE: Final = "4.3"
 """That of the Kafka with which broker-lite is compared."""
 
+DESCRIBED: Final = "topic"
+"""The value of broker.lite.auto.create.answer that has a new topic described at once."""
+
 NETWORK_SETTINGS: Final = (
     Setting("node.id", ConfigType.INT, "1", "Number of this node in the cluster.", Between(0)),
     Setting("broker.id", ConfigType.INT, "-1", "Older name of node.id; either gives the other."),
@@ -177,6 +180,15 @@ NETWORK_SETTINGS: Final = (
         "Kafka release whose API versions are offered, e.g. 2.8; a new data directory begins with "
         "its features.",
         OneOf(RELEASES),
+        own=True,
+    ),
+    Setting(
+        "broker.lite.auto.create.answer",
+        ConfigType.STRING,
+        DESCRIBED,
+        "What the Metadata request that creates a topic is told: the topic, or (as in Kafka) an "
+        "error until it asks again.",
+        OneOf((DESCRIBED, "UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE")),
         own=True,
     ),
     Setting(

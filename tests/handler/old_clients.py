@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_lite.handler.table import offered
+from broker_lite.handler.offered import offered
 from broker_lite.record.framing import walk
 from broker_lite.record.legacy import LegacyMessage, iterate_legacy
 from broker_lite.record.legacy_builder import encode_message

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from broker_lite.handler.table import APIS, offered
+from broker_lite.handler.offered import offered
+from broker_lite.handler.table import APIS
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
 VERSIONS = range(6)

@@ -4,7 +4,7 @@ from importlib.resources import files
 import pytest
 
 from broker_lite.handler.emulate import max_versions, min_versions, serves_old_messages
-from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, offered
+from broker_lite.handler.table import APIS
 from broker_lite.settings import BROKER_SETTINGS, DEFAULT_RELEASE, RELEASES, InvalidValue
 
 
@@ -53,45 +53,3 @@ def test_p56_an_unknown_release_is_one_clear_error() -> None:
 def test_v92_f60_old_messages_were_served_until_4_0(release: str) -> None:
     assert serves_old_messages(release) is (int(release.split(".")[0]) < 4)
     assert bool(min_versions(release)) is (int(release.split(".")[0]) >= 4)
-
-
-def test_p50_p56_old_messages_come_with_their_versions() -> None:
-    apis = offered("3.9")
-    assert [apis[key][1:3] for key in (0, 1, 8, 9)] == [(0, 11), (0, 17), (0, 9), (0, 9)]
-    assert apis[2].min_version == APIS[2].min_version
-    apis = offered("0.10.0")
-    assert [apis[key][1:3] for key in (0, 1)] == [(0, 2), (0, 2)]
-
-
-# as ApiVersions of a Kafka 4.3.1 tells them, but for keys that are not served here
-OFFERED_BY_4_3 = {
-    2: (1, 11),
-    8: (2, 10),
-    18: (0, 4),
-    19: (2, 7),
-    20: (1, 6),
-    28: (0, 5),
-    32: (1, 4),
-    35: (1, 5),
-    42: (0, 2),
-}
-
-
-def test_p56_by_default_it_is_what_4_3_offers() -> None:
-    apis = offered(DEFAULT_RELEASE)
-    assert {key: apis[key][1:3] for key in OFFERED_BY_4_3} == OFFERED_BY_4_3
-
-
-def test_p56_a_newer_release_offers_more_and_an_older_one_less() -> None:
-    newer, older = offered("4.4"), offered("3.9")
-    assert [newer[key].max_version for key in (18, 28, 42)] == [5, 6, 3]
-    assert [older[key][1:3] for key in (2, 19, 32)] == [(0, 9), (0, 7), (0, 4)]
-    assert 69 in older
-    assert 75 not in older
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_p56_no_release_offers_what_there_is_no_code_for(release: str) -> None:
-    for key, api in offered(release).items():
-        lowest = min(APIS[key].min_version, OLD_MIN_VERSIONS.get(key, APIS[key].min_version))
-        assert lowest <= api.min_version <= api.max_version <= APIS[key].max_version

@@ -47,6 +47,26 @@ def test_p85_both_sides_have_to_want_it(open_broker: OpenBroker, setting: str, f
     assert broker.cluster.topics == {}
 
 
+@pytest.mark.parametrize(
+    ("answer", "code"), [("UNKNOWN_TOPIC_OR_PARTITION", 3), ("LEADER_NOT_AVAILABLE", 5)]
+)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_p86_the_first_answer_may_be_kafkas(
+    open_broker: OpenBroker, answer: str, code: int, version: int
+) -> None:
+    broker = open_broker(broker_lite_auto_create_answer=answer)
+    broker.cluster.create_topic("there")
+    asked = [messages.MetadataRequest.MetadataRequestTopic(name=name) for name in ("t", "there")]
+    asked.append(messages.MetadataRequest.MetadataRequestTopic(name="a b"))
+
+    def told() -> dict[str, tuple[int, int]]:
+        topics = broker.call("Metadata", version, topics=asked).topics
+        return {topic.name: (topic.error_code, len(topic.partitions)) for topic in topics}
+
+    assert told() == {"t": (code, 0), "there": (0, 1), "a b": (17, 0)}
+    assert told() == {"t": (0, 1), "there": (0, 1), "a b": (17, 0)}
+
+
 def test_p85_the_brokers_settings_count(open_broker: OpenBroker) -> None:
     broker = open_broker(num_partitions="5")
     assert len(one(broker.call("Metadata", 9, topics=[ENTRY(name="t")]).topics).partitions) == 5

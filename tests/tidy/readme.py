@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, OLD_MIN_VERSIONS, offered
+from broker_lite.handler.offered import offered
+from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, OLD_MIN_VERSIONS
 from broker_lite.settings import DEFAULT_RELEASE, SETTINGS, Settings
 from broker_lite.settings.table import FORMATS, rows
 from broker_lite.testing import Broker

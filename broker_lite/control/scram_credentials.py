@@ -1,0 +1,115 @@
+"""Credentials of users for SCRAM, as the metadata log keeps them: no password, but what it proves.
+
+Nobody logs in with them yet: all listeners are PLAINTEXT.
+
+Source: ScramControlManager, RFC 5802; compared with a Kafka 4.3.1.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from broker_lite.errors import (
+    BrokerError,
+    DuplicateResource,
+    ResourceNotFound,
+    UnacceptableCredential,
+    UnknownServerError,
+    UnsupportedSaslMechanism,
+)
+
+ITERATIONS_MIN: Final = 4096
+ITERATIONS_MAX: Final = 16384
+_HASHES: Final[Mapping[int, str]] = {1: "sha256", 2: "sha512"}
+"""By the number of the mechanism."""
+
+
+class ScramCredential(NamedTuple):
+    """What is kept of a user's password for one mechanism."""
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+
+class Upsertion(NamedTuple):
+    """A credential as a client sends it."""
+
+    name: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+
+Key = tuple[str, int]
+Credentials = Mapping[Key, ScramCredential]
+"""By user and mechanism."""
+
+
+def plan_credentials(
+    current: Credentials, deletions: Sequence[Key], upsertions: Sequence[Upsertion]
+) -> tuple[dict[Key, ScramCredential | None], dict[str, BrokerError | None]]:
+    """Check changes of credentials; each user's are made or refused by themselves.
+
+    Args:
+        current: what there is.
+        deletions: users and mechanisms.
+        upsertions: what is added or replaced.
+
+    Returns:
+        What has to be written, None for what goes; and by user why nothing is changed, None for
+        who is changed.
+
+    Rule: P-60.50 (ScramControlManager.alterCredentials).
+    """
+    changes: dict[str, tuple[Key, ScramCredential | None]] = {}
+    outcomes: dict[str, BrokerError | None] = {}
+    asked: list[Key | Upsertion] = [*deletions, *upsertions]
+    for one in asked:
+        name = one[0]
+        if outcomes.get(name) is not None:
+            continue
+        try:
+            if name in changes:
+                del changes[name]
+                raise DuplicateResource(
+                    "A user credential cannot be altered twice in the same request"
+                )
+            changes[name] = _change(current, one)
+            outcomes[name] = None
+        except BrokerError as error:
+            outcomes[name] = error
+    return dict(changes.values()), outcomes
+
+
+def _change(current: Credentials, asked: Key | Upsertion) -> tuple[Key, ScramCredential | None]:
+    name, mechanism = asked[:2]
+    if not name:
+        raise UnacceptableCredential("Username must not be empty")
+    if mechanism not in _HASHES:
+        raise UnsupportedSaslMechanism("Unknown SCRAM mechanism")
+    if isinstance(asked, Upsertion):
+        return (name, mechanism), _credential(asked)
+    if (name, mechanism) not in current:
+        raise ResourceNotFound("Attempt to delete a user credential that does not exist")
+    return (name, mechanism), None
+
+
+def _credential(asked: Upsertion) -> ScramCredential:
+    if asked.iterations < ITERATIONS_MIN:
+        raise UnacceptableCredential("Too few iterations")
+    if asked.iterations > ITERATIONS_MAX:
+        raise UnacceptableCredential("Too many iterations")
+    if not asked.salted_password:
+        raise UnknownServerError  # Kafka fails on a key that is empty
+    name = _HASHES[asked.mechanism]
+    client_key = hmac.digest(asked.salted_password, b"Client Key", name)
+    return ScramCredential(
+        salt=asked.salt,
+        stored_key=hashlib.new(name, client_key).digest(),
+        server_key=hmac.digest(asked.salted_password, b"Server Key", name),
+        iterations=asked.iterations,
+    )

@@ -1,0 +1,81 @@
+"""DescribeAcls (29), CreateAcls (30), DeleteAcls (31), versions 0-3: who may do what.
+
+- v1 adds pattern types (KIP-290); v2 is flexible; v3 adds users as resources (KIP-373).
+
+Without an authorizer, which this broker does not have, all of them are SECURITY_DISABLED. A request
+with a type, operation or permission that is unknown (0) closes the connection, as in Kafka.
+
+Not done: an authorizer, so that there are no ACLs and everybody may do everything.
+"""
+
+from typing import Any, Final
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 3
+
+_UNKNOWN: Final = 0
+_NO_AUTHORIZER: Final = "No Authorizer is configured."
+_NO_AUTHORIZER_TO_DESCRIBE: Final = "No Authorizer is configured on the broker"
+
+
+async def handle_describe(context: HandlerContext, request: Request) -> Parts:
+    """Refuse to tell ACLs.
+
+    Rule: P-60.29.
+    """
+    body = decode(messages.DescribeAclsRequest, request)
+    _check(body.resource_type_filter, body.pattern_type_filter, body)
+    response = messages.DescribeAclsResponse(
+        error_code=ErrorCode.SECURITY_DISABLED, error_message=_NO_AUTHORIZER_TO_DESCRIBE
+    )
+    return encode(messages.DescribeAclsResponse, response, request)
+
+
+async def handle_create(context: HandlerContext, request: Request) -> Parts:
+    """Refuse to create ACLs.
+
+    Rule: P-60.29.
+    """
+    body = decode(messages.CreateAclsRequest, request)
+    for creation in body.creations:
+        _check(creation.resource_type, creation.resource_pattern_type, creation)
+    result = messages.CreateAclsResponse.AclCreationResult
+    response = messages.CreateAclsResponse(
+        results=[
+            result(error_code=ErrorCode.SECURITY_DISABLED, error_message=_NO_AUTHORIZER)
+            for _ in body.creations
+        ]
+    )
+    return encode(messages.CreateAclsResponse, response, request)
+
+
+async def handle_delete(context: HandlerContext, request: Request) -> Parts:
+    """Refuse to delete ACLs.
+
+    Rule: P-60.29.
+    """
+    body = decode(messages.DeleteAclsRequest, request)
+    for one in body.filters:
+        _check(one.resource_type_filter, one.pattern_type_filter, one)
+    result = messages.DeleteAclsResponse.DeleteAclsFilterResult
+    response = messages.DeleteAclsResponse(
+        filter_results=[
+            result(error_code=ErrorCode.SECURITY_DISABLED, error_message=_NO_AUTHORIZER)
+            for _ in body.filters
+        ]
+    )
+    return encode(messages.DeleteAclsResponse, response, request)
+
+
+def _check(resource_type: int, pattern_type: int, entry: Any) -> None:
+    """Close the connection of who asks for something unknown.
+
+    Rule: P-60.29 (CreateAclsRequest.validate).
+    """
+    if _UNKNOWN in (resource_type, pattern_type, entry.operation, entry.permission_type):
+        raise CloseConnection("an ACL with an unknown element")

@@ -1,0 +1,53 @@
+"""AlterReplicaLogDirs (34), versions 1-2: move replicas between the data directories of a broker.
+
+There is one data directory, so a replica is either there already or cannot be moved.
+
+Not done: a second data directory.
+"""
+
+from typing import Any, Final
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 1
+MAX_VERSION: Final = 2
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Answer that each replica is where it shall be, or that it cannot be.
+
+    Rule: P-142.
+    """
+    body = decode(messages.AlterReplicaLogDirsRequest, request)
+    data_dir = str(context.cluster.logs.data_dir.absolute())
+    # a partition that is named several times goes where the last one says
+    targets: dict[str, dict[int, str]] = {}
+    for directory in body.dirs:
+        for topic in directory.topics:
+            of_topic = targets.setdefault(topic.name, {})
+            of_topic.update(dict.fromkeys(topic.partitions, directory.path))
+    types = messages.AlterReplicaLogDirsResponse
+    response = types()
+    for name, paths in targets.items():
+        result = types.AlterReplicaLogDirTopicResult(topic_name=name)
+        for index, path in paths.items():
+            error_code = ErrorCode.LOG_DIR_NOT_FOUND
+            if path == data_dir:
+                error_code = _there(context, name, index)
+            result.partitions.append(
+                types.AlterReplicaLogDirPartitionResult(
+                    partition_index=index, error_code=error_code
+                )
+            )
+        response.results.append(result)
+    return encode(messages.AlterReplicaLogDirsResponse, response, request)
+
+
+def _there(context: Any, name: str, index: int) -> ErrorCode:
+    topic = context.cluster.topics.get(name)
+    if topic is None or not 0 <= index < topic.partition_count:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE

@@ -1,0 +1,81 @@
+"""DescribeQuorum (55), versions 0-2: who leads the metadata log, and how far its voters are.
+
+- v1 adds timestamps (KIP-836); v2 error messages, directory ids and addresses (KIP-853).
+
+Not done: other voters and observers, of which there are none.
+
+A difference to Kafka: DescribeQuorum tells no address of the voter, since there is no listener of
+controllers.
+"""
+
+from typing import Any, Final
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.log.names import METADATA_TOPIC
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 2
+
+_TIMES_SINCE: Final = 1
+_NODES_SINCE: Final = 2
+_NOT_HERE: Final = "This server does not host this topic-partition."
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Tell that this node leads, and that it is the only voter.
+
+    Rule: P-149 (KafkaRaftClient.handleDescribeQuorumRequest).
+    """
+    body = decode(messages.DescribeQuorumRequest, request)
+    version = request.api_version
+    types = messages.DescribeQuorumResponse
+    is_about_it = [
+        (topic.topic_name, [one.partition_index for one in topic.partitions])
+        for topic in body.topics
+    ] == [(METADATA_TOPIC, [0])]
+    if is_about_it:
+        topics = [types.TopicData(topic_name=METADATA_TOPIC, partitions=[_told(context, version)])]
+    else:
+        topics = [
+            types.TopicData(
+                topic_name=topic.topic_name,
+                partitions=[_refused(one.partition_index, version) for one in topic.partitions],
+            )
+            for topic in body.topics
+        ]
+    response = types(topics=topics)
+    if is_about_it and version >= _NODES_SINCE:
+        response.nodes = [types.Node(node_id=context.cluster.node_id)]
+    return encode(messages.DescribeQuorumResponse, response, request)
+
+
+def _told(context: HandlerContext, version: int) -> Any:
+    types = messages.DescribeQuorumResponse
+    cluster = context.cluster
+    end_offset = cluster.features_epoch + 1
+    now_ms = context.clock.now_ms() if version >= _TIMES_SINCE else -1
+    return types.PartitionData(
+        partition_index=0,
+        leader_id=cluster.node_id,
+        leader_epoch=cluster.metadata_leader_epoch,
+        high_watermark=end_offset,
+        current_voters=[
+            types.ReplicaState(
+                replica_id=cluster.node_id,
+                log_end_offset=end_offset,
+                last_fetch_timestamp=now_ms,
+                last_caught_up_timestamp=now_ms,
+            )
+        ],
+    )
+
+
+def _refused(index: int, version: int) -> Any:
+    return messages.DescribeQuorumResponse.PartitionData(
+        partition_index=index,
+        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        error_message=_NOT_HERE if version >= _NODES_SINCE else "",
+    )

@@ -1,0 +1,69 @@
+"""ElectLeaders (43), versions 0-2: let the preferred replica, or any other one, lead.
+
+- v1 adds the type of the election and a top-level error (KIP-460).
+
+Each partition has one replica, which leads, so no election is ever needed.
+
+Not done: timeout_ms, since nothing is waited for.
+"""
+
+from typing import Any, Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 2
+
+_ELECTION_TYPES: Final = (0, 1)
+_NOT_NEEDED: Final = "Leader election not needed for topic partition."
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Answer that the leaders are those that they shall be.
+
+    Rule: P-146 (ReplicationControlManager.electLeaders).
+    """
+    body = decode(messages.ElectLeadersRequest, request)
+    cluster = context.cluster
+    types = messages.ElectLeadersResponse
+    response = types()
+    is_known_type = body.election_type in _ELECTION_TYPES
+    if body.topic_partitions is None:
+        # only partitions that changed are told
+        names = list(cluster.topics) if is_known_type else []
+        response.replica_election_results = [
+            types.ReplicaElectionResult(topic=name) for name in names
+        ]
+    else:
+        unknown = None if is_known_type else f"Unknown election type {body.election_type}"
+        response.replica_election_results = [
+            types.ReplicaElectionResult(
+                topic=asked.topic,
+                partition_result=[
+                    _result(cluster, asked.topic, index, unknown) for index in asked.partitions
+                ],
+            )
+            for asked in body.topic_partitions
+        ]
+    if not is_known_type and body.topic_partitions != []:
+        response.error_code = ErrorCode.INVALID_REQUEST
+    return encode(messages.ElectLeadersResponse, response, request)
+
+
+def _result(cluster: Cluster, name: str, index: int, unknown_type: str | None) -> Any:
+    topic = cluster.topics.get(name)
+    if unknown_type is not None:
+        code, text = ErrorCode.INVALID_REQUEST, unknown_type
+    elif topic is None:
+        code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}"
+    elif not 0 <= index < topic.partition_count:
+        code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{index}"
+    else:
+        code, text = ErrorCode.ELECTION_NOT_NEEDED, _NOT_NEEDED
+    return messages.ElectLeadersResponse.PartitionResult(
+        partition_id=index, error_code=code, error_message=text
+    )

@@ -1,0 +1,26 @@
+"""SCRAM credentials: what is kept of a password is what Kafka keeps."""
+
+import base64
+
+from broker_lite.control.scram_credentials import Upsertion, plan_credentials
+
+# as a Kafka 4.3.1 wrote them into its metadata log for 32 times "p" and this salt
+STORED_KEY = "5fFUxV0AD26xWkoJJg7bXVrfsC18oO/9teoJx9PJtT0="
+SERVER_KEY = "HEtYAvOwTubW02jJL+5MEEljbbOmsXhQuGr9eFqJSO0="
+UPSERTION = Upsertion("u", 1, 4096, b"salt", b"p" * 32)
+
+
+def test_p60_50_the_keys_are_kafka_s() -> None:
+    changes, outcomes = plan_credentials({}, [], [UPSERTION])
+    credential = changes["u", 1]
+    assert credential is not None
+    assert base64.b64encode(credential.stored_key).decode() == STORED_KEY
+    assert base64.b64encode(credential.server_key).decode() == SERVER_KEY
+    assert (credential.salt, credential.iterations) == (b"salt", 4096)
+    assert outcomes == {"u": None}
+
+
+def test_p60_50_who_is_named_twice_stays_as_they_are() -> None:
+    changes, outcomes = plan_credentials({}, [], [UPSERTION, UPSERTION, UPSERTION])
+    assert changes == {}
+    assert [type(error).__name__ for error in outcomes.values()] == ["DuplicateResource"]
