@@ -26,9 +26,7 @@ READERS: Final = 2
 class Crowd:
     """Who uses a broker."""
 
-    def __init__(
-        self, address: tuple[str, int], source: random.Random, *, disk_fails: bool
-    ) -> None:
+    def __init__(self, address: tuple[str, int], source: random.Random) -> None:
         bootstrap = f"{address[0]}:{address[1]}"
         self._producers = [IdempotentProducer(bootstrap, each) for each in range(PARTITIONS)]
         self._writers = [
@@ -37,7 +35,7 @@ class Crowd:
         ]
         self._readers = [GroupReader(bootstrap) for _ in range(READERS)]
         self._keyed = [KeyedProducer(bootstrap, each) for each in range(PARTITIONS)]
-        self._maker = TopicMaker(*address, disk_fails=disk_fails)
+        self._maker = TopicMaker(*address)
         self._users: list[User] = [
             *(*self._producers, *self._keyed, *self._writers, *self._readers, self._maker),
         ]

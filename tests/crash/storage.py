@@ -19,12 +19,12 @@ class Storage(Protocol):
 
     Attributes:
         data_dir: a directory that is there, and stays at this path.
-        fails: whether calls fail between a crash and the end of the broker.
+        is_cut: whether a crash has to happen to it while the broker is there, and stands still.
         words: what the program of the broker is told besides, see tests.crash.serve.
     """
 
     data_dir: Path
-    fails: bool
+    is_cut: bool
     words: tuple[str, ...]
 
     def __enter__(self) -> Self: ...
@@ -32,7 +32,7 @@ class Storage(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     def cut(self) -> None:
-        """Crash, while the broker may still be running."""
+        """Crash; a broker that is still there stands still."""
 
     def restore(self) -> None:
         """Go on after a crash, when no broker is running."""
@@ -41,7 +41,7 @@ class Storage(Protocol):
 class PlainStorage:
     """A directory of this machine, from which no crash takes anything."""
 
-    fails = False
+    is_cut = False
     words: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:
@@ -93,7 +93,7 @@ class RealStorage:
         self, folder: Path, source: random.Random, kind: str, *, loses_power: bool
     ) -> None:
         self._source = source
-        self.fails = loses_power
+        self.is_cut = loses_power
         self._disk = RealDisk(folder / "disk", kind, source.choice(_MOUNT_OPTIONS[kind]))
         self.data_dir = self._disk.root / "data"
 
@@ -108,14 +108,14 @@ class RealStorage:
 
     def cut(self) -> None:
         """Lose the power; sometimes the kernel has just written everything by itself."""
-        if self.fails:
+        if self.is_cut:
             if self._source.random() < _SYNCED:
                 self._disk.sync()
             self._disk.shut_down()
 
     def restore(self) -> None:
         """Mount it again, which replays its journal."""
-        if self.fails:
+        if self.is_cut:
             self._disk.turn_on()
 
 

@@ -38,7 +38,6 @@ _ATTEMPT_S: Final = 2.0
 _END_S: Final = 60.0
 _NO_OFFSET: Final = -1001
 _TOPICS_MAX: Final = 5
-_STORAGE_ERROR: Final = 56
 
 
 def value_of(number: int) -> bytes:
@@ -237,16 +236,8 @@ class TopicMaker(User):
         gone: those of which it was told that they are deleted.
     """
 
-    def __init__(self, host: str, port: int, *, disk_fails: bool = False) -> None:
-        """Begin with no topics.
-
-        Args:
-            host: of the broker.
-            port: of the broker.
-            disk_fails: a deletion may be refused because the disk is gone.
-        """
+    def __init__(self, host: str, port: int) -> None:
         super().__init__(f"{host}:{port}")
-        self._excused = frozenset({_STORAGE_ERROR} if disk_fails else ())
         self.there: set[str] = set()
         self.gone: set[str] = set()
         self._address = host, port
@@ -269,10 +260,8 @@ class TopicMaker(User):
             old = min(self.there)
             self.there.remove(old)  # until there is an answer nothing is known of it
             answer = client.call("DeleteTopics", 5, topic_names=[old], timeout_ms=1000)
-            (code,) = (each.error_code for each in answer.responses)
-            if code not in self._excused:
-                assert code == 0, answer
-                self.gone.add(old)
+            assert [each.error_code for each in answer.responses] == [0], answer
+            self.gone.add(old)
         self._stop.wait(_POLL_S)
 
 

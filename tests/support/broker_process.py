@@ -90,6 +90,13 @@ class BrokerProcess:
         assert self._process is not None
         self._process.terminate()
 
+    def freeze(self) -> None:
+        """Stop all its threads where they are, if it still runs; only kill() goes on from there."""
+        if self.running():
+            assert self._process is not None
+            self._process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
     def killed(self) -> bool:
         """Whether it was ended by SIGKILL, also by one of its own."""
         return self._process is not None and self._process.poll() == -signal.SIGKILL
