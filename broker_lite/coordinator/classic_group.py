@@ -60,9 +60,13 @@ class ClassicGroup(ClassicRebalance):
             self.note_sync(member)
             self.answer_sync(member, caller, effects)
             return
+        leads = self.leader == member.member_id
+        assignments = {entry.member_id: entry.assignment for entry in request.assignments}
+        if leads and not self.can_hold(assignments):
+            refuse_sync(effects, caller, ErrorCode.GROUP_MAX_SIZE_REACHED)
+            return
         self.park_sync(member, caller, effects)
-        if self.leader == member.member_id:
-            assignments = {entry.member_id: entry.assignment for entry in request.assignments}
+        if leads:
             self.assign(assignments, effects, now_ms)
 
     def _check_sync(self, request: Any) -> ErrorCode | None:

@@ -11,6 +11,7 @@ from broker_lite.coordinator.classic_generation import SESSION
 from broker_lite.coordinator.classic_member import ClassicGroupState, ClassicMember, Protocol
 from broker_lite.coordinator.classic_rebalance import ClassicRebalance
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.held_bytes import size_of_protocols
 from broker_lite.errors import ErrorCode
 
 # from this version on a dynamic member has to join with an id that the broker gave it (KIP-394)
@@ -57,7 +58,7 @@ def join(
     member_id = request.member_id
     protocols = [(protocol.name, protocol.metadata) for protocol in request.protocols]
     event = _Join(request, protocols, caller, effects, now_ms)
-    if not _accepts(group, member_id):
+    if not _accepts(group, member_id) or not _can_hold(group, member_id, protocols):
         group.drop_member(member_id, effects)
         event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
     elif not _suits(group, request.protocol_type, protocols):
@@ -93,6 +94,15 @@ def _accepts(group: ClassicRebalance, member_id: str) -> bool:
         is_parked = member is not None and member.join_token is not None
         return is_parked or group.joins_parked < size_max
     return member is not None or len(group.members) < size_max
+
+
+def _can_hold(group: ClassicRebalance, member_id: str, protocols: Sequence[Protocol]) -> bool:
+    """Whether there is memory for what a member tells, in place of what it told before."""
+    member = group.members.get(member_id)
+    more_bytes = size_of_protocols(protocols)
+    if member is not None:
+        more_bytes -= size_of_protocols(member.protocols)
+    return group.held.allows(more_bytes, group.settings.held_bytes_max)
 
 
 def _suits(group: ClassicRebalance, protocol_type: str, protocols: Sequence[Protocol]) -> bool:

@@ -86,7 +86,7 @@ class ClassicRebalance(ClassicGeneration):
         """
         if self.state is _COMPLETING:
             for member in self.members.values():
-                member.assignment = b""
+                self.set_assignment(member, b"")
             self._end_syncs(ErrorCode.REBALANCE_IN_PROGRESS, effects, now_ms)
         self.pending_syncs.clear()
         self.timers.cancel((self.group_id, SYNC, ""))
@@ -182,13 +182,21 @@ class ClassicRebalance(ClassicGeneration):
         if not self.pending_syncs:
             self.timers.cancel((self.group_id, SYNC, ""))
 
+    def can_hold(self, assignments: Mapping[str, bytes]) -> bool:
+        """Whether there is memory for these assignments in place of those that members have."""
+        more_bytes = sum(
+            len(assignments.get(member_id, b"")) - len(member.assignment)
+            for member_id, member in self.members.items()
+        )
+        return self.held.allows(more_bytes, self.settings.held_bytes_max)
+
     def assign(self, assignments: Mapping[str, bytes], effects: Effects, now_ms: int) -> None:
         """Hand out what the leader decided; who is not in it gets nothing.
 
         Rule: G-52 (GroupMetadataManager.setAndPropagateAssignment).
         """
         for member in self.members.values():
-            member.assignment = assignments.get(member.member_id, b"")
+            self.set_assignment(member, assignments.get(member.member_id, b""))
         self.write(effects)
         self._end_syncs(ErrorCode.NONE, effects, now_ms)
         self.change_state(_STABLE, now_ms)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from broker_lite.coordinator.classic_member import ClassicMember, Protocol
 from broker_lite.coordinator.effects import Caller
+from broker_lite.coordinator.held_bytes import HeldBytes, size_of_classic, size_of_protocols
 from broker_lite.errors import ErrorCode
 
 
@@ -21,6 +22,7 @@ class ClassicRoster:
         pending_members: ids that were given out and have not joined yet.
         pending_syncs: members that were told of this generation and have not sent SyncGroup.
         joins_parked: how many members have an open JoinGroup.
+        held: what the members take in memory.
     """
 
     def __init__(self) -> None:
@@ -30,6 +32,7 @@ class ClassicRoster:
         self.pending_members: set[str] = set()
         self.pending_syncs: set[str] = set()
         self.joins_parked = 0
+        self.held = HeldBytes()
         self._protocol_counts: dict[str, int] = {}
 
     # members
@@ -38,6 +41,7 @@ class ClassicRoster:
         """Add a member; the first one leads."""
         self.members[member.member_id] = member
         self._count_protocols(member.protocols, 1)
+        self.held.add(size_of_classic(member))
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
         if self.leader is None:
@@ -57,6 +61,7 @@ class ClassicRoster:
         if member is None:
             return None
         self._count_protocols(member.protocols, -1)
+        self.held.add(-size_of_classic(member))
         if member.instance_id is not None:
             del self.static_members[member.instance_id]
         if self.leader == member_id:
@@ -145,8 +150,14 @@ class ClassicRoster:
     def set_protocols(self, member: ClassicMember, protocols: Sequence[Protocol]) -> None:
         """A member offers other protocols from now on."""
         self._count_protocols(member.protocols, -1)
+        self.held.add(size_of_protocols(protocols) - size_of_protocols(member.protocols))
         member.protocols = list(protocols)
         self._count_protocols(member.protocols, 1)
+
+    def set_assignment(self, member: ClassicMember, assignment: bytes) -> None:
+        """A member is given another assignment from now on."""
+        self.held.add(len(assignment) - len(member.assignment))
+        member.assignment = assignment
 
     def everyone_knows_one_of(self, names: Iterable[str]) -> bool:
         """Whether all members know at least one of some protocols."""

@@ -10,6 +10,7 @@ from broker_lite.coordinator.consumer_member import (
 )
 from broker_lite.coordinator.consumer_state import ConsumerGroupData
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.held_bytes import is_same_subscription, size_of_subscription
 from broker_lite.coordinator.reconcile import Owned
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_too_long
 from broker_lite.errors import (
@@ -121,6 +122,22 @@ def check_size(group: ConsumerGroupData, member_id: str, settings: GroupSettings
     if len(group.members) >= size_max and member_id not in group.members:
         raise GroupMaxSizeReached(
             f"The consumer group has reached its maximum capacity of {size_max} members."
+        )
+
+
+def check_memory(group: ConsumerGroupData, member: ConsumerMember, settings: GroupSettings) -> None:
+    """Check that there is memory for what a member tells, in place of what it told before.
+
+    Raises:
+        GroupMaxSizeReached: all groups together hold as much as they may.
+    """
+    old = group.members.get(member.member_id)
+    if old is not None and is_same_subscription(old, member):
+        return
+    more_bytes = size_of_subscription(member) - (0 if old is None else size_of_subscription(old))
+    if not group.held.allows(more_bytes, settings.held_bytes_max):
+        raise GroupMaxSizeReached(
+            f"The members of all groups hold {settings.held_bytes_max} bytes, which is the maximum."
         )
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.consumer_checks import (
     check_epoch,
+    check_memory,
     check_size,
     known_member,
     known_static_member,
@@ -68,6 +69,7 @@ def heartbeat(
     owned = _owned(request.topic_partitions)
     admission = admit(group, request, owned)
     updated = _updated(admission.member, request, caller)
+    check_memory(group, updated, group.settings)
     regex = updated.regex
     if regex and regex != admission.member.regex and not group.subscribers_of_regex(regex):
         check_regex(regex, group.topics)

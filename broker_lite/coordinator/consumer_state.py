@@ -17,6 +17,7 @@ from broker_lite.coordinator.consumer_member import (
     ConsumerMember,
     Target,
 )
+from broker_lite.coordinator.held_bytes import HeldBytes, size_of_subscription
 
 # a group starts with an assignment of nothing to nobody, so its first member sees epoch 2 (G-88)
 _FIRST_EPOCH: Final = 1
@@ -61,6 +62,7 @@ class ConsumerGroupData:
         regexes: what the subscribed regular expressions matched.
         regexes_to_match: those that are still to be held against the topics of now, the next one
             last; None for all. Not in the log, as the following.
+        held: what the members take in memory. Not in the log.
         is_metadata_stale: topics may have changed since the hash was computed. Not in the log: a
             group that was read back looks again.
     """
@@ -78,6 +80,7 @@ class ConsumerGroupData:
         self.is_deleted = False
         self.is_metadata_stale = True
         self.regexes_to_match: list[str] | None = None
+        self.held = HeldBytes()
         self._owners: dict[bytes, dict[int, str]] = {}
         self._name_counts: Counter[str] = Counter()
         self._regex_counts: Counter[str] = Counter()
@@ -168,6 +171,7 @@ class ConsumerGroupData:
             self._release(old)
             self._forget_instance(old)
         self.members[member.member_id] = member
+        self.held.add(size_of_subscription(member))
         self._count(self._name_counts, member.topic_names, 1)
         if member.regex:
             self._regex_counts[member.regex] += 1
@@ -203,6 +207,7 @@ class ConsumerGroupData:
             del self.static_members[instance_id]
 
     def _forget_subscription(self, member: ConsumerMember) -> None:
+        self.held.add(-size_of_subscription(member))
         self._count(self._name_counts, member.topic_names, -1)
         if member.regex:
             self._count(self._regex_counts, (member.regex,), -1)

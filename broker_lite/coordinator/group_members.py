@@ -179,7 +179,7 @@ class GroupMembers:
         group = registry.make_consumer(request.group_id)
         group.heartbeat(request, caller, created, now_ms)
         if group.is_unwritten:
-            del registry.groups[request.group_id]
+            registry.remove(request.group_id)
             if old is not None:
                 registry.add(old)
         elif old is not None:

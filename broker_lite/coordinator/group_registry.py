@@ -9,6 +9,7 @@ from broker_lite.coordinator.classic_group import ClassicGroup
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.held_bytes import HeldBytes
 from broker_lite.coordinator.migration_downgrade import downgrade
 from broker_lite.coordinator.offsets import OffsetStore
 from broker_lite.coordinator.timers import Timers
@@ -33,7 +34,9 @@ class GroupRegistry:
         make_uuid: gives the random part of a member id.
         partition_of: the partition of the state topic that a group id belongs to.
         timers: of all groups.
-        groups: every group; one without members may have offsets only, or nothing at all.
+        held: what the members of all groups take in memory.
+        groups: every group, changed by add() and remove() only; one without members may have
+            offsets only, or nothing at all.
         offsets: what all groups committed.
         is_available: tells whether there is a topic to keep the state of groups in.
     """
@@ -51,6 +54,7 @@ class GroupRegistry:
         self.partition_of = partition_of
         self.timers: Timers[TimerKey] = Timers()
         self.groups: dict[str, Group] = {}
+        self.held = HeldBytes()
         self.offsets = OffsetStore()
         self.is_available: Callable[[], bool] = lambda: True
         self._configs: dict[str, Mapping[str, str]] = {}
@@ -106,7 +110,17 @@ class GroupRegistry:
 
     def add(self, group: Group) -> None:
         """Put a group under its id, in the place of what is there."""
+        old = self.groups.get(group.group_id)
+        if old is not None:
+            old.held.join(None)
+        group.held.join(self.held)
         self.groups[group.group_id] = group
+
+    def remove(self, group_id: str) -> None:
+        """Forget a group, if there is one; what its members hold counts no more."""
+        group = self.groups.pop(group_id, None)
+        if group is not None:
+            group.held.join(None)
 
     def make_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
         """Make an empty classic group; it writes nothing.
@@ -116,7 +130,7 @@ class GroupRegistry:
         group = ClassicGroup(
             group_id, self.timers, self.settings_of(group_id), self.make_uuid, now_ms
         )
-        self.groups[group_id] = group
+        self.add(group)
         return group
 
     def make_consumer(self, group_id: str) -> ConsumerGroup:
@@ -125,7 +139,7 @@ class GroupRegistry:
             group_id, self.timers, self.settings_of(group_id), self.topics, self.make_uuid
         )
         group.downgrade = partial(self._downgrade, group)
-        self.groups[group_id] = group
+        self.add(group)
         return group
 
     def _downgrade(
@@ -148,7 +162,7 @@ class GroupRegistry:
             group.write_tombstone(effects)
             # members that were only given an id may be left
             group.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
-        del self.groups[group.group_id]
+        self.remove(group.group_id)
 
     def groups_in(self, partition: int) -> list[Group]:
         """The groups that a partition of the state topic holds; it looks at all groups."""

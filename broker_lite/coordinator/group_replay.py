@@ -114,7 +114,7 @@ class GroupReplay:
                 group.unload()
             else:
                 group.dismiss(ErrorCode.NOT_COORDINATOR, effects)
-            del self._registry.groups[group.group_id]
+            self._registry.remove(group.group_id)
         return effects.replies
 
     def _offset(self, partition: int, producer_id: int, key: bytes, value: bytes | None) -> None:
@@ -152,9 +152,9 @@ class GroupReplay:
                 registry.settings_of(group_id),
                 registry.make_uuid,
             )
-            registry.groups[group_id] = group
+            registry.add(group)
         elif registry.classic(group_id) is not None:
-            del registry.groups[group_id]
+            registry.remove(group_id)
 
     def _consumer(self, partition: int, record_type: int, key: bytes, value: bytes | None) -> None:
         """Take over a record of a consumer group.
@@ -173,7 +173,7 @@ class GroupReplay:
             group = registry.make_consumer(group_id)
         group.replay(record_type, decoded_key, value)
         if value is None and record_type == consumer_records.GROUP_EPOCH:
-            del registry.groups[group_id]
+            registry.remove(group_id)
 
     def _belongs(self, group_id: str, partition: int) -> bool:
         """Whether a group is to be found in this partition.

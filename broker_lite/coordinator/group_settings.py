@@ -37,6 +37,7 @@ class GroupSettings:
         upgrade: whether a classic group may become a consumer group (G-12).
         downgrade: whether a consumer group may become a classic group (G-12).
         consumer_assignment_interval_ms: least time between two target assignments (G-13).
+        held_bytes_max: what the members of all groups may take in memory.
     """
 
     session_timeout_ms_min: int = 6_000
@@ -53,6 +54,7 @@ class GroupSettings:
     upgrade: bool = True
     downgrade: bool = True
     consumer_assignment_interval_ms: int = 0
+    held_bytes_max: int = 268_435_456
 
     @classmethod
     def of(cls, settings: Settings) -> "GroupSettings":
@@ -72,6 +74,7 @@ class GroupSettings:
             upgrade=policy in ("bidirectional", "upgrade"),
             downgrade=policy in ("bidirectional", "downgrade"),
             consumer_assignment_interval_ms=settings.group_consumer_assignment_interval_ms,
+            held_bytes_max=settings.broker_lite_groups_max_bytes,
         )
 
     def for_group(self, configs: Mapping[str, str]) -> "GroupSettings":

@@ -74,11 +74,12 @@ def convert(
             )
     classic.choose_protocol()
     for classic_member in classic.members.values():
-        classic_member.assignment = assignment_bytes(
+        assignment = assignment_bytes(
             group.target_of(classic_member.member_id),
             classic_member.metadata(classic.protocol_name),
             group.topics,
         )
+        classic.set_assignment(classic_member, assignment)
         classic.restart_timer(classic_member, now_ms)
     changes.drop_group(group, effects)
     classic.write(effects)

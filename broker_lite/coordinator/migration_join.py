@@ -14,7 +14,7 @@ from uuid import UUID
 from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.classic_answers import refuse_join
 from broker_lite.coordinator.classic_group import ClassicGroup
-from broker_lite.coordinator.consumer_checks import check_size, known_static_member
+from broker_lite.coordinator.consumer_checks import check_memory, check_size, known_static_member
 from broker_lite.coordinator.consumer_core import JOIN_TIMER, SYNC_TIMER, ConsumerGroupCore
 from broker_lite.coordinator.consumer_heartbeat import (
     Admission,
@@ -67,6 +67,7 @@ def _join(
     admission = _admit(group, request, member_id)
     subscription = _subscription(protocols)
     updated = _updated(admission.member, request, caller, subscription, protocols)
+    check_memory(group, updated, group.settings)
     owned = _owned(group, subscription)
     classic = None
     if _ends_mixture(group, admission.replaced):

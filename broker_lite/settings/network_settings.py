@@ -262,6 +262,14 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "broker.lite.groups.max.bytes",
+        ConfigType.LONG,
+        "268435456",
+        "Memory of the metadata and assignments of all groups; above it a join is refused.",
+        Between(1),
+        own=True,
+    ),
+    Setting(
         "broker.lite.unsent.max.bytes",
         ConfigType.LONG,
         "268435456",

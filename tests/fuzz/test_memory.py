@@ -1,17 +1,16 @@
 """Requests that ask for much memory, at a live broker: P-02, P-34."""
 
 import contextlib
-import re
 import socket
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.bench.growth import resident_bytes
 from tests.fuzz.well_behaved import WellBehaved, longest_wait_s
 from tests.support.broker_process import KEEP, BrokerProcess
+from tests.support.control_group import peak_bytes
 
 CONNECTIONS = 200
 LARGEST = 104_857_600
@@ -33,12 +32,6 @@ def calm(broker: BrokerProcess) -> Iterator[WellBehaved]:
     client.next_offset = client.produce()[1] + 1
     yield client
     client.close()
-
-
-def peak_bytes(pid: int) -> int:
-    """The most memory that a process had."""
-    (line,) = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    return int(line) * 1024
 
 
 def frame(key: int, version: int, body: bytes, size: int | None = None) -> bytes:

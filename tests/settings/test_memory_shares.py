@@ -27,6 +27,7 @@ def held_bytes_max(settings: Settings) -> int:
         + settings.socket_request_max_bytes
         + decompressed
         + settings.broker_lite_unsent_max_bytes
+        + settings.broker_lite_groups_max_bytes
     )
     return held
 

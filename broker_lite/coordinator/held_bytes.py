@@ -1,0 +1,73 @@
+"""How much memory the members of all groups take by what they tell.
+
+A member's metadata, its subscription and its assignment stay until it leaves or its session ends.
+Kafka bounds the members of a group, not their bytes: it has a heap of its own. A difference: above
+`broker.lite.groups.max.bytes` for all groups, who comes with more is refused as if its group were
+full.
+"""
+
+from collections.abc import Iterable
+
+from broker_lite.coordinator.classic_member import ClassicMember, Protocol
+from broker_lite.coordinator.consumer_member import ConsumerMember
+
+
+class HeldBytes:
+    """A count of bytes: of one group, and with `whole` of all of them."""
+
+    __slots__ = ("_whole", "count")
+
+    def __init__(self, whole: "HeldBytes | None" = None) -> None:
+        """Begin with none.
+
+        Args:
+            whole: counts what all groups hold.
+        """
+        self.count = 0
+        self._whole = whole
+
+    def add(self, size_bytes: int) -> None:
+        """Count more, or with a negative number less."""
+        self.count += size_bytes
+        if self._whole is not None:
+            self._whole.count += size_bytes
+
+    def join(self, whole: "HeldBytes | None") -> None:
+        """Be counted with all groups from now on; None is with none."""
+        if self._whole is not None:
+            self._whole.count -= self.count
+        if whole is not None:
+            whole.count += self.count
+        self._whole = whole
+
+    def allows(self, size_bytes: int, size_max: int) -> bool:
+        """Whether all groups together may hold so much more."""
+        held_bytes = self.count if self._whole is None else self._whole.count
+        return size_bytes <= 0 or held_bytes + size_bytes <= size_max
+
+
+def size_of_protocols(protocols: Iterable[Protocol]) -> int:
+    """What a member's protocols take."""
+    return sum(len(name) + len(metadata) for name, metadata in protocols)
+
+
+def size_of_classic(member: ClassicMember) -> int:
+    """What a member of a classic group takes by what it and its leader told."""
+    return size_of_protocols(member.protocols) + len(member.assignment)
+
+
+def size_of_subscription(member: ConsumerMember) -> int:
+    """What a member of a consumer group takes by what it told."""
+    size_bytes = sum(map(len, member.topic_names)) + len(member.regex)
+    if member.classic is not None:
+        size_bytes += size_of_protocols(member.classic.protocols)
+    return size_bytes
+
+
+def is_same_subscription(one: ConsumerMember, other: ConsumerMember) -> bool:
+    """Whether one value is another one's with the same subscription; most heartbeats' are."""
+    return (
+        one.topic_names is other.topic_names
+        and one.regex is other.regex
+        and one.classic is other.classic
+    )
