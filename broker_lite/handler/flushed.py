@@ -63,9 +63,9 @@ async def wait_for_coordinators(context: HandlerContext, failures: int) -> None:
     for log in list(commits.held):
         waiting.append(asyncio.get_running_loop().create_future())
         log.when_flushed(partial(_tell, waiting[-1]))
-    for future in waiting:
-        await future
-    if commits.failures != failures:
+    # a flush that has just failed in its thread is told of before it is counted
+    errors = [await future for future in waiting]
+    if commits.failures != failures or any(errors):
         raise CloseConnection("what was decided may not be on disk")
 
 

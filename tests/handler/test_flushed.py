@@ -19,6 +19,7 @@ from broker_lite.handler import produce_validate
 from broker_lite.handler.context import CloseConnection, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.fetch_session import FetchSessionCache
+from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.produce_validate import INLINE_BYTES_MAX
 from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.validate import validate_records
@@ -27,6 +28,7 @@ from broker_lite.record.compression import Codec
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.wire import messages
 from tests.handler.data_apis import join
+from tests.log.logs import append
 from tests.support.coordinator_topics import make_offsets_topic
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
@@ -370,3 +372,17 @@ async def test_s32_a_flush_that_fails_before_the_last_partition_is_appended_coun
         codes = await produce(broker, 0, 1, records={1: damaged})
     assert codes == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.CORRUPT_MESSAGE]
     assert is_offline.is_set()
+
+
+async def test_s32_a_flush_that_has_just_failed_in_its_thread_counts(
+    durable: HandlerBroker,
+) -> None:
+    """The log is offline by then, but the loop has not been told yet."""
+    commits = durable.cluster.logs.commits
+    commits.start = lambda _: None
+    log = durable.cluster.log(TOPIC, 0)
+    append(log)
+    assert log in commits.held
+    log.offline_reason = OSError(errno.EIO, "the disk is gone")
+    with pytest.raises(CloseConnection):
+        await wait_for_coordinators(durable.context, commits.failures)
