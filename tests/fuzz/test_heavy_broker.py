@@ -1,0 +1,25 @@
+"""A short share of tests.fuzz.heavy_broker: V-45, R-84, P-16."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.heavy_batches import ATTACKS
+from tests.fuzz.heavy_broker import run, stop_during
+
+# 1 s on an idle machine, which the machine of a test run is not
+STOP_S_MAX = 5.0
+
+
+@pytest.mark.slow
+def test_v45_others_are_served_during_heavy_batches(tmp_path: Path) -> None:
+    assert run(tmp_path, 1, 0.2) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["slow codec", "odd headers"])
+def test_p16_a_stop_ends_work_in_threads(name: str, tmp_path: Path) -> None:
+    """Each takes many seconds when nobody stops it."""
+    stop_s, is_early = stop_during(tmp_path / "data", ATTACKS[name](2.0))
+    assert is_early
+    assert stop_s < STOP_S_MAX
