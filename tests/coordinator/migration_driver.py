@@ -78,6 +78,11 @@ class Coordinator:
         )
 
     @property
+    def has_group(self) -> bool:
+        """Whether the group is there: an empty one goes when somebody joins in vain."""
+        return "g" in self.coordinator._registry.groups
+
+    @property
     def group(self) -> ClassicGroup | ConsumerGroup:
         return self.coordinator._registry.groups["g"]
 
@@ -115,9 +120,13 @@ class Coordinator:
 
     def replayed(self) -> ClassicGroup | ConsumerGroup:
         """The group as a reader of the log has it."""
+        return self.reader()._registry.groups["g"]
+
+    def reader(self) -> GroupCoordinator:
+        """A coordinator that has read the log."""
         reader = self.make()
         reader.replay_batch(0, -1, [(record.key, record.value) for record in self.log])
-        return reader._registry.groups["g"]
+        return reader
 
 
 @dataclass

@@ -110,6 +110,7 @@ class MigrationMachine(RuleBasedStateMachine):
                     client.read_answers()
                     if self.silent_ms > SESSION_MS - 4_000:
                         client.owned.clear()
+                        client.has_to_join = True
                 elif self.silent_ms > REBALANCE_MS - 4_000:
                     client.owned.clear()
 
@@ -120,9 +121,12 @@ class MigrationMachine(RuleBasedStateMachine):
 
     @invariant()
     def log_gives_the_group(self) -> None:
-        if not self.broker.log:
+        if not self.broker.has_group:
+            assert not self.broker.log or not self.broker.reader()._registry.groups
             return
         group = self.broker.group
+        if not self.broker.log:
+            return
         loaded = self.broker.replayed()
         assert type(loaded) is type(group)
         if isinstance(group, ConsumerGroup):
@@ -136,7 +140,7 @@ class MigrationMachine(RuleBasedStateMachine):
 
     @invariant()
     def timers_belong_to_members(self) -> None:
-        if not self.broker.log:
+        if not self.broker.has_group:
             return
         group = self.broker.group
         known = set(group.members) | {""}
