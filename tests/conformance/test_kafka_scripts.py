@@ -22,8 +22,6 @@ TOOLS = "org.apache.kafka.tools"
 EPOCH = re.compile(r"(?<=Epoch: )\d+")
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\d .* ERROR .*\n", re.MULTILINE)
 """What Kafka's client logs between what its tool prints."""
-KAFKA_ONLY = pytest.mark.parametrize("either", ["Kafka"], indirect=True)
-"""For tools whose APIs broker-lite does not have."""
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?|NaN")
 
 
@@ -135,7 +133,6 @@ def test_transactions(command: CommandLine, either: str, filled: str) -> None:
     producer.abort_transaction(TIMEOUT_S)
 
 
-@KAFKA_ONLY
 def test_leader_election(command: CommandLine, either: str, filled: str) -> None:
     at = ("--bootstrap-server", either, "--election-type", "PREFERRED")
     asked = (*at, "--topic", filled, "--partition", "0")
@@ -146,7 +143,6 @@ def test_leader_election(command: CommandLine, either: str, filled: str) -> None
     assert command.ok("kafka", "leader-election", *every) == theirs
 
 
-@KAFKA_ONLY
 @pytest.mark.parametrize("asked", ["--status", "--replication"])
 def test_metadata_quorum(command: CommandLine, either: str, asked: str) -> None:
     arguments = ("--bootstrap-server", either, "describe", asked)
