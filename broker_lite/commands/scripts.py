@@ -28,6 +28,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     **{
         f"kafka-{tool}": ("kafka", tool, *_WAITING)
         for tool in (
+            "acls",
             "consumer-perf-test",
             "delete-records",
             "e2e-latency",
@@ -47,6 +48,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 # The classes behind the scripts, without their packages, which have moved from time to time.
 _CLASSES: Final[Mapping[str, str]] = {
+    "AclCommand": "kafka-acls",
     "BrokerApiVersionsCommand": "kafka-broker-api-versions",
     "ClusterTool": "kafka-cluster",
     "ConfigCommand": "kafka-configs",

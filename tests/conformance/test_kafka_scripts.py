@@ -150,6 +150,19 @@ def test_metadata_quorum(command: CommandLine, either: str, asked: str) -> None:
     assert shape(command.ok("kafka", "metadata-quorum", *arguments)) == shape(theirs)
 
 
+def test_acls_without_an_authorizer(command: CommandLine, either: str) -> None:
+    """Kafka's tool prints the line on standard output, with a stack trace under it."""
+    named = ("--topic", "t")
+    added = ("--add", *named, "--allow-principal", "User:Bob", "--operation", "Read")
+    for arguments in (("--list",), added, ("--remove", *named, "--force")):
+        asked = ("--bootstrap-server", either, *arguments)
+        with pytest.raises(RuntimeError) as failure:
+            run_tool(f"{TOOLS}.AclCommand", *asked)
+        summary, line = str(failure.value).splitlines()[:2]
+        assert summary == f"{TOOLS}.AclCommand exited with 1:"
+        assert command.fails("kafka", "acls", *asked) == f"1: {line}"
+
+
 def test_groups(command: CommandLine, either: str, filled: str) -> None:
     at = ("--bootstrap-server", either)
     read = ("--topic", filled, "--group", f"group-{filled}", "--from-beginning")

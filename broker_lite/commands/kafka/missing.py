@@ -17,7 +17,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "connect-mirror-maker": _CONNECT,
     "connect-plugin-path": _CONNECT,
     "connect-standalone": _CONNECT,
-    "acls": "ACLs are not part of broker-lite: whoever reaches it may do everything",
     "client-metrics": "use kafka-configs --entity-type client-metrics, which does the same",
     "console-share-consumer": _SHARE,
     "delegation-tokens": (

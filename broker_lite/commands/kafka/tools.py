@@ -17,6 +17,9 @@ _FOLDER: Final = "broker_lite.commands.kafka"
 _PERF: Final = "broker_lite.commands.perf"
 
 TOOLS: Final[Mapping[str, Subcommand]] = {
+    "acls": Subcommand(
+        f"{_FOLDER}.acls", "list, add and remove ACLs, where there is an authorizer"
+    ),
     "consumer-perf-test": Subcommand(f"{_PERF}.consumer", "measure how fast records are read"),
     "delete-records": Subcommand(f"{_FOLDER}.delete_records", "delete the oldest records"),
     "e2e-latency": Subcommand(f"{_PERF}.end_to_end", "measure writing and reading one record"),
