@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from broker_lite.log.producer_entry import follows_in_sequence
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import Segment
-from broker_lite.pipeline.read.batches import BATCH_BYTES_MAX, LogBatch, read_batches
+from broker_lite.pipeline.files.sound_search import BATCH_BYTES_MAX
+from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import Corruption
 from broker_lite.pipeline.read.index_checks import JudgedEntry, SegmentJudges, judged_entries
 from broker_lite.pipeline.read.measured import Unsound, measure_batch, measure_legacy

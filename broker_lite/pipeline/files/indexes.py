@@ -11,6 +11,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
 from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
@@ -116,9 +117,14 @@ def indexed_offsets_from(io: FileIO, segment: Segment, suffix: str, offset: int)
     is_offsets = suffix == INDEX_SUFFIX
     entry = OFFSET_ENTRY if is_offsets else TIME_ENTRY
     with _open_pairs(io, segment, suffix, entry) as pairs:
-        tail = pairs.tail(_TAIL_ENTRIES_MAX, step=1 if is_offsets else 0)
-        relatives = [first if is_offsets else second for first, second in tail]
-    return [segment.base_offset + one for one in relatives if segment.base_offset + one >= offset]
+        relative = offset - segment.base_offset
+        return [
+            segment.base_offset + (first if is_offsets else second)
+            for first, second in takewhile(
+                lambda pair: pair[0 if is_offsets else 1] >= relative,
+                islice(pairs.backwards(step=1 if is_offsets else 0), _TAIL_ENTRIES_MAX),
+            )
+        ]
 
 
 def aborted_transactions(io: FileIO, segment: Segment) -> list[AbortedTransaction]:
@@ -201,23 +207,21 @@ class _Pairs:
         """What it leads to: a position, a relative offset."""
         return self._at(index)[1]
 
-    def tail(self, most: int, step: int) -> list[tuple[int, int]]:
-        """Give the last entries, backwards, up to the first that is not below the one behind it.
+    def backwards(self, step: int) -> Iterator[tuple[int, int]]:
+        """Yield the entries from the last on, up to the first that is not below the one behind it.
 
         Args:
-            most: how many at most.
             step: by how much what they lead to is above that of the one in front at least.
         """
-        found: list[tuple[int, int]] = []
+        behind = _BEHIND_ALL, _BEHIND_ALL
         index = bisect_left(self.indices, _BEHIND_ALL, key=self.first) - 1
-        while index >= 0 and len(found) < most:
+        while index >= 0:
             pair = self._at(index)
-            behind = found[-1] if found else (_BEHIND_ALL, _BEHIND_ALL)
             if not (0 <= pair[0] < behind[0] and 0 <= pair[1] <= behind[1] - step):
-                break
-            found.append(pair)
+                return
+            yield pair
+            behind = pair
             index -= 1
-        return found
 
     def _at(self, index: int) -> tuple[int, int]:
         pair = self._read(index)

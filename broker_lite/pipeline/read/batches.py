@@ -11,29 +11,25 @@ batch whose checksum holds. Where every offset is due, those that are missing ar
 import logging
 import struct
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, ReadableFile
 from broker_lite.pipeline.files.headers import BatchHeader, header_at
-from broker_lite.pipeline.files.layout import EVERY_OFFSET, Segment
-from broker_lite.pipeline.files.sound_search import BATCH_BYTES_MAX
+from broker_lite.pipeline.files.layout import EVERY_OFFSET
 from broker_lite.pipeline.files.witnesses import indexed_end
 from broker_lite.pipeline.read.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.read.due_offsets import DueOffsets
 from broker_lite.pipeline.read.framing import framing_fault
 from broker_lite.pipeline.read.held_offsets import HeldOffsets, order_fault
+from broker_lite.pipeline.read.log_batch import LogBatch, first_offset_of
 from broker_lite.pipeline.read.sound_behind import SoundBehind
 from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.batch_walk import BatchWalk
-from broker_lite.record.framing import (
-    CURRENT_MAGIC,
-    HEADER_SIZE_UP_TO_MAGIC,
-    LOG_OVERHEAD,
-)
+from broker_lite.record.framing import CURRENT_MAGIC, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD
 from broker_lite.record.legacy import LegacyMessage
 
-__all__ = ["BATCH_BYTES_MAX", "LogBatch", "read_batches"]
+__all__ = ["LogBatch", "read_batches"]
 
 READ_BYTES: Final = 1 << 18
 """Of a local file: more would fall out of the processor's cache before it is looked at."""
@@ -43,17 +39,6 @@ REMOTE_READ_BYTES: Final = 4 << 20
 logger = logging.getLogger("broker_lite.pipeline")
 
 _PREFIX: Final = struct.Struct(">qiib")
-
-
-class LogBatch(NamedTuple):
-    """A batch, its segment, and its position in the segment's .log file.
-
-    The batch is a view of memory that lives as long as the view does.
-    """
-
-    segment: Segment
-    position: int
-    batch: RecordBatch | LegacyMessage
 
 
 def read_batches(
@@ -212,14 +197,34 @@ class _RangeReader:
             view = RecordBatch if magic == CURRENT_MAGIC else LegacyMessage
             batch = view(buffer, at, self.needed_bytes)
             position = self.position
-            yield from self._take(batch)
-            if self.beyond > 1:
-                return
+            if self._is_next(batch):
+                self.position += self.needed_bytes
+                self.next_offset, self.unchecked = batch.next_offset, -1
+                self.due.came_to(self.next_offset)
+                yield LogBatch(self.segment, position, batch)
+            else:
+                yield from self._take(batch)
+                if self.beyond > 1:
+                    return
             self.last_position = position
             at = self.position - start
             if not 0 <= at <= size_bytes:
                 self.needed_bytes = 0
                 return  # the next sound batch lies elsewhere
+
+    def _is_next(self, batch: RecordBatch | LegacyMessage) -> bool:
+        """Whether a batch is wanted, sound and the next one, as nearly all are."""
+        return (
+            isinstance(batch, RecordBatch)
+            and self.next_offset == batch.base_offset < self.end_offset
+            and self.held_offsets is None
+            and self.due.is_next(batch.base_offset)
+            and not (self.beyond or self.has_old)
+            and batch.base_offset < batch.next_offset > self.first_offset
+            and (self.limit is None or batch.next_offset <= self.limit)
+            and self.check_crc
+            and batch.crc_is_valid()
+        )
 
     def _take(self, batch: RecordBatch | LegacyMessage) -> Iterator[LogBatch]:
         """Yield the batch at position if it is wanted, and go on behind it."""
@@ -235,7 +240,7 @@ class _RangeReader:
             return
         fault = None
         if is_wanted:
-            offsets = self._first_offset(batch), batch.next_offset
+            offsets = first_offset_of(batch, self.next_offset), batch.next_offset
             fault = doubt or order_fault(*offsets, self.next_offset, self.limit)
         if self.held is not None:
             yield from self._released()
@@ -251,7 +256,7 @@ class _RangeReader:
         if isinstance(batch, RecordBatch) and (batch.base_offset > lowest or is_vague):
             offsets = batch.base_offset, batch.next_offset
             self.held = found
-            self.held_offsets = HeldOffsets(lowest, *offsets, found.position, is_vague)
+            self.held_offsets = HeldOffsets(lowest, *offsets, found.position, batch.crc, is_vague)
         else:
             self._yielded(found)
             yield found
@@ -312,7 +317,7 @@ class _RangeReader:
 
     def _is_wanted(self, batch: RecordBatch | LegacyMessage) -> bool:
         """Tell whether a batch has offsets of the range, if its header is right."""
-        first_offset = self._first_offset(batch)
+        first_offset = first_offset_of(batch, self.next_offset)
         if first_offset >= self.end_offset:
             self.beyond += 1
             self.beyond_offset = first_offset
@@ -324,20 +329,14 @@ class _RangeReader:
             return False
         return True
 
-    def _first_offset(self, batch: RecordBatch | LegacyMessage) -> int:
-        if isinstance(batch, RecordBatch):
-            return batch.base_offset
-        # Where the set in a wrapper begins is only known by what is before it.
-        return min(self.next_offset, batch.last_offset)
-
     def _settle_held(self, batch: RecordBatch | LegacyMessage) -> str | None:
         """Drop the batch that is held if the one behind it does not agree with its offset.
 
         Returns:
             What is wrong with the one behind it, when it may as well be the damaged one.
         """
-        held, first_offset = self.held_offsets, self._first_offset(batch)
-        if held is None or not held.is_contradicted(first_offset):
+        held, first_offset = self.held_offsets, first_offset_of(batch, self.next_offset)
+        if held is None or not held.is_contradicted(first_offset, batch.crc):
             return None
         self._drop_held(held, f"the next batch has offset {first_offset}")
         return held.doubt(first_offset)
@@ -357,7 +356,7 @@ class _RangeReader:
         position, end = self.position, self.position + batch.size_bytes
         lost_end = batch.next_offset
         following = header_at(self.file, end, self.end, lost_end)
-        is_next = self._first_offset(batch) == self._lowest < lost_end
+        is_next = first_offset_of(batch, self.next_offset) == self._lowest < lost_end
         is_followed = following is not None and following.base_offset == lost_end
         if not (is_next and (is_followed or end == self.end)):
             found = self._next_sound()
@@ -367,14 +366,15 @@ class _RangeReader:
                 lost_end = self._lost_end(found)
         self.position = end
         text = f"wrong checksum of a batch of {batch.size_bytes} bytes"
-        self._tell(position, "R-06", text + self.due.lost_below(lost_end))
+        self._tell(position, "R-06", text + self.due.lost_below(lost_end, self._lowest))
         self.due.lost_to(lost_end)
 
     def _pass_damage(self, rule: str, text: str) -> None:
         """Tell what is wrong at position, and go on at the next sound batch."""
         position, found = self.position, self._next_sound()
         self.position = self.end if found is None else found.position
-        self._tell(position, rule, text + self.due.lost_below(self._lost_end(found)))
+        lost = self.due.lost_below(self._lost_end(found), self._lowest)
+        self._tell(position, rule, text + lost)
 
     def _next_sound(self) -> BatchHeader | None:
         """Find the next sound batch behind the one at position."""

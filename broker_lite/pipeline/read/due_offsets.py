@@ -33,6 +33,10 @@ class DueOffsets:
         """Whether no offset may be missing from here on."""
         return self.next_offset >= self._cleaned_end
 
+    def is_next(self, offset: int) -> bool:
+        """Whether nothing is missing in front of an offset, and no damage was told."""
+        return self.next_offset >= offset and not self.is_told
+
     def came_to(self, next_offset: int) -> None:
         """Go on behind a batch, or behind a segment."""
         self.next_offset = max(self.next_offset, next_offset)
@@ -65,8 +69,16 @@ class DueOffsets:
             " them (compacted=true reads such a log)"
         )
 
-    def lost_below(self, end_offset: int) -> str:
-        """Say which offsets damage took: those that are still to come in front of one."""
-        if not self.next_offset < end_offset < EVERY_OFFSET:
-            return ""
-        return f", with offsets {self.next_offset} to {end_offset - 1}"
+    def lost_below(self, end_offset: int, lowest: int = 0) -> str:
+        """Say which offsets damage took: those that are still to come in front of one.
+
+        Args:
+            end_offset: that one.
+            lowest: no lower one can be there.
+        """
+        first = max(self.next_offset, lowest)
+        return (
+            f", with offsets {first} to {end_offset - 1}"
+            if first < end_offset < EVERY_OFFSET
+            else ""
+        )

@@ -15,6 +15,7 @@ class HeldOffsets(NamedTuple):
         base_offset: its own, if it is right.
         next_offset: what follows it then.
         position: of the batch in its file.
+        crc: checksum of the batch.
         is_vague: whether damage is in front of it, in a log where every offset is due.
         is_before_damage: whether there is some behind it, so that a gap there tells nothing.
     """
@@ -23,6 +24,7 @@ class HeldOffsets(NamedTuple):
     base_offset: int
     next_offset: int
     position: int
+    crc: int
     is_vague: bool
     is_before_damage: bool = False
 
@@ -31,13 +33,14 @@ class HeldOffsets(NamedTuple):
         """Whether there is a gap in front of it, and no damage behind that could explain more."""
         return self.base_offset > self.lowest and not self.is_before_damage
 
-    def is_contradicted(self, first_offset: int) -> bool:
+    def is_contradicted(self, first_offset: int, crc: int) -> bool:
         """Whether the batch behind it begins with an offset that does not fit.
 
-        One that begins where it does is the same once more, and confirms it.
+        The same batch once more confirms it.
         """
-        is_below = self.lowest <= first_offset < self.next_offset
-        return (is_below and first_offset != self.base_offset) or self._is_gap(first_offset)
+        if (first_offset, crc) == (self.base_offset, self.crc):
+            return False
+        return self.lowest <= first_offset < self.next_offset or self._is_gap(first_offset)
 
     def doubt(self, first_offset: int) -> str | None:
         """Say what is wrong with a batch that contradicts; None when it is right for certain.

@@ -5,7 +5,7 @@ import pytest
 from broker_lite.pipeline.read.held_offsets import HeldOffsets, order_fault
 
 # Behind offset 9 comes a batch that says it begins at 20, with five records.
-HELD = HeldOffsets(10, 20, 25, 700, False)
+HELD = HeldOffsets(10, 20, 25, 700, 77, False)
 
 
 @pytest.mark.parametrize(
@@ -16,24 +16,28 @@ HELD = HeldOffsets(10, 20, 25, 700, False)
         pytest.param(15, True, False, id="S-05 the held one begins at 10"),
         pytest.param(10, True, False, id="S-05 the held one does not belong there"),
         pytest.param(22, True, True, id="S-05 either of them"),
-        pytest.param(20, False, None, id="S-05 the same once more"),
+        pytest.param(20, True, True, id="S-05 the held one has the offset of the next"),
         pytest.param(9, False, None, id="S-05 too low for both"),
     ],
 )
 def test_s_05_the_next_batch_tells(
     first_offset: int, is_contradicted: bool, is_doubtful: bool | None
 ) -> None:
-    assert HELD.is_contradicted(first_offset) is is_contradicted
+    assert HELD.is_contradicted(first_offset, 78) is is_contradicted
     if is_doubtful is not None:
         assert (HELD.doubt(first_offset) is not None) is is_doubtful
 
 
 def test_s_05_behind_damage_a_gap_tells_too() -> None:
-    held = HeldOffsets(10, 10, 15, 700, True)
-    assert held.is_contradicted(20)
+    held = HeldOffsets(10, 10, 15, 700, 77, True)
+    assert held.is_contradicted(20, 78)
     assert held.doubt(20) is None
-    assert not held.is_contradicted(15)
-    assert not held._replace(is_before_damage=True).is_contradicted(20)
+    assert not held.is_contradicted(15, 78)
+    assert not held._replace(is_before_damage=True).is_contradicted(20, 78)
+
+
+def test_s_05_the_same_batch_once_more_confirms_it() -> None:
+    assert not HELD.is_contradicted(20, 77)
 
 
 def test_s_05_what_needs_to_be_confirmed() -> None:

@@ -62,7 +62,10 @@ def test_everything_that_is_wrong(spark: SparkSession, tmp_path: Path) -> None:
         by_topic.setdefault(topic, set()).add((path.name, finding.position, finding.rule))
     assert (flipped.name, 0, "R-06") in by_topic["flipped"]
     (told,) = [one for one in verification.findings if one.rule == "R-06"]
-    assert (told.file, told.text) == (str(flipped), "wrong checksum of a batch of 195 bytes")
+    assert (told.file, told.text) == (
+        str(flipped),
+        "wrong checksum of a batch of 195 bytes, with offsets 40 to 79",
+    )
     assert {(name, rule) for name, _, rule in by_topic["torn"]} == {
         (torn.name, "R-04"),
         (torn.with_suffix(".timeindex").name, "S-11"),  # of the batch that was cut off
