@@ -19,7 +19,12 @@ from broker_lite.errors import (
     UnknownServerError,
     UnknownTopicOrPartition,
 )
-from broker_lite.settings import BROKER_SETTINGS, TOPIC_SETTINGS, is_list, validate_topic_configs
+from broker_lite.settings import (
+    TOPIC_SETTINGS,
+    find_broker_setting,
+    is_list,
+    validate_topic_configs,
+)
 from broker_lite.settings.dynamic import with_dynamic_broker_configs
 from broker_lite.settings.group_config import validate_group_configs
 
@@ -47,6 +52,7 @@ class ConfigOperation(NamedTuple):
     value: str | None
 
 
+_WITHOUT_DEFAULT: Final = frozenset({"controller.listener.names", "process.roles"})
 _CHANGE_LISTS: Final = (OperationType.APPEND, OperationType.SUBTRACT)
 
 
@@ -164,7 +170,7 @@ def _result(
         raise UnknownServerError
     kind = OperationType(code)
     if not is_list(name):
-        raise InvalidConfig(f"Can't {kind.name} to key {name} because its type is not LIST.")
+        raise InvalidConfig(_not_a_list(resource_type, name, kind))
     if current is None:
         current = _default_text(resource_type, name)
     items = [item for item in current.split(",") if item]
@@ -174,9 +180,25 @@ def _result(
     return ",".join(item for item in items if item not in given)
 
 
+def _not_a_list(resource_type: int, name: str, kind: OperationType) -> str:
+    """Source: ConfigAdminManager.prepareIncrementalConfigs, ConfigurationControlManager."""
+    if resource_type == BROKER_RESOURCE:
+        return f"Config value {kind.name.lower()} is not allowed for config key: {name}"
+    return f"Can't {kind.name} to key {name} because its type is not LIST."
+
+
 def _default_text(resource_type: int, name: str) -> str:
-    settings = TOPIC_SETTINGS if resource_type == TOPIC_RESOURCE else BROKER_SETTINGS
-    setting = settings.get(name)
+    """The list to which is added, or from which is taken.
+
+    Raises:
+        UnknownServerError: a broker's that has no default; Kafka stumbles over it.
+    """
+    if resource_type == TOPIC_RESOURCE:
+        setting = TOPIC_SETTINGS.get(name)
+    else:
+        setting = find_broker_setting(name)
+    if resource_type == BROKER_RESOURCE and name in _WITHOUT_DEFAULT:
+        raise UnknownServerError
     return (setting.default if setting is not None else None) or ""
 
 

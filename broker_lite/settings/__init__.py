@@ -5,7 +5,12 @@ TopicConfig (a topic's), Listener values, the rows of DescribeConfigs and of the
 It opens no socket, starts nothing and keeps no state.
 """
 
-from broker_lite.settings.declarations import BROKER_SETTINGS, SETTINGS, TOPIC_SETTINGS
+from broker_lite.settings.declarations import (
+    BROKER_SETTINGS,
+    SETTINGS,
+    TOPIC_SETTINGS,
+    find_broker_setting,
+)
 from broker_lite.settings.describe import (
     ConfigEntry,
     ConfigSynonym,
@@ -53,6 +58,7 @@ __all__ = [
     "describe_broker",
     "describe_cluster_default",
     "describe_topic",
+    "find_broker_setting",
     "is_list",
     "join_address",
     "load_settings",

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from broker_lite.settings.coordinator_settings import COORDINATOR_SETTINGS
+from broker_lite.settings.ignored_settings import IGNORED_SETTINGS
 from broker_lite.settings.inert_settings import INERT_SETTINGS
 from broker_lite.settings.log_settings import LOG_SETTINGS
 from broker_lite.settings.network_settings import NETWORK_SETTINGS
@@ -22,6 +23,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             SEED_SETTINGS,
             _TOPIC,
             INERT_SETTINGS,
+            IGNORED_SETTINGS,
         )
         for setting in group
     }
@@ -37,3 +39,20 @@ TOPIC_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
     {name: setting for name, setting in SETTINGS.items() if Scope.TOPIC in setting.scope}
 )
 """The settings of a topic by name."""
+
+_LISTENER_PREFIX: Final = "listener.name."
+
+
+def find_broker_setting(name: str) -> Setting | None:
+    """The setting behind a name of a broker's config; None when nothing is known of it.
+
+    A config of one listener, as listener.name.NAME.ssl.keystore.type, means what the setting after
+    the prefix means; that of one mechanism too, as listener.name.NAME.plain.sasl.jaas.config.
+
+    Source: DynamicBrokerConfig.brokerConfigSynonyms.
+    """
+    setting = BROKER_SETTINGS.get(name)
+    if setting is not None or not name.startswith(_LISTENER_PREFIX):
+        return setting
+    _, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
+    return BROKER_SETTINGS.get(rest) or BROKER_SETTINGS.get(rest.partition(".")[2])

@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from broker_lite.settings.declarations import BROKER_SETTINGS, TOPIC_SETTINGS
-from broker_lite.settings.group_config import GROUP_SETTINGS, group_value
+from broker_lite.settings.declarations import (
+    BROKER_SETTINGS,
+    TOPIC_SETTINGS,
+    find_broker_setting,
+)
+from broker_lite.settings.group_config import GROUP_SETTINGS, GroupSetting, group_config_value
 from broker_lite.settings.setting import ConfigSource, ConfigType, Setting
 from broker_lite.settings.settings import Settings
 from broker_lite.settings.topic_config import effective_value
@@ -80,12 +84,20 @@ def describe_group(
     entries = []
     for name in _wanted(GROUP_SETTINGS, names):
         group_setting = GROUP_SETTINGS[name]
-        value = show(group_value(settings, overrides, name))
-        synonyms = _synonyms(settings, group_setting.broker_name, is_sensitive=False)
+        value = show(group_config_value(settings, overrides, name))
+        synonyms = _group_synonyms(settings, group_setting)
         if name in overrides:
             synonyms = (ConfigSynonym(name, value, ConfigSource.GROUP), *synonyms)
         entries.append(_entry(group_setting.setting, value, synonyms, read_only=False))
     return entries
+
+
+def _group_synonyms(settings: Settings, group_setting: GroupSetting) -> tuple[ConfigSynonym, ...]:
+    """The broker's setting behind a group's config, or the config's own default."""
+    if group_setting.broker_name is not None:
+        return _synonyms(settings, group_setting.broker_name, is_sensitive=False)
+    setting = group_setting.setting
+    return (ConfigSynonym(setting.name, setting.default, ConfigSource.DEFAULT),)
 
 
 def describe_broker(settings: Settings, names: Iterable[str] | None = None) -> list[ConfigEntry]:
@@ -94,7 +106,9 @@ def describe_broker(settings: Settings, names: Iterable[str] | None = None) -> l
     Rule: P-120, P-123 (ConfigHelper.createBrokerConfigEntry).
     """
     known = dict.fromkeys((*BROKER_SETTINGS, *settings.dynamic_default, *settings.dynamic))
-    return [_broker_entry(settings, name) for name in _wanted(known, names) if _is_told(name)]
+    return [
+        _broker_entry(settings, name) for name in _wanted(known, names) if _is_told(settings, name)
+    ]
 
 
 def describe_cluster_default(
@@ -119,9 +133,11 @@ def _wanted(known: Iterable[str], names: Iterable[str] | None) -> Iterator[str]:
     return (name for name in known if not asked or name in asked)
 
 
-def _is_told(name: str) -> bool:
+def _is_told(settings: Settings, name: str) -> bool:
     setting = BROKER_SETTINGS.get(name)
-    return setting is None or not setting.internal
+    if setting is None or not setting.internal:
+        return True
+    return name in settings.dynamic or name in settings.dynamic_default
 
 
 def _topic_entry(settings: Settings, setting: Setting, override: str | None) -> ConfigEntry:
@@ -135,14 +151,28 @@ def _topic_entry(settings: Settings, setting: Setting, override: str | None) -> 
 
 
 def _broker_entry(settings: Settings, name: str) -> ConfigEntry:
-    setting = BROKER_SETTINGS.get(name)
+    setting = find_broker_setting(name)
     if setting is None:
         # what it means is unknown, so it may be a secret
         found = _synonyms(settings, name, is_sensitive=True)
         return ConfigEntry(name, None, found[0].source, True, True, found, ConfigType.UNKNOWN, None)
+    if setting.name != name:
+        return _listener_entry(settings, name, setting)
     synonyms = _synonyms(settings, name, is_sensitive=setting.is_sensitive)
     value = None if setting.is_sensitive else show(settings.value(name))
     return _entry(setting, value, synonyms, read_only=not setting.dynamic)
+
+
+def _listener_entry(settings: Settings, name: str, setting: Setting) -> ConfigEntry:
+    """A config of one listener, behind which that of all listeners stands; told as read-only."""
+    is_sensitive = setting.is_sensitive
+    own = tuple(
+        ConfigSynonym(name, None if is_sensitive else text, source)
+        for source, text in settings.texts_of(name)
+    )
+    value = None if is_sensitive else show(setting.parse(own[0].value or ""))
+    synonyms = (*own, *_synonyms(settings, setting.name, is_sensitive=is_sensitive))
+    return _entry(setting, value, synonyms, read_only=True)._replace(name=name)
 
 
 def _entry(

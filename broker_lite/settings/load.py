@@ -104,6 +104,11 @@ def _add(given: dict[str, Given], name: str, one: Given, notes: list[str] | None
         told = setting.allowed in str(error)
         allowed = "" if told else f" (allowed: {setting.allowed})"
         raise SettingsError(f"{one.origin}: {error}{allowed}") from error
+    if setting.ignored:
+        note = f"{one.origin}: {name} has no effect here"
+        if notes is None:
+            raise SettingsError(note)
+        notes.append(note)
     given[name] = one
 
 

@@ -53,7 +53,11 @@ class Setting:
         synonyms: of a topic setting, the broker settings behind it, the strongest first.
         kafka_default: the text of Kafka's default where ours is another.
         own: whether it is ours, not Kafka's.
-        internal: whether it is left out of answers and tables, as Kafka does with its own.
+        internal: whether it is left out of answers and tables, as Kafka does with its own; answers
+            have it when it is set.
+        per_broker: whether a change is for one broker, never for all.
+        per_listener: whether a change is for one listener of one broker, by a prefix of its name.
+        ignored: whether it has no effect here, and who sets it at the start is told so.
     """
 
     name: str
@@ -67,6 +71,9 @@ class Setting:
     kafka_default: str | None = None
     own: bool = False
     internal: bool = False
+    per_broker: bool = False
+    per_listener: bool = False
+    ignored: bool = False
 
     @property
     def attribute(self) -> str:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from broker_lite.settings.declarations import BROKER_SETTINGS
-from broker_lite.settings.setting import ConfigSource, InvalidValue
+from broker_lite.settings.setting import ConfigSource
+from broker_lite.settings.together import check_together
 from broker_lite.settings.values import Value
 
 _NAME_OF_ATTRIBUTE: Final = {setting.attribute: name for name, setting in BROKER_SETTINGS.items()}
 _DEFAULTS: Final = {name: setting.default_value() for name, setting in BROKER_SETTINGS.items()}
-_QUEUED_AND_REQUEST_BYTES: Final = ("queued.max.request.bytes", "socket.request.max.bytes")
 
 
 class Given(NamedTuple):
@@ -48,15 +48,7 @@ class Settings:
             for name, text in layer.items():
                 if name in BROKER_SETTINGS:
                     values[name] = BROKER_SETTINGS[name].parse(text)
-        if values["log.retention.ms"] == 0:
-            reason = "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
-            raise InvalidValue(f"requirement failed: {reason}")
-        queued_bytes, request_bytes = map(values.get, _QUEUED_AND_REQUEST_BYTES)
-        assert isinstance(queued_bytes, int)
-        assert isinstance(request_bytes, int)
-        if 0 < queued_bytes < request_bytes:
-            reason = " must be larger or equal to ".join(_QUEUED_AND_REQUEST_BYTES)
-            raise InvalidValue(f"requirement failed: {reason}")
+        check_together(values)
         object.__setattr__(self, "_values", values)
 
     def __getattr__(self, attribute: str) -> Any:

@@ -25,12 +25,12 @@ class Row(NamedTuple):
 
 
 def rows(settings: Settings) -> list[Row]:
-    """All settings by name, the internal ones left out."""
+    """All settings by name, without those that are internal or have no effect."""
     return [_row(settings, SETTINGS[name]) for name in sorted(SETTINGS) if _is_shown(name)]
 
 
 def _is_shown(name: str) -> bool:
-    return not SETTINGS[name].internal
+    return not (SETTINGS[name].internal or SETTINGS[name].ignored)
 
 
 def _row(settings: Settings, setting: Setting) -> Row:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, cast
 
 from broker_lite.errors import InvalidConfig
-from broker_lite.settings.declarations import SETTINGS, TOPIC_SETTINGS
+from broker_lite.settings.declarations import SETTINGS, TOPIC_SETTINGS, find_broker_setting
 from broker_lite.settings.setting import ConfigType, InvalidValue, Setting
 from broker_lite.settings.settings import Settings
 from broker_lite.settings.values import Value
@@ -105,7 +105,8 @@ def effective_value(settings: Settings, setting: Setting, override: str | None) 
 
 def is_list(name: str) -> bool:
     """Whether APPEND and SUBTRACT work on a setting of a topic or broker (P-126)."""
-    return name in SETTINGS and SETTINGS[name].kind is ConfigType.LIST
+    setting = SETTINGS.get(name) or find_broker_setting(name)
+    return setting is not None and setting.kind is ConfigType.LIST
 
 
 def validate_topic_config(name: str, text: str) -> Value:

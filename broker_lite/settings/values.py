@@ -106,7 +106,8 @@ class OneOf:
 
     def check(self, name: str, value: Value) -> None:
         """Look every word up."""
-        for word in value if isinstance(value, tuple) else (value,):
+        # an empty item of a list has an error of its own
+        for word in filter(None, value) if isinstance(value, tuple) else (value,):
             known = str(word).lower() if self.ignore_case else word
             if known not in self.words:
                 raise rejected(name, word, f"String must be one of: {', '.join(self.words)}")
@@ -176,6 +177,8 @@ def parse(name: str, kind: ConfigType, text: str, validator: Validator | None) -
     value = _parse_type(name, kind, text)
     if validator is not None:
         validator.check(name, value)
+    if isinstance(value, tuple) and not all(value):
+        raise InvalidValue(f"Configuration '{name}' values must not be empty.")
     return value
 
 
@@ -190,7 +193,7 @@ def _parse_type(name: str, kind: ConfigType, text: str) -> Value:
     if kind is ConfigType.DOUBLE:
         return _parse_double(name, trimmed)
     if kind is ConfigType.LIST:
-        return _parse_list(name, trimmed)
+        return _parse_list(trimmed)
     return trimmed
 
 
@@ -211,13 +214,10 @@ def _parse_double(name: str, trimmed: str) -> float:
     return float(match[1])
 
 
-def _parse_list(name: str, trimmed: str) -> tuple[str, ...]:
+def _parse_list(trimmed: str) -> tuple[str, ...]:
     if not trimmed:
         return ()
-    items = [item.strip() for item in trimmed.split(",")]
-    if not all(items):
-        raise InvalidValue(f"Configuration '{name}' values must not be empty.")
-    return tuple(dict.fromkeys(items))
+    return tuple(dict.fromkeys(item.strip() for item in trimmed.split(",")))
 
 
 def show(value: Value) -> str | None:

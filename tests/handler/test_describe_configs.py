@@ -72,11 +72,17 @@ def test_p123_g91_a_group_is_described_whether_there_is_one_or_not(broker: Handl
         for name, keys in (("g", None), ("g", ["consumer.session.timeout.ms"]), ("", None))
     ]
     every, some, nobody = broker.call("DescribeConfigs", 4, resources=resources).results
-    assert [config.name for config in every.configs] == [
+    assert [config.name for config in every.configs][:3] == [
         "consumer.heartbeat.interval.ms",
         "consumer.session.timeout.ms",
         "consumer.assignment.interval.ms",
     ]
+    assert {config.name.partition(".")[0] for config in every.configs} == {
+        "consumer",
+        "share",
+        "streams",
+    }
+    assert len(every.configs) == 17
     (config,) = some.configs
     assert (config.value, config.config_source, config.read_only) == ("45000", 5, False)
     assert (nobody.error_code, nobody.error_message) == (42, "Group name must not be empty")

@@ -94,3 +94,34 @@ def test_p120_g91_as_described() -> None:
     heartbeat = by_name[HEARTBEAT]
     assert (heartbeat.value, heartbeat.source, heartbeat.is_default) == ("5000", 5, True)
     assert [entry.name for entry in describe_group(settings, {}, [SESSION, "nope"])] == [SESSION]
+
+
+RESET = "share.auto.offset.reset"
+
+
+@pytest.mark.parametrize(
+    "text", ["earliest", "latest", "by_duration:P1DT2H3M4.5S", "by_duration:PT1H"]
+)
+def test_g91_where_a_share_group_begins(text: str) -> None:
+    settings = load_settings(env={}, overrides={})
+    validate_group_configs(settings, {RESET: text})
+    (entry,) = describe_group(settings, {RESET: text}, [RESET])
+    assert [(one.value, one.source) for one in entry.synonyms] == [(text, 8), ("latest", 5)]
+
+
+@pytest.mark.parametrize("text", ["", "never", "by_duration:P", "by_duration:PT", "by_duration:1H"])
+def test_g91_where_no_share_group_begins(text: str) -> None:
+    with pytest.raises(InvalidConfig, match="must be either 'earliest', 'latest' or of the format"):
+        validate_group_configs(load_settings(env={}, overrides={}), {RESET: text})
+
+
+def test_g91_groups_of_each_kind_have_their_bounds() -> None:
+    settings = load_settings(env={}, overrides={})
+    for name, text, bound in (
+        ("share.session.timeout.ms", "7", "greater than or equal to group.share.min"),
+        ("streams.num.standby.replicas", "3", "less than or equal to group.streams.max"),
+        ("share.delivery.count.limit", "1", "Value must be at least 2"),
+    ):
+        with pytest.raises(InvalidConfig, match=bound):
+            validate_group_configs(settings, {name: text})
+    assert "by_duration" in GROUP_SETTINGS[RESET].setting.allowed

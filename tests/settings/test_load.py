@@ -103,7 +103,7 @@ def test_unknown_names_of_kafka_are_a_warning(
     warnings: list[str] = []
     load_settings(path, {"KAFKA_NOSUCH": "1"}, warnings=warnings)
     assert warnings == [
-        f"{path}: unknown setting ssl.keystore.location; ignored",
+        f"{path}: ssl.keystore.location has no effect here",
         f"{path}: unknown setting log.segmentbytes (did you mean log.segment.bytes?); ignored",
         "KAFKA_NOSUCH: unknown setting nosuch; ignored",
     ]
@@ -116,6 +116,7 @@ def test_unknown_names_of_kafka_are_a_warning(
     ("name", "text", "message"),
     [
         ("nosuch", "1", "--set: unknown setting nosuch"),
+        ("ssl.keystore.location", "/x", "--set: ssl.keystore.location has no effect here"),
         (
             "log.retension.ms",
             "1",

@@ -5,12 +5,13 @@ import pytest
 from broker_lite.settings import SETTINGS, Given, Settings
 from broker_lite.settings.table import FORMATS, rows
 
+SHOWN = {name for name, each in SETTINGS.items() if not (each.internal or each.ignored)}
 SETTINGS_GIVEN = Settings({"log.retention.ms": Given("9", "KAFKA_LOG_RETENTION_MS")})
 
 
 def test_rows() -> None:
     found = {row.name: row for row in rows(SETTINGS_GIVEN)}
-    assert set(found) == {name for name, each in SETTINGS.items() if not each.internal}
+    assert set(found) == SHOWN
     assert found["log.retention.ms"].value == "9"
     assert found["log.retention.ms"].source == "KAFKA_LOG_RETENTION_MS"
     assert found["num.partitions"].source == "default"
@@ -23,7 +24,7 @@ def test_rows() -> None:
 @pytest.mark.parametrize("form", list(FORMATS))
 def test_forms(form: str) -> None:
     text = "\n".join(FORMATS[form](SETTINGS_GIVEN))
-    assert all(name in text for name, setting in SETTINGS.items() if not setting.internal)
+    assert all(name in text for name in SHOWN)
     if form == "json":
         assert len(json.loads(text)) == len(rows(SETTINGS_GIVEN))
     if form == "markdown":

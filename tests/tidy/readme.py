@@ -125,6 +125,12 @@ def _description(member: object) -> str:
     return " ".join(text.split())
 
 
+def ignored_settings() -> Iterable[str]:
+    """Kafka's settings that have no effect here."""
+    names = sorted(name for name, each in SETTINGS.items() if each.ignored)
+    yield f"{len(names)} settings: {', '.join(f'`{name}`' for name in names)}."
+
+
 PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "apis": apis,
     "not done": not_done,
@@ -132,6 +138,7 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "useful settings": useful_settings,
     "all settings": all_settings,
     "broker methods": broker_methods,
+    "ignored settings": ignored_settings,
 }
 
 

@@ -1,0 +1,244 @@
+"""Settings of Kafka that nothing here reads: security, remote storage, share and streams groups.
+
+They are known so that a broker is described, and its configs are altered or refused, as Kafka's
+are. Who sets one at the start is told that it has no effect.
+
+Source: the ConfigDef of KafkaConfig and the dynamic configs of Kafka 4.3.1; the module
+tests.differential.compare_configs holds them equal.
+"""
+
+from typing import Final
+
+from broker_lite.settings.setting import ConfigType, Setting
+from broker_lite.settings.values import Between, OneOf, Validator
+
+# name, type, default (- for null), what is allowed (bounds, or words), and where a broker that runs
+# takes a change: nowhere (fixed), for all brokers or one, for one broker only, or for one of its
+# listeners only. What is hidden is described only when it is set.
+_ROWS: Final = """\
+alter.config.policy.class.name class - - fixed
+alter.log.dirs.replication.quota.window.num int 11 1.. fixed
+alter.log.dirs.replication.quota.window.size.seconds int 1 1.. fixed
+client.quota.callback.class class - - fixed
+config.providers list "" - cluster
+connection.failed.authentication.delay.ms int 100 0.. fixed
+connections.max.reauth.ms long 0 - fixed
+controller.quorum.append.linger.ms int 25 0.. fixed
+controller.quorum.auto.join.enable boolean false - fixed
+controller.quorum.fetch.max.bytes int 1048576 1.. fixed
+controller.quorum.fetch.snapshot.max.bytes int 1048576 1.. fixed
+controller.quota.window.num int 11 1.. fixed
+controller.quota.window.size.seconds int 1 1.. fixed
+cordoned.log.dirs list "" - broker
+create.topic.policy.class.name class - - fixed
+delegation.token.expiry.check.interval.ms long 3600000 1.. fixed
+delegation.token.expiry.time.ms long 86400000 1.. fixed
+delegation.token.max.lifetime.ms long 604800000 1.. fixed
+delegation.token.secret.key password - - fixed
+early.start.listeners list - - fixed
+follower.fetch.last.tiered.offset.enable boolean false - cluster
+follower.replication.throttled.rate long - 0.. cluster hidden
+group.share.assignment.interval.ms int 1000 0.. cluster
+group.share.assignors list simple - fixed
+group.share.delivery.count.limit int 5 2..10 fixed
+group.share.heartbeat.interval.ms int 5000 1.. fixed
+group.share.max.assignment.interval.ms int 15000 0.. fixed
+group.share.max.delivery.count.limit int 10 5..25 fixed
+group.share.max.heartbeat.interval.ms int 15000 1.. fixed
+group.share.max.partition.max.record.locks int 4000 2000..10000 fixed
+group.share.max.record.lock.duration.ms int 60000 30000..3600000 fixed
+group.share.max.session.timeout.ms int 60000 1.. fixed
+group.share.max.share.sessions int 2000 1.. fixed
+group.share.max.size int 200 1..1000 fixed
+group.share.min.assignment.interval.ms int 0 0.. fixed
+group.share.min.delivery.count.limit int 2 2..5 fixed
+group.share.min.heartbeat.interval.ms int 5000 1.. fixed
+group.share.min.partition.max.record.locks int 100 100..2000 fixed
+group.share.min.record.lock.duration.ms int 15000 1000..30000 fixed
+group.share.min.session.timeout.ms int 45000 1.. fixed
+group.share.partition.max.record.locks int 2000 100..10000 fixed
+group.share.record.lock.duration.ms int 30000 1000..3600000 fixed
+group.share.session.timeout.ms int 45000 1.. fixed
+group.streams.assignment.interval.ms int 1000 0.. cluster
+group.streams.heartbeat.interval.ms int 5000 1.. fixed
+group.streams.initial.rebalance.delay.ms int 3000 0.. fixed
+group.streams.max.assignment.interval.ms int 15000 0.. fixed
+group.streams.max.heartbeat.interval.ms int 15000 1.. fixed
+group.streams.max.session.timeout.ms int 60000 1.. fixed
+group.streams.max.size int 2147483647 1.. fixed
+group.streams.max.standby.replicas int 2 0.. fixed
+group.streams.min.assignment.interval.ms int 0 0.. fixed
+group.streams.min.heartbeat.interval.ms int 5000 1.. fixed
+group.streams.min.session.timeout.ms int 45000 1.. fixed
+group.streams.num.standby.replicas int 0 0.. fixed
+group.streams.session.timeout.ms int 45000 1.. fixed
+initial.broker.registration.timeout.ms int 60000 - fixed
+kafka.metrics.polling.interval.secs int 10 1.. fixed
+kafka.metrics.reporters list "" - fixed
+leader.replication.throttled.rate long - 0.. cluster hidden
+metadata.log.max.record.bytes.between.snapshots long 20971520 1.. fixed
+metadata.log.max.snapshot.interval.ms long 3600000 0.. fixed
+metadata.max.idle.interval.ms int 500 0.. fixed
+metadata.max.retention.bytes long 104857600 - fixed
+metadata.max.retention.ms long 604800000 - fixed
+principal.builder.class class @DefaultKafkaPrincipalBuilder - broker
+quota.window.num int 11 1.. fixed
+quota.window.size.seconds int 1 1.. fixed
+remote.fetch.max.wait.ms int 500 1.. cluster
+remote.list.offsets.request.timeout.ms long 30000 1.. cluster
+remote.log.index.file.cache.total.size.bytes long 1073741824 1.. cluster
+remote.log.manager.copier.thread.pool.size int 10 1.. cluster
+remote.log.manager.copy.max.bytes.per.second long 9223372036854775807 1.. cluster
+remote.log.manager.copy.quota.window.num int 11 1.. fixed
+remote.log.manager.copy.quota.window.size.seconds int 1 1.. fixed
+remote.log.manager.expiration.thread.pool.size int 10 1.. cluster
+remote.log.manager.fetch.max.bytes.per.second long 9223372036854775807 1.. cluster
+remote.log.manager.fetch.quota.window.num int 11 1.. fixed
+remote.log.manager.fetch.quota.window.size.seconds int 1 1.. fixed
+remote.log.manager.follower.thread.pool.size int 2 1.. cluster
+remote.log.manager.task.interval.ms long 30000 1.. fixed
+remote.log.manager.thread.pool.size int 2 1.. fixed
+remote.log.metadata.custom.metadata.max.bytes int 128 0.. fixed
+remote.log.metadata.manager.class.name string @TopicBasedRemoteLogMetadataManager - fixed
+remote.log.metadata.manager.class.path string - - fixed
+remote.log.metadata.manager.impl.prefix string rlmm.config. - fixed
+remote.log.metadata.manager.listener.name string - - fixed
+remote.log.reader.max.pending.tasks int 100 1.. fixed
+remote.log.reader.threads int 10 1.. cluster
+remote.log.storage.manager.class.name string - - fixed
+remote.log.storage.manager.class.path string - - fixed
+remote.log.storage.manager.impl.prefix string rsm.config. - fixed
+remote.log.storage.system.enable boolean false - fixed
+replica.alter.log.dirs.io.max.bytes.per.second long - 0.. cluster hidden
+replication.quota.window.num int 11 1.. fixed
+replication.quota.window.size.seconds int 1 1.. fixed
+sasl.client.callback.handler.class class - - fixed
+sasl.enabled.mechanisms list GSSAPI - broker
+sasl.jaas.config password - - broker
+sasl.kerberos.kinit.cmd string /usr/bin/kinit - broker
+sasl.kerberos.min.time.before.relogin long 60000 - broker
+sasl.kerberos.principal.to.local.rules list DEFAULT - broker
+sasl.kerberos.service.name string - - broker
+sasl.kerberos.ticket.renew.jitter double 0.05 - broker
+sasl.kerberos.ticket.renew.window.factor double 0.8 - broker
+sasl.login.callback.handler.class class - - fixed
+sasl.login.class class - - fixed
+sasl.login.connect.timeout.ms int - - fixed
+sasl.login.read.timeout.ms int - - fixed
+sasl.login.refresh.buffer.seconds short 300 - broker
+sasl.login.refresh.min.period.seconds short 60 - broker
+sasl.login.refresh.window.factor double 0.8 - broker
+sasl.login.refresh.window.jitter double 0.05 - broker
+sasl.login.retry.backoff.max.ms long 10000 - fixed
+sasl.login.retry.backoff.ms long 100 - fixed
+sasl.mechanism.controller.protocol string GSSAPI - fixed
+sasl.mechanism.inter.broker.protocol string GSSAPI - broker
+sasl.oauthbearer.assertion.algorithm string RS256 ES256|RS256 fixed
+sasl.oauthbearer.assertion.claim.aud string - - fixed
+sasl.oauthbearer.assertion.claim.exp.seconds int 300 0..86400 fixed
+sasl.oauthbearer.assertion.claim.iss string - - fixed
+sasl.oauthbearer.assertion.claim.jti.include boolean false - fixed
+sasl.oauthbearer.assertion.claim.nbf.seconds int 60 0..3600 fixed
+sasl.oauthbearer.assertion.claim.sub string - - fixed
+sasl.oauthbearer.assertion.file string - - fixed
+sasl.oauthbearer.assertion.private.key.file string - - fixed
+sasl.oauthbearer.assertion.private.key.passphrase password - - fixed
+sasl.oauthbearer.assertion.template.file string - - fixed
+sasl.oauthbearer.client.credentials.client.id string - - fixed
+sasl.oauthbearer.client.credentials.client.secret password - - fixed
+sasl.oauthbearer.clock.skew.seconds int 30 - fixed
+sasl.oauthbearer.expected.audience list "" - fixed
+sasl.oauthbearer.expected.issuer string - - fixed
+sasl.oauthbearer.jwks.endpoint.refresh.ms long 3600000 - fixed
+sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms long 10000 - fixed
+sasl.oauthbearer.jwks.endpoint.retry.backoff.ms long 100 - fixed
+sasl.oauthbearer.jwks.endpoint.url string - - fixed
+sasl.oauthbearer.jwt.retriever.class class @DefaultJwtRetriever - fixed
+sasl.oauthbearer.jwt.validator.class class @DefaultJwtValidator - fixed
+sasl.oauthbearer.scope string - - fixed
+sasl.oauthbearer.scope.claim.name string scope - fixed
+sasl.oauthbearer.sub.claim.name string sub - fixed
+sasl.oauthbearer.token.endpoint.url string - - fixed
+sasl.server.callback.handler.class class - - fixed
+sasl.server.max.receive.size int 524288 - fixed
+security.providers string - - fixed
+share.coordinator.append.linger.ms int -1 -1.. fixed
+share.coordinator.cached.buffer.max.bytes int 1048588 524288.. cluster
+share.coordinator.load.buffer.size int 5242880 1.. fixed
+share.coordinator.snapshot.update.records.per.snapshot int 500 0..500 fixed
+share.coordinator.state.topic.compression.codec int 0 - fixed
+share.coordinator.state.topic.segment.bytes int 104857600 1.. fixed
+share.coordinator.threads int 1 1.. fixed
+share.coordinator.write.timeout.ms int 5000 1.. fixed
+share.fetch.purgatory.purge.interval.requests int 1000 - fixed
+ssl.allow.dn.changes boolean false - fixed
+ssl.allow.san.changes boolean false - fixed
+ssl.cipher.suites list "" - broker
+ssl.client.auth string none required|requested|none broker
+ssl.enabled.protocols list TLSv1.2,TLSv1.3 - broker
+ssl.endpoint.identification.algorithm string https - broker
+ssl.engine.factory.class class - - cluster
+ssl.key.password password - - listener
+ssl.keymanager.algorithm string SunX509 - broker
+ssl.keystore.certificate.chain password - - listener
+ssl.keystore.key password - - listener
+ssl.keystore.location string - - listener
+ssl.keystore.password password - - listener
+ssl.keystore.type string JKS - listener
+ssl.principal.mapping.rules string DEFAULT - fixed
+ssl.protocol string TLSv1.3 - broker
+ssl.provider string - - broker
+ssl.secure.random.implementation string - - broker
+ssl.trustmanager.algorithm string PKIX - broker
+ssl.truststore.certificates password - - listener
+ssl.truststore.location string - - listener
+ssl.truststore.password password - - listener
+ssl.truststore.type string JKS - listener
+telemetry.max.bytes int 1048576 1.. fixed
+"""
+# classes of Java, which would make their rows too long
+_PACKAGES: Final = {
+    "@DefaultKafkaPrincipalBuilder": "org.apache.kafka.common.security.authenticator",
+    "@DefaultJwtRetriever": "org.apache.kafka.common.security.oauthbearer",
+    "@DefaultJwtValidator": "org.apache.kafka.common.security.oauthbearer",
+    "@TopicBasedRemoteLogMetadataManager": "org.apache.kafka.server.log.remote.metadata.storage",
+}
+_EMPTY: Final = '""'
+_NULL: Final = "-"
+_FIXED, _BROKER, _LISTENER = "fixed", "broker", "listener"
+_DOC: Final = "Accepted for Kafka's sake; has no effect here."
+
+
+def _setting(line: str) -> Setting:
+    name, kind, default, allowed, update, *hidden = line.split(" ")
+    return Setting(
+        name,
+        ConfigType[kind.upper()],
+        _default(default),
+        _DOC,
+        _validator(allowed),
+        dynamic=update != _FIXED,
+        per_broker=update == _BROKER,
+        per_listener=update == _LISTENER,
+        ignored=True,
+        internal=bool(hidden),
+    )
+
+
+def _default(text: str) -> str | None:
+    if text in (_NULL, _EMPTY):
+        return None if text == _NULL else ""
+    package = _PACKAGES.get(text)
+    return text if package is None else f"{package}.{text.removeprefix('@')}"
+
+
+def _validator(allowed: str) -> Validator | None:
+    if allowed == _NULL:
+        return None
+    low, is_range, high = allowed.partition("..")
+    if is_range:
+        return Between(int(low), int(high) if high else None)
+    return OneOf(tuple(allowed.split("|")))
+
+
+IGNORED_SETTINGS: Final = tuple(map(_setting, _ROWS.splitlines()))

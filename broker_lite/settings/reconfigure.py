@@ -1,0 +1,111 @@
+"""What the parts of a broker that runs say to new values of their settings; the texts are Kafka's.
+
+Kafka asks each part that can be reconfigured. Only those that can refuse are here.
+
+Source: DynamicThreadPool, LogCleaner, DynamicMetricsReporters, SocketServer of Kafka.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from broker_lite.settings.setting import InvalidValue
+from broker_lite.settings.settings import Settings
+
+_THREADS: Final = frozenset(
+    {
+        "background.threads",
+        "num.io.threads",
+        "num.network.threads",
+        "num.recovery.threads.per.data.dir",
+        "num.replica.fetchers",
+        "remote.log.manager.copier.thread.pool.size",
+        "remote.log.manager.expiration.thread.pool.size",
+        "remote.log.manager.follower.thread.pool.size",
+        "remote.log.reader.threads",
+    }
+)
+_CLEANER_THREADS: Final = "log.cleaner.threads"
+_REPORTERS: Final = "metric.reporters"
+_OVERRIDES: Final = "max.connections.per.ip.overrides"
+
+
+def check_reconfiguration(before: Settings, after: Settings) -> None:
+    """Check a change of settings of a broker that runs.
+
+    Raises:
+        InvalidValue: a part refuses its new value.
+    """
+    for name in _changed(before, after):
+        check = _CHECKS.get(name)
+        if name in _THREADS:
+            _check_threads(name, before, after)
+        elif check is not None:
+            check(before, after)
+
+
+def _changed(before: Settings, after: Settings) -> list[str]:
+    names = {**before.dynamic_default, **before.dynamic, **after.dynamic_default, **after.dynamic}
+    known = (name for name in names if name in _THREADS or name in _CHECKS)
+    return [name for name in known if before.value(name) != after.value(name)]
+
+
+def _check_threads(name: str, before: Settings, after: Settings) -> None:
+    old, new = _numbers(name, before, after)
+    what = f"Dynamic thread count update validation failed for {name}={new}, value should"
+    if new > 2 * old:
+        raise _refused(f"{what} not be greater than double the current value {old}")
+    if new < old // 2:
+        raise _refused(f"{what} be at least half the current value {old}")
+
+
+def _check_cleaner(before: Settings, after: Settings) -> None:
+    old, new = _numbers(_CLEANER_THREADS, before, after)
+    what = "Log cleaner threads cannot be"
+    if new > 2 * old:
+        raise _refused(f"{what} increased to more than double the current value {old}")
+    if new < old // 2:
+        raise _refused(f"{what} reduced to less than half the current value {old}")
+
+
+def _check_reporters(_before: Settings, after: Settings) -> None:
+    """Nothing of Java is here: of its classes only that which Kafka itself brings is known."""
+    known = _REPORTER_CLASSES
+    reporters = after.value(_REPORTERS)
+    assert isinstance(reporters, tuple)
+    if not known.issuperset(reporters):
+        raise _refused(
+            f"Validation of dynamic config update of Set({_REPORTERS}) failed with class"
+            " class kafka.server.DynamicMetricsReporters"
+        )
+
+
+def _check_overrides(_before: Settings, after: Settings) -> None:
+    """Rule: P-12; the reasons are those of Java's string functions."""
+    overrides = str(after.value(_OVERRIDES))
+    for pair in filter(None, (item.strip() for item in overrides.split(","))):
+        _, colon, count = pair.rpartition(":")
+        if not colon:
+            reason = f"begin 0, end -1, length {len(pair)}"
+            raise InvalidValue(f"Error parsing configuration property '{_OVERRIDES}': {reason}")
+        if not (count.strip().isascii() and count.strip().isdigit()):
+            raise InvalidValue(f'For input string: "{count.strip()}"')
+
+
+_REPORTER_CLASSES: Final = frozenset({"org.apache.kafka.common.metrics.JmxReporter"})
+_CHECKS: Final[Mapping[str, Callable[[Settings, Settings], None]]] = {
+    _CLEANER_THREADS: _check_cleaner,
+    _REPORTERS: _check_reporters,
+    _OVERRIDES: _check_overrides,
+}
+
+
+def _numbers(name: str, before: Settings, after: Settings) -> tuple[int, int]:
+    old, new = before.value(name), after.value(name)
+    assert isinstance(old, int)
+    assert isinstance(new, int)
+    return old, new
+
+
+def _refused(reason: str) -> InvalidValue:
+    shown = f"org.apache.kafka.common.config.ConfigException: {reason}"
+    return InvalidValue(f"Invalid value {shown} for configuration Invalid dynamic configuration")

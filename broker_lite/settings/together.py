@@ -1,0 +1,68 @@
+"""What settings of a broker ask of each other; the texts are Kafka's.
+
+Source: KafkaConfig.validateValues.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from broker_lite.settings.values import InvalidValue, Value
+
+_DEDUPE_BYTES_PER_THREAD: Final = 1024 * 1024
+_QUEUED_BYTES: Final = "queued.max.request.bytes"
+_REQUEST_BYTES: Final = "socket.request.max.bytes"
+
+
+def check_together(values: Mapping[str, Value]) -> None:
+    """Check the values of all settings of a broker.
+
+    Raises:
+        InvalidValue: the first fault.
+    """
+    for name, low in (("log.roll.ms", 1), ("log.roll.jitter.ms", 0)):
+        value = values[name]
+        _require(
+            value is None or _number(value) >= low, f"{name} must be greater than or equal to {low}"
+        )
+    _require(
+        values["log.retention.ms"] != 0,
+        "log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
+    )
+    threads = _number(values["log.cleaner.threads"])
+    _require(threads >= 1, "log.cleaner.threads must be greater than or equal to 1")
+    _require(
+        _number(values["log.cleaner.dedupe.buffer.size"]) // threads > _DEDUPE_BYTES_PER_THREAD,
+        "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
+    )
+    queued_bytes = _number(values[_QUEUED_BYTES])
+    _require(
+        queued_bytes <= 0 or queued_bytes >= _number(values[_REQUEST_BYTES]),
+        f"{_QUEUED_BYTES} must be larger or equal to {_REQUEST_BYTES}",
+    )
+    cordoned = values["cordoned.log.dirs"]
+    assert isinstance(cordoned, tuple)
+    missing = [each for each in cordoned if each not in _log_dirs(values)]
+    _require(
+        not missing,
+        "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries :"
+        f" {', '.join(missing)}",
+    )
+
+
+def _require(is_so: bool, what: str) -> None:
+    if not is_so:
+        raise InvalidValue(f"requirement failed: {what}")
+
+
+def _number(value: Value) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _log_dirs(values: Mapping[str, Value]) -> tuple[str, ...]:
+    dirs = values["log.dirs"]
+    if dirs is None:
+        dirs = values["log.dir"]
+    if isinstance(dirs, tuple):
+        return dirs
+    return () if dirs is None else (str(dirs),)

@@ -1,0 +1,51 @@
+"""What settings ask of each other."""
+
+import pytest
+
+from broker_lite.settings import Given, InvalidValue, Settings
+
+
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        ({"log.roll.ms": "0"}, "log.roll.ms must be greater than or equal to 1"),
+        ({"log.roll.jitter.ms": "-1"}, "log.roll.jitter.ms must be greater than or equal to 0"),
+        (
+            {"log.retention.ms": "0"},
+            "log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
+        ),
+        ({"log.cleaner.threads": "0"}, "log.cleaner.threads must be greater than or equal to 1"),
+        (
+            {"log.cleaner.threads": "128"},
+            "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
+        ),
+        (
+            {"queued.max.request.bytes": "5"},
+            "queued.max.request.bytes must be larger or equal to socket.request.max.bytes",
+        ),
+        (
+            {"cordoned.log.dirs": "/a,/b,/c", "log.dirs": "/b"},
+            "All entries in cordoned.log.dirs must be present in log.dirs or log.dir."
+            " Missing entries : /a, /c",
+        ),
+        (
+            {"cordoned.log.dirs": "/a", "log.dir": "/b"},
+            "All entries in cordoned.log.dirs must be present in log.dirs or log.dir."
+            " Missing entries : /a",
+        ),
+        (
+            {"cordoned.log.dirs": "/a"},
+            "All entries in cordoned.log.dirs must be present in log.dirs or log.dir."
+            " Missing entries : /a",
+        ),
+    ],
+)
+def test_what_does_not_go_together(texts: dict[str, str], reason: str) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        Settings({name: Given(text, "test") for name, text in texts.items()})
+    assert str(refused.value) == f"requirement failed: {reason}"
+
+
+def test_what_goes_together() -> None:
+    texts = {"log.roll.ms": "1", "cordoned.log.dirs": "/a", "log.dirs": "/a"}
+    assert Settings({name: Given(text, "test") for name, text in texts.items()}).log_roll_ms == 1
