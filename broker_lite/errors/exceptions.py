@@ -1,9 +1,18 @@
-"""The exceptions: first those that are no code of the protocol, then one a code, by number."""
+"""The exceptions: first those that are no code of the protocol, then one a code, by number.
 
-from typing import ClassVar, Self
+A difference to Kafka: an error text of more than 32,767 bytes is cut; Kafka answers all
+parts of such a request with UNKNOWN_SERVER_ERROR, though it has done those that were right.
+"""
+
+from typing import ClassVar, Final, Self
 
 from broker_lite.errors.codes import ErrorCode
 from broker_lite.errors.why import Why
+
+_BYTES_MAX: Final = 32_767
+"""The longest text on the wire."""
+_UTF8_BYTES: Final = 4
+_CUT: Final = "..."
 
 
 class SettingsError(Exception):
@@ -37,8 +46,20 @@ class BrokerError(Exception):
 
     @property
     def message(self) -> str | None:
-        """The text for the wire, None where Kafka sends null."""
-        return str(self.args[0]) if self.args else None
+        """The text for the wire, None where Kafka sends null.
+
+        One that repeats a long name may be longer than the wire allows.
+        """
+        return _cut(str(self.args[0])) if self.args else None
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _BYTES_MAX // _UTF8_BYTES:
+        return text
+    data = text.encode("utf-8")
+    if len(data) <= _BYTES_MAX:
+        return text
+    return data[: _BYTES_MAX - len(_CUT)].decode("utf-8", "ignore") + _CUT
 
 
 class UnknownServerError(BrokerError):

@@ -7,6 +7,10 @@ in_turns(). Only one such request is worked on at a time, the others wait for it
 at once, all together take one slice of each round of the loop, and the memory of one.
 
 A difference to Kafka: a request of more than 100,000 elements closes the connection.
+
+A difference to Kafka: a large request that changes very many things is carried out in parts, each
+of which is one change: a kill can leave it half done, and others see it half done; in Kafka a
+request is one change of the metadata, or of a group.
 """
 
 import asyncio

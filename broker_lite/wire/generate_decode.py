@@ -18,8 +18,10 @@ from broker_lite.wire.codegen import Layout, Source
 from broker_lite.wire.primitives import (
     ARRAY_SHORT_MAX,
     FIXED_FORMATS,
+    GROWS_ABOVE,
     STRING_BYTES_MAX,
     array_unpackers,
+    check_text,
     invalid_length,
     read_tag,
     read_tags,
@@ -67,6 +69,7 @@ class _DecoderWriter:
         self.source = Source(
             {
                 "bad": invalid_length,
+                "check_text": check_text,
                 "rest": read_uvarint_rest,
                 "too_many": too_many,
                 "read_tag": read_tag,
@@ -223,6 +226,9 @@ class _DecoderWriter:
             checks.insert(0, f"{length} {null}")
         self.source.line(f"if {' or '.join(checks)}: bad({field.name!r}, {count})")
         self.source.line(f"{target} = {_CONTENT[field.element_type].format(end)}; p = {end}")
+        if is_string and self.in_slices:  # no small message has such a text
+            check = f"check_text({field.name!r}, {target})"
+            self.source.line(f"if {count} > {GROWS_ABOVE}: {check}")
         if nullable:
             self.source.indent(-1)
 

@@ -3,6 +3,10 @@
 The generated codecs inline the common case of each of these (a length of one byte, no tags) and
 call this module for the rest. Everything is big-endian.
 
+A difference to Kafka: a request with a text that is not UTF-8, and longer than 32,767 bytes
+with U+FFFD for its wrong bytes, closes the connection; Kafka carries it out before it finds
+that it cannot repeat the text.
+
 Rule: P-20 to P-30.
 """
 
@@ -15,6 +19,7 @@ Buffer: TypeAlias = bytes | memoryview
 
 ZERO_UUID: Final = bytes(16)
 STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more also in a compact one
+GROWS_ABOVE: Final = STRING_BYTES_MAX // 3  # see check_text()
 ARRAY_SHORT_MAX: Final = 16
 
 _INT16: Final = Struct(">h")
@@ -49,6 +54,25 @@ def invalid_length(field: str, length: int) -> NoReturn:
     Rule: P-34, P-08.
     """
     raise DecodeError(f"{field}: length {length} is not valid here")
+
+
+def check_text(field: str, text: str) -> None:
+    """Refuse a text that has become longer than a string may be.
+
+    What is not UTF-8 is read as U+FFFD, three bytes for each that was wrong. Such a text could not
+    be repeated in an answer, and that would only show after the request was carried out.
+
+    Args:
+        field: its name.
+        text: one of more than GROWS_ABOVE bytes; a shorter one cannot become too long.
+
+    Raises:
+        DecodeError: it has.
+
+    Rule: P-08, P-23, P-24.
+    """
+    if len(text.encode("utf-8")) > STRING_BYTES_MAX:
+        raise DecodeError(f"{field}: not UTF-8, and too long with what stands for the wrong bytes")
 
 
 def too_many(field: str, count: int) -> NoReturn:
@@ -156,7 +180,10 @@ def read_string(data: Buffer, position: int) -> tuple[str, int]:
     end = position + length
     if length < 0 or end > len(data):
         invalid_length("string", length)
-    return str(data[position:end], "utf-8", "replace"), end
+    text = str(data[position:end], "utf-8", "replace")
+    if length > GROWS_ABOVE:
+        check_text("string", text)
+    return text, end
 
 
 def read_compact_string(data: Buffer, position: int) -> tuple[str, int]:
@@ -178,7 +205,10 @@ def read_compact_string(data: Buffer, position: int) -> tuple[str, int]:
     end = position + length - 1
     if not 0 < length <= STRING_BYTES_MAX + 1 or end > len(data):
         invalid_length("string", length - 1)
-    return str(data[position:end], "utf-8", "replace"), end
+    text = str(data[position:end], "utf-8", "replace")
+    if length > GROWS_ABOVE:
+        check_text("string", text)
+    return text, end
 
 
 def encode_string(text: str, *, flexible: bool) -> bytes:

@@ -28,3 +28,14 @@ def test_every_code_has_one_error() -> None:
 def test_message() -> None:
     assert errors.InvalidRecord("why").message == "why"
     assert errors.InvalidRecord().message is None
+
+
+@pytest.mark.parametrize("character", ["x", "é", "字", "\U0001f600"])
+def test_p_23_a_text_that_is_too_long_for_the_wire_is_cut(character: str) -> None:
+    count = 32_767 // len(character.encode())
+    whole = character * count
+    assert errors.InvalidTopic(whole).message == whole
+    cut = errors.InvalidTopic(whole + character).message
+    assert cut is not None
+    assert 32_760 < len(cut.encode()) <= 32_767
+    assert cut == character * (len(cut) - 3) + "..."

@@ -113,3 +113,15 @@ def test_g91_configs_of_a_group_are_replaced(broker: HandlerBroker) -> None:
     )
     assert one(broker.call("AlterConfigs", 2, resources=[resource]).responses).error_code == 0
     assert broker.cluster.configs(GROUP_RESOURCE, "g") == {}
+
+
+LONG = "x" * 32_767
+
+
+@pytest.mark.parametrize("call", [alter, alter_one])
+def test_p_23_a_value_too_long_for_its_text_is_answered(broker: HandlerBroker, call: Any) -> None:
+    broker.cluster.create_topic("t")
+    response = one(call(broker, 1, LONG).responses)
+    assert response.error_code == 40
+    assert LONG[:30_000] in response.error_message
+    assert response.error_message.endswith("...")

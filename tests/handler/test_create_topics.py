@@ -79,3 +79,16 @@ def test_what_cannot_be_written_is_not_created(broker: HandlerBroker, tmp_path: 
     assert broker.cluster.topics == {}
     assert one(broker.call("CreateTopics", 7, topics=[entry("t")]).topics).error_code == 0
     assert list(broker.cluster.topics) == ["t"]
+
+
+@pytest.mark.parametrize("version", [2, 7])
+def test_p_23_a_name_too_long_for_its_text_is_answered(broker: HandlerBroker, version: int) -> None:
+    """Kafka makes the good one, and answers both with UNKNOWN_SERVER_ERROR."""
+    long = "x" * 32_767
+    answer = broker.call("CreateTopics", version, topics=[entry("good"), entry(long)])
+    results = {result.name: result for result in answer.topics}
+    assert results["good"].error_code == 0
+    assert results[long].error_code == 17
+    assert results[long].error_message.startswith("Topic name is invalid: the length of 'xxx")
+    assert results[long].error_message.endswith("xxx...")
+    assert list(broker.cluster.topics) == ["good"]

@@ -222,3 +222,22 @@ def test_slices_refuse_what_cannot_be_encoded(value: Any, version: int, text: st
     request = kind(topics=[kind.MetadataRequestTopic(name=value)])
     with pytest.raises(EncodeError, match=text):
         b"".join(kind.encode_slices(request, version))
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "fields"),
+    [
+        pytest.param("DeleteGroups", 1, {"groups_names": ["n" * 11_000]}, id="P-23"),
+        pytest.param("DeleteGroups", 2, {"groups_names": ["n" * 11_000]}, id="P-24"),
+        pytest.param("InitProducerId", 1, {"transactional_id": "n" * 11_000}, id="P-23 nullable"),
+    ],
+)
+def test_slices_refuse_a_text_that_grows_too_long(
+    name: str, version: int, fields: dict[str, Any]
+) -> None:
+    kind = getattr(messages, f"{name}Request")
+    body = kind.encode(kind(**fields), version)
+    value, _ = finish(kind.decode_slices(body, version, 0, 9))
+    assert all(getattr(value, key) == field for key, field in fields.items())
+    with pytest.raises(DecodeError, match="not UTF-8, and too long"):
+        finish(kind.decode_slices(body.replace(b"n", b"\xff"), version, 0, 9))

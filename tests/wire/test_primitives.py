@@ -139,3 +139,17 @@ def test_short_arrays_p27() -> None:
     assert len(unpack) == len(pack) == primitives.ARRAY_SHORT_MAX
     assert pack[2](3, 1, -1) == b"\x03\x00\x01\xff\xff"
     assert unpack[2](b"\x00\x01\xff\xff", 0) == (1, -1)
+
+
+@pytest.mark.parametrize("flexible", [False, True], ids=["P-23", "P-24"])
+def test_a_text_that_grows_too_long_is_refused(*, flexible: bool) -> None:
+    read = primitives.read_compact_string if flexible else primitives.read_string
+    grown = primitives.STRING_BYTES_MAX // 3
+    for count, is_refused in ((grown, False), (grown + 1, True)):
+        text = b"\xff" * count
+        head = primitives.encode_uvarint(count + 1) if flexible else count.to_bytes(2, "big")
+        if is_refused:
+            with pytest.raises(DecodeError, match="not UTF-8, and too long"):
+                read(head + text, 0)
+        else:
+            assert read(head + text, 0)[0] == "\ufffd" * count
