@@ -18,7 +18,7 @@ message.downconversion.enable, a topic setting that Kafka 4 no longer has: recor
 converted for who needs it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from anyio.lowlevel import checkpoint
@@ -27,7 +27,13 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.delayed_fetch import must_wait, wait
-from broker_lite.handler.fetch_many import PARTITIONS_AT_A_TIME, read_many, want_many
+from broker_lite.handler.fetch_many import (
+    PARTITIONS_AT_A_TIME,
+    encode_failed,
+    encode_many,
+    read_many,
+    want_many,
+)
 from broker_lite.handler.fetch_old import ZSTD_FROM, for_old_client
 from broker_lite.handler.fetch_partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch_read import (
@@ -74,7 +80,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.FetchRequest, request)
     version = request.api_version
     if body.isolation_level not in _ISOLATION_LEVELS:
-        return _fail(body, version)
+        return await _fail(body, version)
     terms = _terms(context, body, version)
     if body.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
         return await _incremental(context, request, terms, body)
@@ -100,7 +106,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     session_id = session.session_id if session is not None else NO_SESSION
     if read.answers_at_once:
         tell_fetch(context, request, read.partitions)
-    return _answer(context, terms, read.partitions, session_id)
+    return await _answer(context, terms, read.partitions, session_id)
 
 
 async def _incremental(
@@ -119,7 +125,7 @@ async def _incremental(
     await _apply(partitions, request, body)
     if not partitions:
         sessions.remove(session.session_id)
-        return _answer(context, terms, [], NO_SESSION)
+        return await _answer(context, terms, [], NO_SESSION)
     sessions.touch(session, context.clock.monotonic_ms())
     session.epoch = expected_epoch = next_epoch(session.epoch)
     if session.isolation_level != terms.isolation_level:
@@ -130,15 +136,13 @@ async def _incremental(
         if session.epoch != expected_epoch:
             code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
             return _refuse(terms, code, session.session_id)
-        news = [
-            each for each in read.partitions if _remember(partitions, each, terms.isolation_level)
-        ]
+        news = await _news(partitions, read, terms.isolation_level)
     finally:
         if sessions.get(session.session_id) is not session:
             partitions.unwatch()
     if read.answers_at_once:
         tell_fetch(context, request, news)
-    return _answer(context, terms, news, session.session_id)
+    return await _answer(context, terms, news, session.session_id)
 
 
 def _session_error(session: FetchSession | None, body: Any, version: int) -> ErrorCode | None:
@@ -237,6 +241,19 @@ async def _remember_all(partitions: FetchPartitions, read: FetchRead, isolation_
         partitions.move_to_end(partition)
 
 
+async def _news(
+    partitions: FetchPartitions, read: FetchRead, isolation_level: int
+) -> list[PartitionRead]:
+    """What of a session's partitions the client does not know yet."""
+    news = []
+    for position, each in enumerate(read.partitions):
+        if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
+            await checkpoint()
+        if _remember(partitions, each, isolation_level):
+            news.append(each)
+    return news
+
+
 def _remember(partitions: FetchPartitions, read: PartitionRead, isolation_level: int) -> bool:
     """Take over what a partition is answered, and tell whether it is news to the client.
 
@@ -266,14 +283,21 @@ def _settle(partitions: FetchPartitions, read: PartitionRead, isolation_level: i
         partitions.settle(partition, log)
 
 
-def _answer(
-    context: HandlerContext, terms: FetchTerms, reads: Iterable[PartitionRead], session_id: int
+async def _answer(
+    context: HandlerContext, terms: FetchTerms, reads: Sequence[PartitionRead], session_id: int
 ) -> Parts:
     """Encode an answer; neighbours of one topic share its head."""
+    has_moved = any(each.answer.current_leader is not None for each in reads)
+    # Kafka leaves them out for followers.
+    node_endpoints = _endpoints(context) if has_moved and not terms.is_follower else ()
+    if len(reads) > PARTITIONS_AT_A_TIME:
+        many = await encode_many(
+            terms.version, reads, session_id=session_id, node_endpoints=node_endpoints
+        )
+        return cast(Parts, many)
     by_id = terms.version >= _TOPIC_IDS_FROM
     topics: list[tuple[str | None, bytes | None, list[FetchedPartition]]] = []
     last: str | bytes | None = None
-    has_moved = False
     for partition, answer, _, _, _ in reads:
         topic = partition.topic
         if topic != last:
@@ -284,15 +308,13 @@ def _answer(
             else:
                 topics.append((cast(str, topic), None, group))
         group.append(answer)
-        has_moved = has_moved or answer.current_leader is not None
     return cast(
         Parts,
         encode_fetch_response(
             terms.version,
             topics=topics,
             session_id=session_id,
-            # Kafka leaves them out for followers.
-            node_endpoints=_endpoints(context) if has_moved and not terms.is_follower else (),
+            node_endpoints=node_endpoints,
         ),
     )
 
@@ -303,21 +325,13 @@ def _endpoints(context: HandlerContext) -> list[NodeEndpoint]:
     return [NodeEndpoint(cluster.node_id, host, port, cluster.rack)]
 
 
-def _fail(body: Any, version: int) -> Parts:
+async def _fail(body: Any, version: int) -> Parts:
     """Answer a request that makes no sense: by partition as long as topics have names.
 
-    Rule: E-05 (FetchRequest.getErrorResponse).
+    Rule: E-05.
     """
-    topics: list[tuple[str | None, bytes | None, list[FetchedPartition]]] = []
-    code = ErrorCode.UNKNOWN_SERVER_ERROR
-    if version < _TOPIC_IDS_FROM:
-        for topic in body.topics:
-            answers = [
-                FetchedPartition(wanted.partition, code, aborted_transactions=())
-                for wanted in topic.partitions
-            ]
-            topics.append((topic.topic, None, answers))
-    return cast(Parts, encode_fetch_response(version, topics=topics, error_code=code))
+    topics = body.topics if version < _TOPIC_IDS_FROM else ()
+    return cast(Parts, await encode_failed(version, topics, ErrorCode.UNKNOWN_SERVER_ERROR))
 
 
 def _refuse(terms: FetchTerms, code: ErrorCode, session_id: int) -> Parts:

@@ -120,33 +120,86 @@ def encode_fetch_response(
 
     Rule: F-01, P-178.
     """
-    if not VERSION_MIN <= version <= VERSION_MAX:
-        raise EncodeError(f"FetchResponse has no version {version} here")
-    flexible = version >= _FLEXIBLE_FROM
-    if version >= _SESSIONS_FROM:
-        pending = [_HEAD_V7(throttle_time_ms, error_code, session_id)]
-    else:
-        pending = [_HEAD_V1(throttle_time_ms)] if version >= _THROTTLE_FROM else []
-    parts: list[Part] = []
-    pending.append(encode_count(len(topics), flexible=flexible))
+    encoder = FetchEncoder(version, len(topics), throttle_time_ms, error_code, session_id)
     for name, topic_id, partitions in topics:
-        pending.append(_topic_name(name, topic_id, version))
-        pending.append(encode_count(len(partitions), flexible=flexible))
+        encoder.begin_topic(name, topic_id, len(partitions))
+        encoder.add(partitions)
+        encoder.end_topic()
+    return encoder.end(node_endpoints)
+
+
+class FetchEncoder:
+    """The same a few partitions at a time, for an answer of very many of them."""
+
+    __slots__ = ("_flexible", "_parts", "_pending", "_version")
+
+    def __init__(
+        self,
+        version: int,
+        topic_count: int,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        session_id: int = 0,
+    ) -> None:
+        """Begin an answer.
+
+        Args:
+            version: see encode_fetch_response(), as for the other ones.
+            topic_count: so many will be begun.
+            throttle_time_ms: 0 without quotas.
+            error_code: of the whole answer.
+            session_id: 0 for none.
+
+        Raises:
+            EncodeError: another version.
+        """
+        if not VERSION_MIN <= version <= VERSION_MAX:
+            raise EncodeError(f"FetchResponse has no version {version} here")
+        self._version = version
+        self._flexible = flexible = version >= _FLEXIBLE_FROM
+        self._parts: list[Part] = []
+        if version >= _SESSIONS_FROM:
+            pending = [_HEAD_V7(throttle_time_ms, error_code, session_id)]
+        else:
+            pending = [_HEAD_V1(throttle_time_ms)] if version >= _THROTTLE_FROM else []
+        pending.append(encode_count(topic_count, flexible=flexible))
+        self._pending = pending
+
+    def begin_topic(self, name: str | None, topic_id: bytes | None, partition_count: int) -> None:
+        """Go on with a topic, of which so many partitions will be added.
+
+        Raises:
+            EncodeError: without what names it in this version.
+        """
+        self._pending.append(_topic_name(name, topic_id, self._version))
+        self._pending.append(encode_count(partition_count, flexible=self._flexible))
+
+    def add(self, partitions: Sequence[FetchedPartition]) -> None:
+        """Add partitions of the topic."""
+        version, flexible, pending = self._version, self._flexible, self._pending
         for partition in partitions:
             pending.append(_partition_head(partition, version, flexible=flexible))
             if partition.records is not None and _size_bytes(partition.records):
-                parts += (b"".join(pending), partition.records)
+                self._parts += (b"".join(pending), partition.records)
                 pending.clear()
             if flexible:
                 tagged = partition[8:] != _NOTHING_TAGGED
                 pending.append(_partition_tags(partition) if tagged else _NO_TAGS)
-        if flexible:
-            pending.append(_NO_TAGS)
-    if flexible:
-        pending.append(_response_tags(node_endpoints if version >= _NODE_ENDPOINTS_FROM else ()))
-    if pending:
-        parts.append(b"".join(pending))
-    return parts
+
+    def end_topic(self) -> None:
+        """All its partitions are there."""
+        if self._flexible:
+            self._pending.append(_NO_TAGS)
+
+    def end(self, node_endpoints: Sequence[NodeEndpoint] = ()) -> list[Part]:
+        """The body; see encode_fetch_response()."""
+        pending = self._pending
+        if self._flexible:
+            has_endpoints = self._version >= _NODE_ENDPOINTS_FROM
+            pending.append(_response_tags(node_endpoints if has_endpoints else ()))
+        if pending:
+            self._parts.append(b"".join(pending))
+        return self._parts
 
 
 def _size_bytes(records: Records) -> int:

@@ -104,3 +104,31 @@ def test_f43_many_are_wanted_no_more(handlers: Handlers) -> None:
     value.forgotten_topics_data = [forgotten]
     assert fetched(answer(handlers, value)) == []
     assert len(handlers.context.fetch_sessions) == 0
+
+
+@pytest.mark.parametrize("version", [4, 12, 13])
+def test_f01_an_answer_of_many_topics_is_as_in_one_piece(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    """Topics in turn, of one partition and of several."""
+    kind = messages.FetchRequest
+    value = handlers.fetch_request(max_wait_ms=0)
+    topic_id = handlers.cluster.topics[MANY].topic_id
+    value.topics = [
+        kind.FetchTopic(
+            topic=MANY if number % 3 else "unknown",
+            topic_id=topic_id if number % 3 else bytes([number // 250 + 1]) * 16,
+            partitions=[wanted(number + more) for more in range(0, 600 * (number % 7), 600)],
+        )
+        for number in range(COUNT)
+    ]
+    append(handlers, 8)
+
+    def ask() -> Any:
+        return asyncio.run(handlers.answer(FETCH, version, value))
+
+    in_turns = ask()
+    monkeypatch.setattr(fetch, "PARTITIONS_AT_A_TIME", 10**6)
+    assert in_turns == ask()
+    assert len(in_turns.responses) > 10
+    assert any(size(each) for each in fetched(in_turns))
