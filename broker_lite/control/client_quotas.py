@@ -7,7 +7,7 @@ Source: ClientQuotaControlManager, ClientQuotasImage; compared with a Kafka 4.3.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import InvalidRequest, UnsupportedVersion
@@ -203,13 +203,11 @@ class QuotaFilter:
         else:
             self._present.add(kind)
 
-    def select(self, entities: Collection[Entity]) -> Iterator[Entity]:
-        """The entities that are asked for."""
-        for entity in entities:
-            by_type = dict(entity)
-            if self._is_strict and len(by_type) != len(self._names) + len(self._present):
-                continue
-            if self._present <= by_type.keys() and all(
-                kind in by_type and by_type[kind] == name for kind, name in self._names.items()
-            ):
-                yield entity
+    def has(self, entity: Entity) -> bool:
+        """Whether an entity is asked for."""
+        by_type = dict(entity)
+        if self._is_strict and len(by_type) != len(self._names) + len(self._present):
+            return False
+        return self._present <= by_type.keys() and all(
+            kind in by_type and by_type[kind] == name for kind, name in self._names.items()
+        )

@@ -7,7 +7,7 @@ Source: ScramControlManager, RFC 5802; compared with a Kafka 4.3.1.
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from broker_lite.errors import (
@@ -49,40 +49,41 @@ Credentials = Mapping[Key, ScramCredential]
 """By user and mechanism."""
 
 
-def plan_credentials(
-    current: Credentials, deletions: Sequence[Key], upsertions: Sequence[Upsertion]
-) -> tuple[dict[Key, ScramCredential | None], dict[str, BrokerError | None]]:
-    """Check changes of credentials; each user's are made or refused by themselves.
+class CredentialPlan:
+    """Changes of credentials that were checked; each user's are made or refused by themselves.
 
-    Args:
-        current: what there is.
-        deletions: users and mechanisms.
-        upsertions: what is added or replaced.
-
-    Returns:
-        What has to be written, None for what goes; and by user why nothing is changed, None for
-        who is changed.
-
-    Rule: P-60.50 (ScramControlManager.alterCredentials).
+    Attributes:
+        changes: by user, what has to be written; a credential of None is one that goes.
+        outcomes: by user, why nothing is changed, None for who is changed.
     """
-    changes: dict[str, tuple[Key, ScramCredential | None]] = {}
-    outcomes: dict[str, BrokerError | None] = {}
-    asked: list[Key | Upsertion] = [*deletions, *upsertions]
-    for one in asked:
-        name = one[0]
-        if outcomes.get(name) is not None:
-            continue
+
+    def __init__(self, current: Credentials) -> None:
+        """Begin with no change.
+
+        Args:
+            current: the credentials that there are.
+        """
+        self.changes: dict[str, tuple[Key, ScramCredential | None]] = {}
+        self.outcomes: dict[str, BrokerError | None] = {}
+        self._current = current
+
+    def add(self, asked: Key | Upsertion) -> None:
+        """Check the deletion of a credential, or a new one.
+
+        Rule: P-60.50 (ScramControlManager.alterCredentials).
+        """
+        name = asked[0]
+        if self.outcomes.get(name) is not None:
+            return
         try:
-            if name in changes:
-                del changes[name]
+            if self.changes.pop(name, None) is not None:
                 raise DuplicateResource(
                     "A user credential cannot be altered twice in the same request"
                 )
-            changes[name] = _change(current, one)
-            outcomes[name] = None
+            self.changes[name] = _change(self._current, asked)
+            self.outcomes[name] = None
         except BrokerError as error:
-            outcomes[name] = error
-    return dict(changes.values()), outcomes
+            self.outcomes[name] = error.with_traceback(None)  # its frames would be kept, too
 
 
 def _change(current: Credentials, asked: Key | Upsertion) -> tuple[Key, ScramCredential | None]:

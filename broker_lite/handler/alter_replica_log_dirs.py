@@ -10,6 +10,7 @@ from typing import Any, Final
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 1
@@ -25,15 +26,15 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     data_dir = str(context.cluster.logs.data_dir.absolute())
     # a partition that is named several times goes where the last one says
     targets: dict[str, dict[int, str]] = {}
-    for directory in body.dirs:
-        for topic in directory.topics:
-            of_topic = targets.setdefault(topic.name, {})
-            of_topic.update(dict.fromkeys(topic.partitions, directory.path))
+    entries = ((directory.path, topic) for directory in body.dirs for topic in directory.topics)
+    async for path, topic in in_turns(entries):
+        of_topic = targets.setdefault(topic.name, {})
+        of_topic.update(dict.fromkeys(topic.partitions, path))
     types = messages.AlterReplicaLogDirsResponse
     response = types()
-    for name, paths in targets.items():
+    async for name, paths in in_turns(targets.items()):
         result = types.AlterReplicaLogDirTopicResult(topic_name=name)
-        for index, path in paths.items():
+        async for index, path in in_turns(paths.items()):
             error_code = ErrorCode.LOG_DIR_NOT_FOUND
             if path == data_dir:
                 error_code = _there(context, name, index)

@@ -4,11 +4,13 @@ They are kept in the metadata log, as in Kafka, and told (KIP-546). What is wron
 leaves the others as they are asked for.
 
 Not done: throttling anybody: quotas are stored and told, but not enforced.
+
+A difference to Kafka: an entry of AlterClientQuotas with more than 100 parts of an entity or 100
+operations closes the connection.
 """
 
 import ipaddress
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from socket import gaierror
 from typing import Any, Final
 
@@ -25,14 +27,17 @@ from broker_lite.control.client_quotas import (
     entity_of,
     plan_quotas,
 )
-from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
-from broker_lite.handler.codec import code_and_message, decode, encode
-from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.errors import BrokerError, InvalidRequest
+from broker_lite.handler.changes_in_turns import write_in_turns
+from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.large import Lazily, in_turns
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 1
 
+_PARTS_MAX: Final = 100
 _HOST_LETTERS_MAX: Final = 255
 _HOSTS_MAX: Final = 100
 """Names that one request has looked up; further ones are no addresses."""
@@ -50,20 +55,25 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
         FilterComponent(one.entity_type, one.match_type, one.match) for one in body.components
     ]
     try:
-        selected = QuotaFilter(components, is_strict=body.strict).select(quotas)
-        entries = [
-            types.EntryData(
-                entity=_entity(types, entity),
-                values=[
-                    types.ValueData(key=key, value=value) for key, value in quotas[entity].items()
-                ],
-            )
-            for entity in selected
-        ]
-        response = types(error_message="", entries=entries)
+        selected = QuotaFilter(components, is_strict=body.strict)
     except BrokerError as error:
         response = types(error_code=error.code, error_message=error.message, entries=None)
-    return encode(types, response, request)
+        return encode(types, response, request)
+    entities = [
+        entity
+        async for entity in in_turns(list(quotas))
+        if entity in quotas and selected.has(entity)
+    ]
+    entries = (_told(types, entity, quotas.get(entity, {})) for entity in entities)
+    response = types(error_message="", entries=Lazily(len(entities), entries))
+    return await encode_long(types, response, request)
+
+
+def _told(types: Any, entity: Entity, values: Mapping[str, float]) -> Any:
+    return types.EntryData(
+        entity=_entity(types, entity),
+        values=[types.ValueData(key=key, value=value) for key, value in values.items()],
+    )
 
 
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
@@ -76,7 +86,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     addresses = await _addresses(body.entries)
     planned: dict[Entity, Mapping[str, float | None]] = {}
     outcomes: dict[Entity, BrokerError | None] = {}
-    for entry in body.entries:
+    async for entry in in_turns(body.entries):
         entity = entity_of([(one.entity_type, one.entity_name) for one in entry.entity])
         if entity in outcomes:  # the first one is done all the same
             outcomes[entity] = InvalidRequest(duplicate(entity))
@@ -87,19 +97,15 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
             planned[entity] = plan_quotas(current, entity, changes, addresses.__contains__)
             outcomes[entity] = None
         except BrokerError as error:
-            outcomes[entity] = error
+            outcomes[entity] = error.with_traceback(None)  # its frames would be kept, too
     if not body.validate_only:
-        try:
-            context.cluster.write(
-                list(chain.from_iterable(quota_changes(*one) for one in planned.items()))
-            )
-        except KafkaStorageError as error:
-            outcomes.update(dict.fromkeys(planned, error))
-    entries = [
+        outcomes.update(await write_in_turns(context.cluster, planned, quota_changes))
+    entries = (
         types.EntryData(entity=_entity(types, entity), **code_and_message(outcome))
         for entity, outcome in outcomes.items()
-    ]
-    return encode(types, types(entries=entries), request)
+    )
+    response = types(entries=Lazily(len(outcomes), entries))
+    return await encode_long(types, response, request)
 
 
 def _entity(types: Any, entity: Entity) -> list[Any]:
@@ -108,12 +114,13 @@ def _entity(types: Any, entity: Entity) -> list[Any]:
 
 async def _addresses(entries: Sequence[Any]) -> set[str]:
     """Those of the names of entities that are addresses, or hosts that have one."""
-    names = {
-        part.entity_name
-        for entry in entries
-        for part in entry.entity
-        if part.entity_type == IP and part.entity_name
-    }
+    names: set[str] = set()
+    async for entry in in_turns(entries):
+        if max(len(entry.entity), len(entry.ops)) > _PARTS_MAX:
+            raise CloseConnection(f"a quota of more than {_PARTS_MAX} parts or operations")
+        names.update(
+            part.entity_name for part in entry.entity if part.entity_type == IP and part.entity_name
+        )
     literal = {name for name in names if _is_literal(name)}
     hosts = sorted(name for name in names - literal if len(name) <= _HOST_LETTERS_MAX)
     return literal | {host for host in hosts[:_HOSTS_MAX] if await _is_host(host)}

@@ -9,10 +9,18 @@ from collections import Counter
 from typing import Final
 
 from broker_lite.control.changes import credential_change
-from broker_lite.control.scram_credentials import Credentials, Upsertion, plan_credentials
-from broker_lite.errors import ErrorCode, KafkaStorageError
-from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.control.metadata_records import MetadataRecord
+from broker_lite.control.scram_credentials import (
+    CredentialPlan,
+    Key,
+    ScramCredential,
+    Upsertion,
+)
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.changes_in_turns import write_in_turns
+from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import Lazily, in_turns
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -32,7 +40,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
         by_user.setdefault(name, []).append((mechanism, credential.iterations))
     asked = Counter(user.name for user in body.users or ()) or Counter(by_user.keys())
     results = []
-    for name, count in asked.items():
+    async for name, count in in_turns(asked.items()):
         result = types.DescribeUserScramCredentialsResult(user=name, error_message="")
         if count > 1:
             result.error_code = ErrorCode.DUPLICATE_RESOURCE
@@ -61,19 +69,20 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.AlterUserScramCredentialsRequest, request)
     types = messages.AlterUserScramCredentialsResponse
-    deletions = [(one.name, one.mechanism) for one in body.deletions]
-    upsertions = [
-        Upsertion(one.name, one.mechanism, one.iterations, one.salt, one.salted_password)
-        for one in body.upsertions
-    ]
-    current: Credentials = context.cluster.scram_credentials
-    changes, outcomes = plan_credentials(current, deletions, upsertions)
-    try:
-        context.cluster.write([credential_change(*key, one) for key, one in changes.items()])
-    except KafkaStorageError as error:
-        outcomes.update({name: error for name, _ in changes})
-    results = [
+    plan = CredentialPlan(context.cluster.scram_credentials)
+    async for one in in_turns(body.deletions):
+        plan.add((one.name, one.mechanism))
+    async for one in in_turns(body.upsertions):
+        plan.add(Upsertion(one.name, one.mechanism, one.iterations, one.salt, one.salted_password))
+
+    def make_records(_: str, change: tuple[Key, ScramCredential | None]) -> list[MetadataRecord]:
+        key, credential = change
+        return [credential_change(*key, credential)]
+
+    plan.outcomes.update(await write_in_turns(context.cluster, plan.changes, make_records))
+    results = (
         types.AlterUserScramCredentialsResult(user=name, **code_and_message(error))
-        for name, error in outcomes.items()
-    ]
-    return encode(types, types(results=results), request)
+        for name, error in plan.outcomes.items()
+    )
+    response = types(results=Lazily(len(plan.outcomes), results))
+    return await encode_long(types, response, request)

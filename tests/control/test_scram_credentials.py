@@ -2,7 +2,7 @@
 
 import base64
 
-from broker_lite.control.scram_credentials import Upsertion, plan_credentials
+from broker_lite.control.scram_credentials import CredentialPlan, Upsertion
 
 # as a Kafka 4.3.1 wrote them into its metadata log for 32 times "p" and this salt
 STORED_KEY = "5fFUxV0AD26xWkoJJg7bXVrfsC18oO/9teoJx9PJtT0="
@@ -11,16 +11,20 @@ UPSERTION = Upsertion("u", 1, 4096, b"salt", b"p" * 32)
 
 
 def test_p60_50_the_keys_are_kafka_s() -> None:
-    changes, outcomes = plan_credentials({}, [], [UPSERTION])
-    credential = changes["u", 1]
+    plan = CredentialPlan({})
+    plan.add(UPSERTION)
+    key, credential = plan.changes["u"]
+    assert key == ("u", 1)
     assert credential is not None
     assert base64.b64encode(credential.stored_key).decode() == STORED_KEY
     assert base64.b64encode(credential.server_key).decode() == SERVER_KEY
     assert (credential.salt, credential.iterations) == (b"salt", 4096)
-    assert outcomes == {"u": None}
+    assert plan.outcomes == {"u": None}
 
 
 def test_p60_50_who_is_named_twice_stays_as_they_are() -> None:
-    changes, outcomes = plan_credentials({}, [], [UPSERTION, UPSERTION, UPSERTION])
-    assert changes == {}
-    assert [type(error).__name__ for error in outcomes.values()] == ["DuplicateResource"]
+    plan = CredentialPlan({})
+    for _ in range(3):
+        plan.add(UPSERTION)
+    assert plan.changes == {}
+    assert [type(error).__name__ for error in plan.outcomes.values()] == ["DuplicateResource"]

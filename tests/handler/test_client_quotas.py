@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from broker_lite.handler import client_quotas
+from broker_lite.handler.context import CloseConnection
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, handler_broker, one
 from tests.support.small_disk import files_end_at
@@ -48,6 +49,19 @@ def test_p60_48_they_are_there_after_a_restart(tmp_path: Path) -> None:
         alter(broker, 1, "u")
     with handler_broker(tmp_path / "data") as broker:
         assert told(broker) == {"u": {RATE: 1000.0}}
+
+
+@pytest.mark.parametrize(("parts", "operations"), [(101, 1), (1, 101)])
+def test_too_many_parts_close_the_connection(
+    broker: HandlerBroker, parts: int, operations: int
+) -> None:
+    types = messages.AlterClientQuotasRequest
+    entry = types.EntryData(
+        entity=[types.EntityData(entity_type="user", entity_name="u")] * parts,
+        ops=[types.OpData(key=RATE, value=1.0)] * operations,
+    )
+    with pytest.raises(CloseConnection, match="more than 100 parts or operations"):
+        broker.call("AlterClientQuotas", 1, entries=[entry])
 
 
 def test_p60_48_a_filter_that_cannot_be(broker: HandlerBroker) -> None:

@@ -1,0 +1,47 @@
+"""Changes of the metadata that are independent of each other, written some at a time.
+
+Between them other connections have their turn, so that a request for very many of them holds
+nobody up.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Final, TypeVar
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.metadata_records import MetadataRecord
+from broker_lite.errors import KafkaStorageError
+
+CHANGES_AT_A_TIME: Final = 128
+
+Key = TypeVar("Key", bound=Hashable)
+Change = TypeVar("Change")
+
+
+async def write_in_turns(
+    cluster: Cluster,
+    changes: Mapping[Key, Change],
+    make_records: Callable[[Key, Change], Sequence[MetadataRecord]],
+) -> dict[Key, KafkaStorageError]:
+    """Write changes and put them into force, in their order.
+
+    Args:
+        cluster: of the metadata.
+        changes: by what they are about.
+        make_records: the records of one; none where nothing changes.
+
+    Returns:
+        Which of them are not written, and why.
+    """
+    failed: dict[Key, KafkaStorageError] = {}
+    keys = list(changes)
+    for start in range(0, len(keys), CHANGES_AT_A_TIME):
+        some = keys[start : start + CHANGES_AT_A_TIME]
+        if start:
+            await checkpoint()
+        try:
+            cluster.write([record for key in some for record in make_records(key, changes[key])])
+        except KafkaStorageError as error:
+            failed.update(dict.fromkeys(some, error))
+    return failed
