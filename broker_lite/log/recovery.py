@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.batch_reader import read_valid, tell_nobody
 from broker_lite.log.config import LogConfig
+from broker_lite.log.cut_off import count_sound
 from broker_lite.log.leader_epochs import LeaderEpochCache
 from broker_lite.log.producer_state import ProducerStateManager
 from broker_lite.log.segment import LogSegment
@@ -68,11 +69,12 @@ def recover_segment(
     cut_bytes = segment.size_bytes - position
     if cut_bytes:
         logger.warning(
-            "segment cut path=%s position=%d bytes=%d end_offset=%d",
+            "segment cut path=%s position=%d bytes=%d end_offset=%d sound_batches_cut=%d",
             segment.path,
             position,
             cut_bytes,
             end_offset,
+            count_sound(segment.file(), position, segment.size_bytes, end_offset),
         )
         segment.file().cut(position)
         segment.size_bytes = position

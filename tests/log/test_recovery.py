@@ -299,3 +299,28 @@ def test_s17_a_control_batch_of_another_kind_ends_no_transaction(tmp_path: Path)
     again = open_log(tmp_path, CONFIG, clean=False, now_ms=T0)
     assert again.last_stable_offset == again.log_end_offset == 3
     assert not again.active.transaction_index.exists
+
+
+@pytest.mark.parametrize(
+    ("position", "count"), [pytest.param(-1, 0, id="S-43 torn"), pytest.param(1, 2, id="S-43")]
+)
+def test_s43_the_log_says_how_many_sound_batches_are_cut(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, position: int, count: int
+) -> None:
+    """Kafka cuts at the first bad batch, whatever is behind it."""
+    log = open_log(tmp_path / "p", LogConfig(), now_ms=T0)
+    ends = []
+    for _ in range(4):
+        append(log, T0)
+        ends.append(log.segments[-1].size_bytes)
+    log.close()
+    path = tmp_path / "p" / f"{STEM}.log"
+    data = bytearray(path.read_bytes())
+    if position < 0:
+        del data[ends[-2] + 70 :]
+    else:
+        data[ends[position] - 1] ^= 1
+    path.write_bytes(data)
+    open_log(tmp_path / "p", LogConfig(), clean=False, now_ms=T0).close()
+    (line,) = [one.getMessage() for one in caplog.records if "segment cut" in one.getMessage()]
+    assert line.endswith(f"sound_batches_cut={count}")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from broker_lite.pipeline.files.file_io import ReadableFile
 from broker_lite.pipeline.files.headers import BatchHeader, header_at, read_batch
-from broker_lite.record.framing import MAGIC_OFFSET
+from broker_lite.record.resync import possible_starts
 
 OFFSETS_MAX: Final = 1 << 31
 """Of a segment: its indexes have 32 bits for them (S-10)."""
@@ -22,8 +22,6 @@ BATCH_BYTES_MAX: Final = 128 << 20
 """Above it a length is taken for damaged, so that a wrong one cannot take all memory."""
 
 _CHUNK_BYTES: Final = 1 << 20
-# From the magic of a batch: magic, checksum, attributes, the first byte of the last offset delta.
-_MAGIC_2: Final = re.compile(rb"\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])", re.DOTALL)
 # From the length of a message, which is not 0: length, checksum, magic, attributes.
 _OLD_MAGIC: Final = re.compile(
     rb"[\x00-\x08](?=(?!\x00\x00\x00).{7}[\x00\x01][\x00-\x0f])", re.DOTALL
@@ -117,7 +115,7 @@ def _candidates(file: ReadableFile, position: int, end: int, with_old: bool) -> 
             return
         own_bytes = min(len(chunk), _CHUNK_BYTES)
         if chunk != _ZEROS[: len(chunk)]:
-            found = {match.start() - MAGIC_OFFSET for match in _MAGIC_2.finditer(chunk)}
+            found = set(possible_starts(chunk))
             if with_old:
                 found.update(match.start() - _LENGTH_OFFSET for match in _OLD_MAGIC.finditer(chunk))
             yield from (begin + at for at in sorted(found) if 0 <= at < own_bytes)
