@@ -38,6 +38,7 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
             "log-dirs",
             "metadata-quorum",
             "producer-perf-test",
+            "reassign-partitions",
             "transactions",
         )
     },
@@ -67,6 +68,7 @@ _CLASSES: Final[Mapping[str, str]] = {
     "LogDirsCommand": "kafka-log-dirs",
     "ProducerPerformance": "kafka-producer-perf-test",
     "MetadataQuorumCommand": "kafka-metadata-quorum",
+    "ReassignPartitionsCommand": "kafka-reassign-partitions",
     "StorageTool": "kafka-storage",
     "TopicCommand": "kafka-topics",
     "TransactionsCommand": "kafka-transactions",

@@ -163,6 +163,26 @@ def test_acls_without_an_authorizer(command: CommandLine, either: str) -> None:
         assert command.fails("kafka", "acls", *asked) == f"1: {line}"
 
 
+def test_reassign_partitions(
+    command: CommandLine, either: str, filled: str, tmp_path: Path
+) -> None:
+    plan, topics = tmp_path / "plan.json", tmp_path / "topics.json"
+    entry = {"topic": filled, "partition": 0, "replicas": [1]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [entry]}))
+    topics.write_text(json.dumps({"version": 1, "topics": [{"topic": filled}]}))
+    planned = ("--reassignment-json-file", str(plan))
+    for arguments in (
+        ("--list",),
+        ("--execute", *planned),
+        ("--verify", *planned),
+        ("--cancel", *planned),
+        ("--generate", "--topics-to-move-json-file", str(topics), "--broker-list", "1"),
+    ):
+        asked = ("--bootstrap-server", either, *arguments)
+        theirs = run_tool(f"{TOOLS}.reassign.ReassignPartitionsCommand", *asked)
+        assert command.ok("kafka", "reassign-partitions", *asked) == theirs
+
+
 def test_groups(command: CommandLine, either: str, filled: str) -> None:
     at = ("--bootstrap-server", either)
     read = ("--topic", filled, "--group", f"group-{filled}", "--from-beginning")

@@ -26,7 +26,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "metadata-shell": (
         "use kafka-dump-log --cluster-metadata-decoder --files DATA/__cluster_metadata-0/*.log"
     ),
-    "reassign-partitions": "every partition has one replica here, on the one broker",
     "replica-verification": (
         "every partition has one replica here; broker-lite log verify checks its files"
     ),

@@ -29,6 +29,9 @@ TOOLS: Final[Mapping[str, Subcommand]] = {
     "log-dirs": Subcommand(f"{_FOLDER}.log_dirs", "print the sizes of partitions on disk"),
     "metadata-quorum": Subcommand(f"{_FOLDER}.metadata_quorum", "describe the metadata's quorum"),
     "producer-perf-test": Subcommand(f"{_PERF}.producer", "measure how fast records are written"),
+    "reassign-partitions": Subcommand(
+        f"{_FOLDER}.reassign_partitions", "move partitions between brokers and directories"
+    ),
     "server-stop": Subcommand(f"{_FOLDER}.server_stop", "send SIGTERM to the brokers of a machine"),
     "transactions": Subcommand(f"{_FOLDER}.transactions", "look at transactions and abort them"),
 }

@@ -2,7 +2,6 @@
 
 import io
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -52,16 +51,18 @@ def described(operations: list[int], *principals: str) -> Any:
     return make(resources=[resource])
 
 
-def told(command: CommandLine, answers: list[tuple[Any, Any]], *flags: str) -> tuple[Done, Any]:
-    """How it ends when a broker gives these answers, and the last request."""
-    asked = []
+def told(
+    command: CommandLine, answers: list[tuple[Any, Any]], *flags: str
+) -> tuple[Done, list[int]]:
+    """How it ends when a broker gives these answers, and the versions of the requests."""
+    asked: list[int] = []
 
     def serve(client: socket.socket) -> None:
         speak(client, Metadata=(0, 5), DescribeAcls=(0, 1), CreateAcls=(0, 1), DeleteAcls=(0, 1))
         for request, value in answers:
             _, version, correlation_id = read_request(client)
             struct = messages.MetadataResponse if request is None else request
-            made = value(server.port) if isinstance(value, Callable) else value
+            made = value(server.port) if callable(value) else value
             asked.append(version)
             answer(client, correlation_id, struct.encode(made, version))
 
