@@ -31,6 +31,7 @@ RECORDS = {
     "broker_lite/record/batch_walk.py": DIRECTIVES,
     "broker_lite/record/columns.py": {**DIRECTIVES, "boundscheck": False},
     "broker_lite/record/encode_records.py": DIRECTIVES,
+    "broker_lite/record/first_record.py": DIRECTIVES,
     "broker_lite/record/key_map.py": {**DIRECTIVES, "boundscheck": False},
     "broker_lite/record/locate.py": DIRECTIVES,
     "broker_lite/record/refused.py": DIRECTIVES,

@@ -20,9 +20,11 @@ from anyio.lowlevel import checkpoint
 from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.fetch_read import LOGS_AT_A_TIME, check_leader_epoch, limit_offset
+from broker_lite.handler.heavy_search import NOT_YET, Searched, search_heavy
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.list_offsets_many import list_many
 from broker_lite.log.log import Log
+from broker_lite.log.timestamps import HeavyBatch
 from broker_lite.wire.list_offsets import (
     AskedPartition,
     ListedPartition,
@@ -76,7 +78,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     version = request.api_version
     if isinstance(request, LargeRequest):
-        return await list_many(request, partial(_answer, context, version))
+        return await list_many(request, partial(_answer_in_full, context, version))
     body = decode_list_offsets_request(request.body, version, request.position)
     duplicates = _duplicates(body.topics) if version > 0 else ()
     topics: list[ListedTopic] = []
@@ -91,7 +93,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             if duplicates and (name, index) in duplicates:
                 answers.append(ListedPartition(index, ErrorCode.INVALID_REQUEST))
             else:
-                answers.append(_answer(context, version, body, name, wanted))
+                answer = _answer(context, version, body, name, wanted)
+                if isinstance(answer, HeavyBatch):
+                    answer = await _answer_in_full(context, version, body, name, wanted)
+                answers.append(answer)
         topics.append((name, answers))
     return [encode_list_offsets_response(version, topics)]
 
@@ -109,14 +114,30 @@ def _duplicates(
     return {key for key, count in Counter(asked).items() if count > 1}
 
 
-def _answer(
+async def _answer_in_full(
     context: HandlerContext,
     version: int,
     body: ListOffsetsRequest,
     topic: str,
     wanted: AskedPartition,
 ) -> ListedPartition:
-    """The answer of one partition.
+    """The answer of one partition, for which large batches are searched in a thread."""
+    answer = _answer(context, version, body, topic, wanted)
+    while isinstance(answer, HeavyBatch):
+        searched = await search_heavy(answer, context.stop)
+        answer = _answer(context, version, body, topic, wanted, searched)
+    return answer
+
+
+def _answer(
+    context: HandlerContext,
+    version: int,
+    body: ListOffsetsRequest,
+    topic: str,
+    wanted: AskedPartition,
+    searched: Searched = NOT_YET,
+) -> ListedPartition | HeavyBatch:
+    """The answer of one partition, or a batch that is to be searched for it in a thread.
 
     Rule: F-73.
     """
@@ -128,7 +149,9 @@ def _answer(
             return ListedPartition(index, old_style_offsets=offsets)
         check_leader_epoch(log, wanted.current_leader_epoch)
         isolation_level = body.isolation_level if body.replica_id == _CONSUMER else 0
-        found = find_offset(log, wanted.timestamp, version, isolation_level)
+        found = find_offset(log, wanted.timestamp, version, isolation_level, searched)
+    except HeavyBatch as heavy:
+        return heavy
     except BrokerError as error:
         return ListedPartition(index, error.code)
     except Exception:
@@ -137,19 +160,22 @@ def _answer(
     return ListedPartition(index, 0, found.timestamp, found.offset, found.leader_epoch)
 
 
-def find_offset(log: Log, timestamp: int, version: int, isolation_level: int) -> _Found:
+def find_offset(
+    log: Log, timestamp: int, version: int, isolation_level: int, searched: Searched = NOT_YET
+) -> _Found:
     """Find the offset that a timestamp or a special value stands for.
 
     Raises:
+        HeavyBatch: this batch is to be searched in a thread; the search goes on with its outcome.
         UnsupportedVersion: a special value that this version does not have.
         KafkaStorageError: a file cannot be read.
 
     Rule: F-71, F-72, F-75.
     """
-    if timestamp >= 0:
-        return _by_timestamp(log, timestamp, isolation_level)
-    if version < _FIRST_VERSION.get(timestamp, MAX_VERSION + 1):
+    if timestamp < 0 and version < _FIRST_VERSION.get(timestamp, MAX_VERSION + 1):
         raise UnsupportedVersion
+    if timestamp >= 0 or timestamp == MAX_TIMESTAMP:
+        return _by_timestamp(log, timestamp, isolation_level, searched)
     return _SPECIAL[timestamp](log, isolation_level)
 
 
@@ -166,16 +192,16 @@ def _earliest(log: Log, isolation_level: int) -> _Found:
     return _Found(-1, start_offset, -1)
 
 
-def _max_timestamp(log: Log, isolation_level: int) -> _Found:
-    found = log.max_timestamp_offset()
-    if found is None or found.offset >= limit_offset(log, isolation_level):
-        return _NOTHING
-    return _Found(*found)
-
-
-def _by_timestamp(log: Log, timestamp: int, isolation_level: int) -> _Found:
+def _by_timestamp(log: Log, timestamp: int, isolation_level: int, searched: Searched) -> _Found:
     """Rule: F-72."""
-    found = log.offset_for_timestamp(timestamp)
+    if searched.error is not None:
+        raise searched.error
+    found = searched.found
+    if found is None and timestamp == MAX_TIMESTAMP:
+        found = log.max_timestamp_offset(from_offset=searched.from_offset, at_once=True)
+    elif found is None:
+        start_offset = searched.from_offset
+        found = log.offset_for_timestamp(timestamp, from_offset=start_offset, at_once=True)
     if found is None or found.offset >= limit_offset(log, isolation_level):
         return _NOTHING
     return _Found(*found)
@@ -188,7 +214,6 @@ def _nothing_tiered(log: Log, isolation_level: int) -> _Found:
 _SPECIAL: Final[dict[int, Callable[[Log, int], _Found]]] = {
     LATEST: _latest,
     EARLIEST: _earliest,
-    MAX_TIMESTAMP: _max_timestamp,
     EARLIEST_LOCAL: _earliest,
     LATEST_TIERED: _nothing_tiered,
     EARLIEST_PENDING_UPLOAD: _nothing_tiered,

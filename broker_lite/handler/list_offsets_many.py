@@ -1,7 +1,7 @@
 """ListOffsets for very many partitions: the same answers, with turns of others between them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from broker_lite.errors import ErrorCode
@@ -12,7 +12,7 @@ from broker_lite.wire.list_offsets import AskedPartition, ListedPartition, ListO
 
 _DUPLICATES_SINCE: Final = 1
 
-Answer = Callable[[ListOffsetsRequest, str, AskedPartition], ListedPartition]
+Answer = Callable[[ListOffsetsRequest, str, AskedPartition], Awaitable[ListedPartition]]
 
 
 async def list_many(request: LargeRequest, answer: Answer) -> Parts:
@@ -42,7 +42,7 @@ async def list_many(request: LargeRequest, answer: Answer) -> Parts:
         if counts[name, each.partition_index] > 1:
             listed = ListedPartition(each.partition_index, ErrorCode.INVALID_REQUEST)
         else:
-            listed = answer(body, name, each)
+            listed = await answer(body, name, each)
         response.topics[-1].partitions.append(_response_partition(listed))
     request.answer = kinds, response
     return []

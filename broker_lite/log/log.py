@@ -65,25 +65,33 @@ class Log(DurableLog):
         """
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
-    def offset_for_timestamp(self, timestamp: int) -> timestamps.TimestampOffset | None:
+    def offset_for_timestamp(
+        self, timestamp: int, *, from_offset: int = 0, at_once: bool = False
+    ) -> timestamps.TimestampOffset | None:
         """Find the first record that is not older than a timestamp (at least 0).
 
         Raises:
             KafkaStorageError: a file cannot be read.
+            HeavyBatch: at_once, and a batch takes long.
 
         Rule: S-23, F-72 (UnifiedLog.fetchOffsetByTimestamp).
         """
-        return timestamps.offset_for_timestamp(self, timestamp)
+        return timestamps.offset_for_timestamp(
+            self, timestamp, from_offset=from_offset, at_once=at_once
+        )
 
-    def max_timestamp_offset(self) -> timestamps.TimestampOffset | None:
+    def max_timestamp_offset(
+        self, *, from_offset: int = 0, at_once: bool = False
+    ) -> timestamps.TimestampOffset | None:
         """Find the record with the largest timestamp, also one below the log start offset.
 
         Raises:
             KafkaStorageError: a file cannot be read.
+            HeavyBatch: at_once, and a batch takes long.
 
         Rule: S-24 (UnifiedLog.fetchOffsetByTimestamp).
         """
-        return timestamps.max_timestamp_offset(self)
+        return timestamps.max_timestamp_offset(self, from_offset=from_offset, at_once=at_once)
 
     def offsets_before(self, timestamp: int, max_offsets: int, *, now_ms: int) -> list[int]:
         """Answer ListOffsets version 0: descending offsets of segments not younger than that.

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files import OpenFile
 from broker_lite.log.index_checks import true_time_entry
+from broker_lite.log.validate import AT_ONCE_BYTES_MAX, AT_ONCE_PARTS_MAX
+from broker_lite.log.validated import TakesLong
 from broker_lite.log.walk import BatchPosition, walk
 from broker_lite.record.batch import CURRENT_MAGIC, MAGIC_OFFSET, RecordBatch
+from broker_lite.record.decompressed import UNBOUNDED, Bounds
+from broker_lite.record.first_record import FirstRecord
 from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
-from broker_lite.record.records import Record, iterate_records
+from broker_lite.record.records import read_content
+from broker_lite.record.scan_status import scan_error
 
 if TYPE_CHECKING:
     from broker_lite.log.local_log import LocalLog
     from broker_lite.log.segment import LogSegment
 
+AT_ONCE_FILE_BYTES_MAX: Final = 512 * 1024
+"""A larger batch is not read in the event loop."""
 LATEST: Final = -1
 EARLIEST: Final = -2
 
@@ -27,8 +34,33 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int
 
 
-def offset_for_timestamp(log: "LocalLog", timestamp: int) -> TimestampOffset | None:
+class HeavyBatch(Exception):
+    """A batch takes too long to be searched in the event loop.
+
+    Args:
+        candidate: searches it in a thread.
+        next_offset: where the search goes on when nothing is found in it.
+    """
+
+    def __init__(self, candidate: "_Candidate", next_offset: int) -> None:
+        super().__init__(next_offset)
+        self.candidate = candidate
+        self.next_offset = next_offset
+
+
+def offset_for_timestamp(
+    log: "LocalLog", timestamp: int, *, from_offset: int = 0, at_once: bool = False
+) -> TimestampOffset | None:
     """Find the first record not older than a timestamp, in the first segment that reaches it.
+
+    Args:
+        log: to search.
+        timestamp: at least 0.
+        from_offset: records below were searched before.
+        at_once: whoever asks has little time.
+
+    Raises:
+        HeavyBatch: at_once, and a batch takes long.
 
     Rule: S-23 (UnifiedLog.searchOffsetInLocalLog).
     """
@@ -37,27 +69,41 @@ def offset_for_timestamp(log: "LocalLog", timestamp: int) -> TimestampOffset | N
             if segment is log.active and not segment.size_bytes:
                 return None  # it may have no file yet
             if segment.largest_timestamp() >= timestamp:
-                return _search(segment, timestamp, log.log_start_offset)
+                start_offset = max(log.log_start_offset, from_offset)
+                return _search(segment, timestamp, start_offset, at_once)
     except OSError as error:
         raise KafkaStorageError from error
     return None
 
 
-def _search(segment: "LogSegment", timestamp: int, start_offset: int) -> TimestampOffset | None:
+def _search(
+    segment: "LogSegment", timestamp: int, start_offset: int, at_once: bool
+) -> TimestampOffset | None:
     """Rule: S-23 (LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp)."""
     entry = true_time_entry(segment, timestamp)
     offset = segment.base_offset + (entry.value if entry is not None else 0)
-    for place, records in _batches_from(segment, max(offset, start_offset)):
+    for place, file in _batches_from(segment, max(offset, start_offset)):
         if place.max_timestamp < timestamp or place.last_offset < start_offset:
             continue
-        for record in records():
-            if record.timestamp >= timestamp and record.offset >= start_offset:
-                return TimestampOffset(record.timestamp, record.offset, place.leader_epoch)
+        candidate = _Candidate(file, place, timestamp, offset_min=start_offset)
+        found = candidate.search(at_once=at_once)
+        if found is not None:
+            return found
     return None
 
 
-def max_timestamp_offset(log: "LocalLog") -> TimestampOffset | None:
+def max_timestamp_offset(
+    log: "LocalLog", *, from_offset: int = 0, at_once: bool = False
+) -> TimestampOffset | None:
     """Find the first record with the largest timestamp of the log.
+
+    Args:
+        log: to search.
+        from_offset: batches that end below were searched before.
+        at_once: whoever asks has little time.
+
+    Raises:
+        HeavyBatch: at_once, and a batch takes long.
 
     Rule: S-24 (UnifiedLog.fetchOffsetByTimestamp, LogSegment).
     """
@@ -66,12 +112,12 @@ def max_timestamp_offset(log: "LocalLog") -> TimestampOffset | None:
         if not segment.size_bytes:
             return None
         timestamp, offset = segment.max_timestamp_entry()
-        for place, records in _batches_from(segment, offset):
-            if place.max_timestamp != timestamp:
+        for place, file in _batches_from(segment, max(offset, from_offset)):
+            if place.max_timestamp != timestamp or place.last_offset < from_offset:
                 continue
-            for record in records():
-                if record.timestamp == timestamp:
-                    return TimestampOffset(timestamp, record.offset, place.leader_epoch)
+            found = _Candidate(file, place, timestamp, exactly=True).search(at_once=at_once)
+            if found is not None:
+                return found
     except OSError as error:
         raise KafkaStorageError from error
     return None
@@ -102,26 +148,98 @@ def offsets_before(log: "LocalLog", timestamp: int, max_offsets: int, now_ms: in
     return sorted((offset for offset, _ in candidates[first : last + 1]), reverse=True)
 
 
-class _LazyRecords:
-    """The records of a batch of a file, which is read when they are called for."""
+class _Candidate:
+    """A batch that may have the record, and what that record must be like.
 
-    __slots__ = ("_file", "_place")
+    Args:
+        file: of the segment; stays open as long as this is there.
+        place: of the batch.
+        timestamp: that the record has at least.
+        exactly: it must have that timestamp.
+        offset_min: it has no lower offset.
+    """
 
-    def __init__(self, file: OpenFile, place: BatchPosition) -> None:
+    __slots__ = ("_file", "_offset_min", "_place", "_timestamp", "exactly")
+
+    def __init__(
+        self,
+        file: OpenFile,
+        place: BatchPosition,
+        timestamp: int,
+        *,
+        exactly: bool = False,
+        offset_min: int = 0,
+    ) -> None:
         self._file = file
         self._place = place
+        self._timestamp = timestamp
+        self._offset_min = offset_min
+        self.exactly = exactly
 
-    def __call__(self) -> Iterator[Record | LegacyRecord]:
+    def search(self, *, at_once: bool) -> TimestampOffset | None:
+        """Read the batch, unless it is to be done at once and takes long.
+
+        Raises:
+            HeavyBatch: it does.
+        """
+        if at_once and self._place.size_bytes > AT_ONCE_FILE_BYTES_MAX:
+            raise HeavyBatch(self, self._place.last_offset + 1)
+        bounds = Bounds(AT_ONCE_BYTES_MAX, AT_ONCE_PARTS_MAX) if at_once else UNBOUNDED
+        try:
+            return self.search_within(bounds)
+        except TakesLong:
+            raise HeavyBatch(self, self._place.last_offset + 1) from None
+
+    def search_within(self, bounds: Bounds) -> TimestampOffset | None:
+        """Read the batch and find the record; may run in a worker thread.
+
+        Raises:
+            BrokerError: the records are damaged.
+            TakesLong: there is more of them than the bounds allow.
+            OSError: the file cannot be read.
+            WorkStopped: by the bounds' stop.
+        """
         data = memoryview(self._file.read(self._place.size_bytes, self._place.position))
+        epoch = self._place.leader_epoch
         if data[MAGIC_OFFSET] < CURRENT_MAGIC:
-            return iterate_legacy(LegacyMessage(data, 0, len(data)))
-        return iterate_records(RecordBatch(data, 0, len(data)))
+            for record in iterate_legacy(LegacyMessage(data, 0, len(data)), bounds=bounds):
+                if self._is_wanted(record):
+                    return TimestampOffset(record.timestamp, record.offset, epoch)
+            return None
+        batch = RecordBatch(data, 0, len(data))
+        content = read_content(batch, bounds=bounds)
+        if content.limit_exceeded:
+            raise TakesLong
+        found = FirstRecord(self._timestamp, self.exactly, self._offset_min)
+        status = found.find(
+            memoryview(content.data),
+            batch.record_count,
+            batch.base_offset,
+            batch.base_timestamp,
+            batch.is_log_append_time,
+            batch.max_timestamp,
+        )
+        if found.offset >= 0:
+            return TimestampOffset(found.timestamp, found.offset, epoch)
+        error = scan_error(
+            status,
+            compressed=batch.is_compressed,
+            codec_failed=content.failed and batch.record_count != 0,
+        )
+        if error is not None:
+            raise error
+        return None
+
+    def _is_wanted(self, record: LegacyRecord) -> bool:
+        if record.offset < self._offset_min:
+            return False
+        if self.exactly:
+            return record.timestamp == self._timestamp
+        return record.timestamp >= self._timestamp
 
 
-def _batches_from(
-    segment: "LogSegment", offset: int
-) -> Iterator[tuple[BatchPosition, _LazyRecords]]:
+def _batches_from(segment: "LogSegment", offset: int) -> Iterator[tuple[BatchPosition, OpenFile]]:
     start, _ = segment.search_start(offset)
     file = segment.file()
     for place in walk(file, start, segment.size_bytes):
-        yield place, _LazyRecords(file, place)
+        yield place, file

@@ -41,8 +41,11 @@ ANY: Final = frozenset({0, 2, 10, 87, -1})
 
 
 def _many(count: int, *, key: bytes | None = b"") -> bytes:
-    """So many records whose bytes a writer would not have chosen: their offset delta is 0."""
-    return record(key, None) * count
+    """So many records whose bytes a writer would not have chosen: their offset delta is 0.
+
+    The last one has the largest timestamp, for whoever looks for it.
+    """
+    return record(key, None) * (count - 1) + record(key, None, timestamp_delta=1)
 
 
 def _sound(count: int, *, key: bytes | None = b"") -> bytes:

@@ -76,6 +76,16 @@ def send(client: RawClient, topic: str, heavy: Heavy) -> set[int]:
     return {each.error_code for each in answer.partition_responses}
 
 
+def look_up(client: RawClient, topic: str) -> int:
+    """Ask for the record with the largest timestamp, the last one of a batch; give the code."""
+    request = messages.ListOffsetsRequest
+    asked = request.ListOffsetsTopic(
+        name=topic, partitions=[request.ListOffsetsPartition(partition_index=0, timestamp=-3)]
+    )
+    (answer,) = client.request(request, request(topics=[asked]), 7).topics[0].partitions
+    return int(answer.error_code)
+
+
 def attack(broker: BrokerProcess, watch: StallWatch, topic: str, heavy: Heavy) -> Outcome:
     """Send one attack to a broker that serves others, too."""
     peak_bytes = 0
@@ -91,6 +101,7 @@ def attack(broker: BrokerProcess, watch: StallWatch, topic: str, heavy: Heavy) -
             peak_bytes = max(peak_bytes, resident_bytes(broker.pid))
             time.sleep(0.01)
         answer_s = time.monotonic() - began
+        assert look_up(client, topic) == 0
         return Outcome(answer.result(), answer_s, watch.lap(), peak_bytes)
 
 

@@ -150,3 +150,15 @@ def locate(request: pytest.FixtureRequest) -> ModuleType:
 @pytest.fixture(scope="session", params=["python", "native"])
 def refused(request: pytest.FixtureRequest) -> ModuleType:
     return load_as_python("refused") if request.param == "python" else load_native("refused")
+
+
+def load_python_first_record() -> ModuleType:
+    """All Python: with the cursor of the Python scan."""
+    module = load_as_python("first_record")
+    module.RecordCursor = load_python_scan().RecordCursor  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.fixture(scope="session", params=["python", "native"])
+def first_record(request: pytest.FixtureRequest) -> ModuleType:
+    return load_python_first_record() if request.param == "python" else load_native("first_record")
