@@ -317,7 +317,7 @@ def test_s43_the_log_says_how_many_sound_batches_are_cut(
     path = tmp_path / "p" / f"{STEM}.log"
     data = bytearray(path.read_bytes())
     if position < 0:
-        del data[ends[-2] + 70 :]
+        del data[ends[-2] + 40 :]
     else:
         data[ends[position] - 1] ^= 1
     path.write_bytes(data)
