@@ -6,7 +6,7 @@ other, they are handled in slices, too (see split); other handlers go through th
 in_turns(). Only one such request is worked on at a time, the others wait for it: however many come
 at once, all together take one slice of each round of the loop, and the memory of one.
 
-A difference to Kafka: a request of more than 100,000 elements closes the connection.
+A difference to Kafka: a request of more than 131,072 elements closes the connection.
 
 A difference to Kafka: a large request that changes very many things is carried out in parts, each
 of which is one change: a kill can leave it half done, and others see it half done; in Kafka a
@@ -28,7 +28,7 @@ from broker_lite.wire.messages import MessageType
 
 LARGE_BYTES: Final = 8192
 """A request above this size is a large one; smaller ones hold the loop for some milliseconds."""
-ELEMENTS_MAX: Final = 100_000
+ELEMENTS_MAX: Final = 131_072
 TURN_S: Final = 0.004
 """How long one slice takes before others have their turn."""
 

@@ -9,13 +9,13 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from broker_lite.handler.large import ELEMENTS_MAX
 from broker_lite.wire import messages
 from broker_lite.wire.codegen import Layout
 from broker_lite.wire.schema import Field
 
 TEXT_BYTES_MAX: Final = 32_767
-ELEMENTS_MAX: Final = 100_000
-"""More of them close the connection, which is no work."""
+
 _PLACEHOLDER: Final = b"\x1a"
 _NO_UTF8: Final = b"\xff"
 _HEADER_BYTES_MAX: Final = 32

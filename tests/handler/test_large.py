@@ -185,7 +185,8 @@ def prepare(broker: HandlerBroker) -> None:
 def test_p34_a_request_of_too_many_elements_is_refused(broker: HandlerBroker) -> None:
     kind = messages.DescribeGroupsRequest
     request = request_of(15, 5, kind(groups=[""] * (large.ELEMENTS_MAX + 1)))
-    with pytest.raises(DecodeError, match="100001 are more than one request may have"):
+    refused = f"{large.ELEMENTS_MAX + 1} are more than one request may have"
+    with pytest.raises(DecodeError, match=refused):
         asyncio.run(answer(broker.context, request))
     assert gc.isenabled()
     broker.call("DescribeGroups", 5, groups=[""] * 20_000)  # the lane is free
