@@ -1,11 +1,12 @@
 """`broker-lite configs`: print and change what topics, brokers, groups and client metrics have.
 
-It takes the flags of kafka-configs.sh and prints what that prints. Quotas and credentials (of
-users, clients and addresses) are not known here.
+It takes the flags of kafka-configs.sh and prints what that prints. So it does with the quotas of
+users, clients and addresses; SCRAM credentials of users are printed, but cannot be changed here.
 """
 
 import argparse
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,6 +23,15 @@ from broker_lite.commands.config_entries import (
     describe_configs,
 )
 from broker_lite.commands.connecting import add_connection, connect
+from broker_lite.commands.quotas import (
+    CLIENTS,
+    IPS,
+    QUOTA_TYPES,
+    USERS,
+    alter_quotas,
+    check_entities,
+    describe_quotas,
+)
 from broker_lite.errors import SettingsError
 from broker_lite.wire import messages
 
@@ -43,7 +53,7 @@ ENTITY_TYPES: Final[Mapping[str, EntityType]] = {
     "client-metrics": EntityType(CLIENT_METRICS, "client-metric", 7),
     "groups": EntityType(GROUP, "group", 8),
 }
-_ENTITY_TYPES_NOT_KNOWN: Final = ("users", "clients", "ips")
+_QUOTA_FLAGS: Final = (("user", USERS), ("client", CLIENTS), ("ip", IPS))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +66,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions.add_argument(
             f"--{name}", dest="action", action="store_const", const=name, help=text
         )
-    parser.add_argument("--entity-type", choices=(*ENTITY_TYPES, *_ENTITY_TYPES_NOT_KNOWN))
-    parser.add_argument("--entity-name", help="a topic, a broker's number, a group …")
-    parser.add_argument("--entity-default", action="store_true", help="what all brokers have")
+    parser.add_argument(
+        "--entity-type",
+        action="append",
+        default=[],
+        choices=(*ENTITY_TYPES, *QUOTA_TYPES),
+        help="users and clients go together",
+    )
+    parser.add_argument(
+        "--entity-name",
+        dest="entity_names",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a topic, a broker's number, a group …",
+    )
+    parser.add_argument(
+        "--entity-default",
+        dest="entity_names",
+        action="append_const",
+        const=DEFAULTS,
+        help="what all brokers, users, clients or addresses have",
+    )
     for flag, kind in (
         ("--topic", "topics"),
         ("--broker", "brokers"),
@@ -70,6 +99,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--broker-defaults", action="store_true", help="--entity-type brokers --entity-default"
     )
+    for flag, kind in _QUOTA_FLAGS:
+        parser.add_argument(f"--{flag}", metavar="NAME", help=f"--entity-type {kind} …")
+        parser.add_argument(
+            f"--{flag}-defaults",
+            dest=flag,
+            action="store_const",
+            const=DEFAULTS,
+            help=f"--entity-type {kind} --entity-default",
+        )
     parser.add_argument("--all", action="store_true", help="with --describe: also defaults")
     parser.add_argument("--add-config", metavar="NAME=VALUE,NAME=[VALUE,VALUE]")
     parser.add_argument("--add-config-file", type=Path, metavar="FILE", help="properties to set")
@@ -79,6 +117,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print or change the configs of one entity, or print those of all of a type."""
+    kinds, names = _quota_entity(options)
+    if kinds:
+        return _run_quotas(options, kinds, names)
     kind, name = _entity(options)
     entity_type = ENTITY_TYPES[kind]
     if name and entity_type.resource_type in {BROKER, BROKER_LOGGER} and not name.isdigit():
@@ -97,6 +138,34 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _quota_entity(options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The types and the names of something that has quotas; no types when it is another thing."""
+    short = [(kind, getattr(options, flag)) for flag, kind in _QUOTA_FLAGS]
+    given = [(kind, name) for kind, name in short if name is not None]
+    kinds = [*options.entity_type, *(kind for kind, _ in given)]
+    if not any(kind in QUOTA_TYPES for kind in kinds):
+        return [], []
+    return kinds, [*options.entity_names, *(name for _, name in given)]
+
+
+def _run_quotas(options: argparse.Namespace, kinds: list[str], names: list[str]) -> int:
+    alters = options.action == "alter"
+    check_entities(kinds, names, alters=alters)
+    if not alters:
+        with connect(options) as client:
+            describe_quotas(client, kinds, names)
+        return 0
+    changes = changes_of(options.add_config, options.add_config_file, options.delete_config)
+    with connect(options) as client:
+        alter_quotas(client, kinds, names, changes)
+    kind, name = kinds[0], names[0]
+    if name:
+        print(f"Completed updating config for {kind.removesuffix('s')} {name}.")
+    else:
+        print(f"Completed updating default config for {kind} in the cluster.")
+    return 0
+
+
 def _entity(options: argparse.Namespace) -> tuple[str, str | None]:
     """The type and the name that the flags ask for; None when it is every one of the type."""
     found: list[tuple[str, str | None]] = [
@@ -111,16 +180,12 @@ def _entity(options: argparse.Namespace) -> tuple[str, str | None]:
         )
         if name is not None
     ]
-    if options.entity_type is not None:
-        name = DEFAULTS if options.entity_default else options.entity_name
-        found.append((options.entity_type, name))
-    if len(found) != 1:
+    found += zip_longest(options.entity_type, options.entity_names[: len(options.entity_type)])
+    if len(found) != 1 or len(options.entity_names) > len(options.entity_type):
         raise SettingsError(
             "say one entity: --entity-type with --entity-name, or --topic, --broker"
         )
     ((kind, name),) = found
-    if kind in _ENTITY_TYPES_NOT_KNOWN:
-        raise SettingsError(f"quotas and credentials of {kind} are not known here")
     if name == DEFAULTS and kind != "brokers":
         raise SettingsError(f"there are no defaults of {kind}, only of brokers")
     return kind, name

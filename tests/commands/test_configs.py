@@ -144,7 +144,14 @@ def test_client_metrics_are_refused(configs: CommandLine) -> None:
         (("--describe",), "say one entity"),
         (("--describe", "--topic", "t", "--group", "g"), "say one entity"),
         (("--describe", "--entity-type", "nope"), "argument --entity-type: invalid choice"),
-        (("--describe", "--entity-type", "users"), "quotas and credentials of users are not known"),
+        (
+            ("--describe", "--entity-type", "topics", "--entity-type", "groups"),
+            "say one entity",
+        ),
+        (
+            ("--describe", "--entity-type", "topics", "--entity-name", "t", "--entity-name", "u"),
+            "say one entity",
+        ),
         (("--describe", "--entity-type", "topics", "--entity-default"), "there are no defaults of"),
         (("--describe", "--broker", "x"), "the name of one of brokers is its broker's number"),
         (("--alter", "--entity-type", "topics", "--add-config", "a=b"), "--alter needs --entity-"),

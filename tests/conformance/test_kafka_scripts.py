@@ -183,6 +183,21 @@ def test_reassign_partitions(
         assert command.ok("kafka", "reassign-partitions", *asked) == theirs
 
 
+def test_quotas(command: CommandLine, either: str, filled: str) -> None:
+    at = ("--bootstrap-server", either)
+    user = (*at, "--entity-type", "users", "--entity-name", filled)
+    clients = (*user, "--entity-type", "clients", "--entity-default")
+    address = (*at, "--entity-type", "ips", "--entity-name", "10.1.2.3")
+    for entity, added in (
+        (user, "producer_byte_rate=10485760"),
+        (clients, "request_percentage=12.5"),
+        (address, "connection_creation_rate=9"),
+    ):
+        for arguments in (("--alter", "--add-config", added), ("--describe",)):
+            theirs = run_tool("kafka.admin.ConfigCommand", *entity, *arguments)
+            assert command.ok("configs", *entity, *arguments) == theirs
+
+
 def test_groups(command: CommandLine, either: str, filled: str) -> None:
     at = ("--bootstrap-server", either)
     read = ("--topic", filled, "--group", f"group-{filled}", "--from-beginning")
