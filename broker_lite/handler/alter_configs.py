@@ -4,12 +4,15 @@ The older one replaces all configs of a resource; the other one (KIP-339) sets, 
 and subtracts from single keys. The resources of a request are one change of the metadata, of more
 than 64 so many each time; a resource that fails leaves its configs as they were, the others go on.
 
+A difference to Kafka: more than 10,000 configs of one resource in one request are refused with
+POLICY_VIOLATION whatever they are; Kafka refuses so many changes, of all resources together.
+
 Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which are
 Java's: refused like types that do not exist.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from broker_lite.control import eligible_replicas
@@ -20,7 +23,7 @@ from broker_lite.control.config_rules import (
     plan_operations,
     plan_replacement,
 )
-from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
+from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError, PolicyViolation
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
@@ -32,6 +35,9 @@ INCREMENTAL_MIN_VERSION: Final = 0
 INCREMENTAL_MAX_VERSION: Final = 1
 
 RESOURCES_AT_A_TIME: Final = 64
+CONFIGS_AT_A_TIME: Final = 1000
+CONFIGS_OF_ONE_MAX: Final = 10_000
+"""As many records as Kafka writes for one request (QuorumController.MAX_RECORDS_PER_USER_OP)."""
 
 Plan = Callable[[Cluster, Any], Values]
 Outcome = tuple[Any, Values | BrokerError]
@@ -80,9 +86,8 @@ async def _alter(cluster: Cluster, body: Any, plan: Plan, result: Callable[..., 
     resources = body.resources
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     results: list[Any] = []
-    starts = range(0, len(resources), RESOURCES_AT_A_TIME)
-    async for start in in_turns(starts, at_least=1):
-        outcomes = _plan(cluster, resources[start : start + RESOURCES_AT_A_TIME], counts, plan)
+    async for some in in_turns(_changes(resources), at_least=1):
+        outcomes = _plan(cluster, some, counts, plan)
         if not body.validate_only:
             outcomes = _write(cluster, outcomes)
         results += [
@@ -94,6 +99,22 @@ async def _alter(cluster: Cluster, body: Any, plan: Plan, result: Callable[..., 
             for resource, outcome in outcomes
         ]
     return results
+
+
+def _changes(resources: Sequence[Any]) -> Iterator[list[Any]]:
+    """The resources that are altered as one change each time."""
+    some: list[Any] = []
+    config_count = 0
+    for resource in resources:
+        count = len(resource.configs)
+        too_many = config_count + count > CONFIGS_AT_A_TIME
+        if some and (too_many or len(some) == RESOURCES_AT_A_TIME):
+            yield some
+            some, config_count = [], 0
+        some.append(resource)
+        config_count += count
+    if some:
+        yield some
 
 
 def _plan(
@@ -117,6 +138,8 @@ def _plan(
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise InvalidRequest("Each resource must appear at most once.")
+            if len(resource.configs) > CONFIGS_OF_ONE_MAX:
+                raise PolicyViolation("Unable to perform excessively large batch operation.")
             values = plan(cluster, resource)
             named = {config.name for config in resource.configs}
             of = (resource.resource_type, resource.resource_name)

@@ -12,12 +12,11 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from anyio.lowlevel import checkpoint
-
 from broker_lite.control.cluster import Cluster
 from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -25,7 +24,6 @@ MAX_VERSION: Final = 5
 
 _VOLUME_SINCE: Final = 4
 _UNKNOWN_BYTES: Final = -1
-_PARTITIONS_AT_A_TIME: Final = 256
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
@@ -37,11 +35,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     cluster = context.cluster
     types = messages.DescribeLogDirsResponse
     result = types.DescribeLogDirsResult(log_dir=str(cluster.logs.data_dir.absolute()))
-    for topic, indexes in _asked(cluster, body.topics).items():
+    asked = await _asked(cluster, body.topics)
+    async for topic, indexes in in_turns(asked.items()):
         partitions: list[Any] = []
-        for position, index in enumerate(indexes):
-            if position % _PARTITIONS_AT_A_TIME == _PARTITIONS_AT_A_TIME - 1:
-                await checkpoint()
+        async for index in in_turns(indexes):
             partitions += _measure(cluster, topic, index)
         if partitions:
             result.topics.append(types.DescribeLogDirsTopic(name=topic, partitions=partitions))
@@ -51,12 +48,12 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.DescribeLogDirsResponse, response, request)
 
 
-def _asked(cluster: Cluster, entries: Iterable[Any] | None) -> Mapping[str, Iterable[int]]:
+async def _asked(cluster: Cluster, entries: Iterable[Any] | None) -> Mapping[str, Iterable[int]]:
     """Topics and partitions asked for: null is all of them."""
     if entries is None:
         return {topic.name: range(topic.partition_count) for topic in cluster.topics.values()}
     asked: dict[str, dict[int, None]] = {}
-    for entry in entries:
+    async for entry in in_turns(entries):
         asked.setdefault(entry.topic, {}).update(dict.fromkeys(entry.partitions))
     return asked
 

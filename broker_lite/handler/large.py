@@ -161,6 +161,8 @@ async def handle_large(handle: Handler, context: HandlerContext, request: Reques
         else:
             body = await _handle_parts(handle, context, large, split)
         large.decoded = None
+        # what the handler held is gone now, and to look at what is left for garbage takes as long
+        await checkpoint()
         if large.answer is None:
             return body
         return [await encode_in_turns(*large.answer, request.api_version)]

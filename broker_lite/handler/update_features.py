@@ -14,6 +14,7 @@ from broker_lite.control.features import FeatureUpdate, plan_features
 from broker_lite.errors import BrokerError
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -32,19 +33,22 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     cluster = context.cluster
     updates = [
         FeatureUpdate(entry.feature, entry.max_version_level, entry.upgrade_type)
-        for entry in body.feature_updates
+        async for entry in in_turns(body.feature_updates)
     ]
+    # of a feature that is named twice the last counts
+    last = {update.name: update async for update in in_turns(updates)}
     response = messages.UpdateFeaturesResponse(error_message=None)
     try:
         changed = plan_features(
-            cluster.features, updates, cluster.node_id, cluster.supported_features
+            cluster.features, list(last.values()), cluster.node_id, cluster.supported_features
         )
         if not body.validate_only:
             cluster.update_features(changed)
         if request.api_version < _NO_RESULTS_SINCE:
             result = messages.UpdateFeaturesResponse.UpdatableFeatureResult
             response.results = [
-                result(feature=update.name, error_message=_NONE_MESSAGE) for update in updates
+                result(feature=update.name, error_message=_NONE_MESSAGE)
+                async for update in in_turns(updates)
             ]
     except BrokerError as error:
         response.error_code, response.error_message = error.code, error.message

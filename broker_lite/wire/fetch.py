@@ -46,6 +46,7 @@ _ABORTED: Final = Struct(">qq").pack
 _ABORTED_FLEXIBLE: Final = Struct(">qqx").pack
 _NO_TAGS: Final = bytes(1)
 _NOTHING_TAGGED: Final = (None, None, None)
+_PENDING_MAX: Final = 1024
 
 
 class SizedPart(Protocol):
@@ -185,6 +186,9 @@ class FetchEncoder:
             if flexible:
                 tagged = partition[8:] != _NOTHING_TAGGED
                 pending.append(_partition_tags(partition) if tagged else _NO_TAGS)
+        if len(pending) > _PENDING_MAX:  # to join those of a whole answer takes milliseconds
+            self._parts.append(b"".join(pending))
+            pending.clear()
 
     def end_topic(self) -> None:
         """All its partitions are there."""

@@ -125,3 +125,32 @@ def test_p_23_a_value_too_long_for_its_text_is_answered(broker: HandlerBroker, c
     assert response.error_code == 40
     assert LONG[:30_000] in response.error_message
     assert response.error_message.endswith("...")
+
+
+@pytest.mark.parametrize("name", ["AlterConfigs", "IncrementalAlterConfigs"])
+def test_p127_very_many_configs_of_one_resource_are_refused(
+    broker: HandlerBroker, name: str
+) -> None:
+    broker.cluster.create_topic("t")
+    types = getattr(messages, f"{name}Request")
+    configs = [types.AlterableConfig(name=f"{n}", value="1") for n in range(10_001)]
+    for count, code in ((10_001, 44), (10_000, 40)):
+        resource = types.AlterConfigsResource(
+            resource_type=TOPIC_RESOURCE, resource_name="t", configs=configs[:count]
+        )
+        assert one(broker.call(name, 1, resources=[resource]).responses).error_code == code
+
+
+def test_p127_many_configs_are_several_changes(broker: HandlerBroker) -> None:
+    """Those of a hundred groups, thirty each, which do not exist: each is answered for itself."""
+    types = messages.AlterConfigsRequest
+    configs = [types.AlterableConfig(name=f"{n}", value="1") for n in range(30)]
+    resources = [
+        types.AlterConfigsResource(
+            resource_type=GROUP_RESOURCE, resource_name=f"{n}", configs=configs if n % 2 else []
+        )
+        for n in range(100)
+    ]
+    answers = broker.call("AlterConfigs", 1, resources=resources).responses
+    assert [each.resource_name for each in answers] == [f"{n}" for n in range(100)]
+    assert [each.error_code for each in answers] == [0, 40] * 50

@@ -140,8 +140,7 @@ def test_parts_end_with_records_in_old_versions() -> None:
 def test_long_counts_p22() -> None:
     partitions = [FetchedPartition(partition_index=index) for index in range(200)]
     topics = [(f"{'n' * 200}{number}", None, partitions) for number in range(200)]
-    (body,) = fetch.encode_fetch_response(12, topics=topics)
-    assert isinstance(body, bytes)
+    body = joined(fetch.encode_fetch_response(12, topics=topics))
     value, end = messages.FetchResponse.decode(body, 12)
     assert end == len(body)
     assert [len(topic.partitions) for topic in value.responses] == [200] * 200
@@ -169,3 +168,11 @@ def test_topic_that_the_version_cannot_name(
 ) -> None:
     with pytest.raises(EncodeError):
         fetch.encode_fetch_response(version, topics=[(name, topic_id, [])])
+
+
+def test_an_answer_of_many_partitions_is_joined_in_pieces_p178() -> None:
+    many = [FetchedPartition(index) for index in range(2000)]
+    parts = fetch.encode_fetch_response(12, topics=[("t", None, many)] * 2)
+    assert len(parts) > 2
+    decoded, _ = messages.FetchResponse.decode(joined(parts), 12)
+    assert [len(topic.partitions) for topic in decoded.responses] == [2000, 2000]
