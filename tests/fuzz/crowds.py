@@ -4,7 +4,7 @@
 
 In the older protocol they are promised an id each and never come back; in the newer one the group
 takes as many as group.consumer.max.size says. Meanwhile well-behaved members go on, and the broker
-keeps no more memory than the ids need.
+keeps no more memory than the ids need. How long it answered nobody is in the figures.
 """
 
 import sys
@@ -20,6 +20,7 @@ from tests.fuzz.calm_coordinators import CalmCoordinators
 from tests.support.broker_process import BrokerProcess
 from tests.support.command import seeded_main
 from tests.support.raw_client import RawClient
+from tests.support.stall_watch import NO_STALL, Stall, StallWatch
 
 SIZE_MAX: Final = 200
 # an id, who asked for it, and a timer
@@ -37,6 +38,7 @@ class Findings:
     accepted: int = 0
     promise_bytes: float = 0.0
     checks: int = 0
+    stall: Stall = NO_STALL
     faults: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
@@ -44,7 +46,7 @@ class Findings:
         return (
             f"{self.members} members, {self.promise_bytes:.0f} bytes for a promised id, "
             f"{self.accepted} accepted by the other group, {self.checks} checks of the "
-            f"well-behaved members, {len(self.faults)} faults"
+            f"well-behaved members, the longest stall {self.stall}, {len(self.faults)} faults"
         )
 
 
@@ -109,7 +111,9 @@ def run(seed: int, members: int, folder: Path) -> Findings:
         thread = threading.Thread(target=_stay_calm, args=(calm, found, ended))
         thread.start()
         try:
-            _crowd(found, broker)
+            with StallWatch(broker.port, broker.pid) as watch:
+                _crowd(found, broker)
+                found.stall = watch.lap()
         finally:
             ended.set()
             thread.join()
