@@ -52,7 +52,7 @@ def member(bootstrap: str, group: str, protocol: str) -> Iterator[None]:
 def test_list(groups: CommandLine, group: str) -> None:
     assert group in groups.ok("--list").splitlines()
     listed = groups.ok("--list", "--state", "EMPTY,stable", "--type", "consumer")
-    width = len(group) + 10
+    width = max(len(row.split()[0]) for row in listed.splitlines()) + 10
     assert listed.splitlines()[0] == f"{'GROUP':{width}} {'TYPE':20} {'STATE':20}"
     assert f"{group:{width}} {'Consumer':20} {'Empty':20}" in listed.splitlines()
     assert group not in groups.ok("--list", "--state", "Stable")
