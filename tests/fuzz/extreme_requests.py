@@ -103,7 +103,8 @@ class _Maker:
         if field.element_type == "uuid":
             ids = existing.topic_ids
             return index.to_bytes(16, "little") if is_new else ids[index % len(ids)]
-        return _SIMPLEST.get(field.element_type, 0) if field.default == () else field.default
+        has_default = field.default != () and not field.is_array  # null is that of the whole array
+        return field.default if has_default else _SIMPLEST.get(field.element_type, 0)
 
 
 def extreme_requests(
