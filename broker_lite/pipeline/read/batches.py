@@ -134,7 +134,7 @@ class _RangeReader:
         self.walk: BatchWalk | None = None
         base_offset = part.segment.base_offset
         self.next_offset = base_offset if part.lowest_offset is None else part.lowest_offset
-        self.limit = part.segment.limit
+        self.limit = part.segment.limit if part.limit is None else part.limit
         self.held: LogBatch | None = None
         self.held_offsets: HeldOffsets | None = None
         self.beyond = 0
@@ -293,9 +293,10 @@ class _RangeReader:
 
         Who wants every offset that there can be looks at the indexes by itself.
         """
-        is_closed = self.limit is not None and self.end_offset != EVERY_OFFSET
-        is_whole = is_closed and self.due.end_of(self.limit) == self.limit
-        if is_whole and self.end == self.segment.size_bytes and not self.due.is_told:
+        limit = self.segment.limit
+        is_short = limit is not None and self.next_offset < self.due.end_of(limit)
+        is_asked = self.end_offset != EVERY_OFFSET and not self.due.is_told
+        if is_short and is_asked and self.end == self.segment.size_bytes:
             witness = indexed_end(self.io, self.segment, self.next_offset)
             if witness is not None:
                 text = f"the segment ends at offset {self.next_offset}, and its {witness.text}"

@@ -69,7 +69,7 @@ def order_fault(first_offset: int, next_offset: int, lowest: int, limit: int | N
         first_offset: its own first one.
         next_offset: behind its last one.
         lowest: behind the batch in front.
-        limit: base offset of the segment behind, None where there is none.
+        limit: offset of the segment or batch behind, None where there is none.
 
     Rule: S-05.
     """
@@ -78,5 +78,5 @@ def order_fault(first_offset: int, next_offset: int, lowest: int, limit: int | N
     if first_offset < lowest:
         return f"offset {first_offset} after offset {lowest - 1}"
     if limit is not None and next_offset > limit:
-        return f"offset {next_offset - 1} in front of the segment of offset {limit}"
+        return f"offset {next_offset - 1} in front of offset {limit}"
     return None

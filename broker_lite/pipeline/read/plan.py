@@ -114,7 +114,10 @@ def _by_count(io: FileIO, splits: list[Split], options: ReadOptions) -> list[Spl
 def _whole(
     io: FileIO, uri: str, log: PartitionLog, wanted: OffsetRange, options: ReadOptions
 ) -> Split:
-    """One split with all that is wanted of a partition; an empty file counts, for its reader."""
+    """One split with all that is wanted of a partition.
+
+    A range without bytes counts, too: its reader asks where the offsets are.
+    """
     bases = [segment.base_offset for segment in log.segments]
     first, end = wanted
     low = max(bisect_right(bases, first) - 1, 0)
@@ -129,7 +132,7 @@ def _whole(
         end_position = segment.size_bytes
         if number == len(bases) - 1 or end < bases[number + 1]:
             end_position = boundary(io, segment, end).left_end_position
-        if start_position < end_position or not segment.size_bytes:
+        if start_position <= end_position:
             ranges.append(SegmentRange(segment, start_position, end_position, lowest))
     cleaned = cleaned_end(log, options)
     return Split(uri, log.topic, log.partition, tuple(ranges), first, end, cleaned)
@@ -217,7 +220,7 @@ def _offset_cuts(io: FileIO, split: Split, count: int, is_aligned: bool) -> list
 
 def _cut(split: Split, cuts: Iterable[_Cut]) -> list[Split]:
     """Cut a split; a cut that leaves no offset on one of its sides falls out."""
-    pieces = []
+    pieces: list[Split] = []
     first = split.ranges[0]
     begin = _Cut(0, first.start_position, 0, split.first_offset, first.lowest_offset)
     last = len(split.ranges) - 1
@@ -231,7 +234,9 @@ def _cut(split: Split, cuts: Iterable[_Cut]) -> list[Split]:
             pieces.append(
                 split._replace(ranges=ranges, first_offset=begin.offset, end_offset=cut.offset)
             )
-        begin = cut
+            begin = cut  # else its offsets are the next one's
+    if pieces and pieces[-1].end_offset < split.end_offset:
+        pieces[-1] = pieces[-1]._replace(end_offset=split.end_offset)
     return pieces
 
 
@@ -243,7 +248,10 @@ def _between(ranges: Sequence[SegmentRange], begin: _Cut, end: _Cut) -> tuple[Se
         if number == begin.number:
             start, lowest = begin.right_start, begin.lowest_offset
         stop = end.left_end if number == end.number else part.end_position
-        is_empty = not part.size_bytes and part.segment.base_offset < end.offset
-        if start < stop or is_empty:
-            found.append(SegmentRange(part.segment, start, stop, lowest))
+        limit = part.limit
+        if number == end.number and stop == end.right_start:
+            limit = end.offset
+        is_at_end = start == stop == part.segment.size_bytes
+        if start < stop or (is_at_end and part.segment.base_offset < end.offset):
+            found.append(SegmentRange(part.segment, start, stop, lowest, limit))
     return tuple(found)

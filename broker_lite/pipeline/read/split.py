@@ -13,12 +13,14 @@ class SegmentRange(NamedTuple):
     Attributes:
         end_position: the first byte that is not read; a torn batch may lie in front of it.
         lowest_offset: that a batch of it can have; None where it begins with the segment.
+        limit: above all offsets of its batches; None where it ends with the segment, or in a batch.
     """
 
     segment: Segment
     start_position: int
     end_position: int
     lowest_offset: int | None = None
+    limit: int | None = None
 
     @property
     def size_bytes(self) -> int:

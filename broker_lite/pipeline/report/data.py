@@ -105,6 +105,7 @@ class LogReport:
         bucket_ms: width of the buckets of rates.
         producer_count: of all producers; only the largest are among `producers`.
         codecs, key_sizes, value_sizes, keys: empty when the records were not looked at.
+        damaged_places: how many were met among the headers of the batches; verify looks at more.
     """
 
     path: str
@@ -120,3 +121,4 @@ class LogReport:
     key_sizes: tuple[SizeCount, ...]
     value_sizes: tuple[SizeCount, ...]
     keys: tuple[KeyCounts, ...]
+    damaged_places: int = 0

@@ -12,6 +12,7 @@ from broker_lite.pipeline.report.data import (
     PartitionFacts,
     SizeCount,
 )
+from broker_lite.pipeline.report.meanings import meanings
 from broker_lite.pipeline.report.page import (
     Column,
     Html,
@@ -50,6 +51,8 @@ def log_page(report: LogReport) -> str:
         parts.append(_producers(report))
     if report.keys:
         parts.append(_keys(report))
+    if report.partitions:
+        parts.append(meanings())
     return page("Report on a Kafka log", report.path, parts)
 
 
@@ -58,8 +61,10 @@ def _head(report: LogReport) -> Html:
     firsts = [one.first_ms for one in partitions if one.first_ms is not None]
     lasts = [one.last_ms for one in partitions if one.last_ms is not None]
     span = duration_text(max(lasts) - min(firsts)) if firsts and lasts else NONE
+    damage = Tile(count_text(report.damaged_places), "damaged places, left out", "bad")
     return tiles(
         (
+            *((damage,) if report.damaged_places else ()),
             Tile(count_text(len({one.topic for one in partitions})), "topics"),
             Tile(count_text(len(partitions)), "partitions"),
             Tile(size_text(sum(one.size_bytes for one in partitions)), "in batches"),

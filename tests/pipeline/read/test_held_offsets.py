@@ -53,7 +53,7 @@ def test_s_05_what_needs_to_be_confirmed() -> None:
         ((5, 7, 5, 7), None),
         ((5, 5, 5, None), "offsets 5 to 4"),
         ((4, 7, 5, None), "offset 4 after offset 4"),
-        ((5, 8, 5, 7), "offset 7 in front of the segment of offset 7"),
+        ((5, 8, 5, 7), "offset 7 in front of offset 7"),
     ],
     ids=["S-05 right", "S-05 to the limit", "S-05 none", "S-05 too low", "S-05 too high"],
 )

@@ -72,7 +72,7 @@ def test_everything_is_told() -> None:
         "Producers",
         "Keys and values",
     ]
-    assert re.findall("<h2>(.*)</h2>", text) == headings
+    assert re.findall("<h2>(.*)</h2>", text) == [*headings, "What the columns mean"]
     assert text.count("<svg") == 12
     for fact in (
         "1.50 \N{MULTIPLICATION SIGN}",  # the largest of two partitions, 3000 of 4000 bytes
@@ -98,3 +98,8 @@ def test_long_lists_are_cut_and_say_so() -> None:
     many = tuple(PartitionFacts("t", number, 1, 1, 100, 0, 0, T0, T0) for number in range(25))
     text = log_page(replace(FULL, partitions=many))
     assert "The first 20 of 25 are shown." in text
+
+
+def test_damage_is_told() -> None:
+    assert "damaged places" not in log_page(FULL)
+    assert "3</" in log_page(replace(FULL, damaged_places=3)).partition("damaged places")[0][-80:]

@@ -50,13 +50,14 @@ def report(
     Args:
         spark: a session.
         path: as of the data source.
-        options: of the data source: what is measured. What is damaged is left out.
+        options: of the data source: what is measured. What is damaged is left out and counted.
         with_records: read the records, too: ratios, sizes and keys.
     """
-    reader = spark.read.format("kafka_segments").options(**{"onCorrupt": "skip", **options})
-    batches = reader.option("view", "batches").option("checkCrc", "false").load(path)
-    batches = _prepared(batches).persist(StorageLevel.MEMORY_AND_DISK)
+    reader = spark.read.format("kafka_segments").options(**{"onCorrupt": "report", **options})
+    rows = reader.option("view", "batches").option("checkCrc", "false").load(path)
+    rows = _prepared(rows).persist(StorageLevel.MEMORY_AND_DISK)
     try:
+        batches = rows.where("error is null")
         partitions = tuple(PartitionFacts(*row) for row in partition_rows(batches).collect())
         bucket_ms = bucket_width_ms(partitions)
         of_batches: dict[str, Any] = {
@@ -66,9 +67,10 @@ def report(
             "times": tuple(TimePoint(*row) for row in time_rows(batches, partitions).collect()),
             "producers": tuple(ProducerFacts(*row) for row in producer_rows(batches).collect()),
             "producer_count": _idempotent(batches).select("producerId").distinct().count(),
+            "damaged_places": rows.where("error is not null").count(),
         }
     finally:
-        batches.unpersist()
+        rows.unpersist()
     of_records = _EMPTY if not with_records else _of_records(spark, path, options)
     return LogReport(
         path=path, partitions=partitions, bucket_ms=bucket_ms, **of_batches, **of_records

@@ -65,6 +65,7 @@ def test_headers_of_batches_only_and_damage_left_out(spark: SparkSession, tmp_pa
     damage(tmp_path / "orders-1" / f"{0:020}.log", 16)
     found = report(spark, str(tmp_path), {"subscribe": "orders"}, with_records=False)
     assert [one.name for one in found.partitions] == ["orders-0"]
+    assert found.damaged_places == 1
     assert (found.codecs, found.keys, found.key_sizes, found.value_sizes) == ((), (), (), ())
 
 

@@ -64,7 +64,7 @@ def test_everything_that_is_wrong(spark: SparkSession, tmp_path: Path) -> None:
     (told,) = [one for one in verification.findings if one.rule == "R-06"]
     assert (told.file, told.text) == (
         str(flipped),
-        "wrong checksum of a batch of 195 bytes, with offsets 40 to 79",
+        "wrong checksum of a batch of 195 bytes, with offsets 70 to 79",
     )
     assert {(name, rule) for name, _, rule in by_topic["torn"]} == {
         (torn.name, "R-04"),
