@@ -1,4 +1,4 @@
-"""Damage in the last segment, with no index beside it, through a session: R-02, R-04, S-05, S-10."""
+"""Damage in the last segment, beside which there is no index: R-02, R-04, S-05, S-10."""
 
 from pathlib import Path
 
