@@ -19,19 +19,34 @@ cdef class KeyMap:
         self, const unsigned char[::1] buffer, int64_t position, int64_t length, int64_t offset
     ) except -1
 
-    @cython.locals(entry=int64_t, end=int64_t, offset=int64_t)
+    cpdef bint note(
+        self, const unsigned char[::1] buffer, int64_t position, int64_t length, int64_t offset
+    ) noexcept nogil
+
+    cpdef bint is_within(
+        self, const unsigned char[::1] buffer, int64_t position, int64_t length
+    ) noexcept nogil
+
+    @cython.locals(is_copied=bint)
     cpdef bint copy_to(self, KeyMap other) except -1
 
-    @cython.locals(entry=int64_t)
-    cdef bint _put(self, int64_t offset) except -1
+    @cython.locals(entry=int64_t, end=int64_t, offset=int64_t)
+    cdef bint _copy_to(self, KeyMap other) noexcept nogil
 
-    @cython.locals(offset=int64_t)
+    @cython.locals(entry=int64_t)
+    cdef bint _put(self, int64_t offset) noexcept nogil
+
     cpdef int64_t get(
         self, const unsigned char[::1] buffer, int64_t position, int64_t length
     ) except -2
 
+    @cython.locals(offset=int64_t)
+    cpdef int64_t look_up(
+        self, const unsigned char[::1] buffer, int64_t position, int64_t length
+    ) noexcept nogil
+
     @cython.locals(slot=int64_t, entry=int64_t, last=int64_t)
-    cdef int64_t _find(self) noexcept
+    cdef int64_t _find(self) noexcept nogil
 
     @cython.locals(
         mask=uint64_t, v0=uint64_t, v1=uint64_t, v2=uint64_t, v3=uint64_t, words=int64_t,
@@ -39,4 +54,4 @@ cdef class KeyMap:
     )
     cdef bint _hash(
         self, const unsigned char[::1] buffer, int64_t position, int64_t length
-    ) except -1
+    ) noexcept nogil

@@ -8,6 +8,11 @@ can choose keys that take each other's place.
 Source: Aumasson and Bernstein, SipHash; SkimpyOffsetMap for the layout.
 """
 
+try:
+    import cython
+except ImportError:
+    from broker_lite.record import lending as cython
+
 
 class KeyMap:
     """Offsets by key; open addressing, of which at least one slot stays empty.
@@ -52,8 +57,20 @@ class KeyMap:
         Raises:
             ValueError: the key is not in the buffer, or the map is full.
         """
+        if not self.is_within(buffer, position, length):
+            raise ValueError("the key is not in the buffer")
+        if not self.note(buffer, position, length, offset):
+            raise ValueError("the map is full")
+        return True
+
+    def note(self, buffer: memoryview, position: int, length: int, offset: int) -> bool:
+        """Do what put() does for a key that is in the buffer; False when the map is full."""
         self._hash(buffer, position, length)
         return self._put(offset)
+
+    def is_within(self, buffer: memoryview, position: int, length: int) -> bool:
+        """Whether a key is in the buffer."""
+        return position >= 0 and length >= 0 and length <= len(buffer) - position
 
     def copy_to(self, other: "KeyMap") -> bool:
         """Put all keys into another map, of the same seeds, with their offsets.
@@ -61,6 +78,13 @@ class KeyMap:
         Raises:
             ValueError: the other map is full.
         """
+        with cython.nogil:
+            is_copied = self._copy_to(other)
+        if not is_copied:
+            raise ValueError("the map is full")
+        return True
+
+    def _copy_to(self, other: "KeyMap") -> bool:
         entry = 0
         end = self.slots * 3
         while entry < end:
@@ -68,16 +92,17 @@ class KeyMap:
             if offset != 0:
                 other._low = self._table[entry]
                 other._high = self._table[entry + 1]
-                other._put(offset - 1)
+                if not other._put(offset - 1):
+                    return False
             entry += 3
         return True
 
     def _put(self, offset: int) -> bool:
-        """Let the key that was hashed last have an offset."""
+        """Let the key that was hashed last have an offset; False when there is no room for it."""
         entry = self._find()
         if self._table[entry + 2] == 0:
             if self.count + 1 >= self.slots:
-                raise ValueError("the map is full")
+                return False
             self._table[entry] = self._low
             self._table[entry + 1] = self._high
             self.count += 1
@@ -90,6 +115,12 @@ class KeyMap:
         Raises:
             ValueError: the key is not in the buffer.
         """
+        if not self.is_within(buffer, position, length):
+            raise ValueError("the key is not in the buffer")
+        return self.look_up(buffer, position, length)
+
+    def look_up(self, buffer: memoryview, position: int, length: int) -> int:
+        """Do what get() does for a key that is in the buffer."""
         self._hash(buffer, position, length)
         offset = self._table[self._find() + 2]
         return offset - 1
@@ -109,8 +140,6 @@ class KeyMap:
 
     def _hash(self, buffer: memoryview, position: int, length: int) -> bool:
         """Hash a key; a step is a word of eight bytes, then the rest, then two without any."""
-        if position < 0 or length < 0 or length > len(buffer) - position:
-            raise ValueError("the key is not in the buffer")
         mask = 0xFFFFFFFFFFFFFFFF
         v0 = self._v0
         v1 = self._v1

@@ -1,4 +1,4 @@
-"""Which records of a batch a compaction keeps, and a copy of them: its two loops over records.
+"""Which records of a batch a compaction keeps: its two loops over records.
 
 Compiled in place by Cython with the types of survivors.pxd, and plain Python without a compiler, as
 scan.py is. All work on plain records: a compressed batch is decompressed before. What is kept is
@@ -9,9 +9,13 @@ The numbers returned as status are those of scan_status.ScanStatus.
 Rule: S-82, S-84 (Cleaner.buildOffsetMapForSegment, Cleaner.shouldRetainRecord).
 """
 
-from broker_lite.record.columns import copy_bytes
-from broker_lite.record.encode_records import varlong_size_bytes
+try:
+    import cython
+except ImportError:
+    from broker_lite.record import lending as cython
+
 from broker_lite.record.key_map import KeyMap
+from broker_lite.record.lending import LENT_BYTES_MIN
 from broker_lite.record.scan import RecordCursor
 
 
@@ -47,26 +51,54 @@ def note_keys(
     Rule: S-82 (Cleaner.buildOffsetMapForSegment).
     """
     cursor = RecordCursor(buffer, start, end, True)
-    status = 0
-    last_offset = -1
-    read = 0
-    if count < 0:
-        status = 1
-    while read < count:
-        status = cursor.read_record()
-        if status != 0:
-            break
-        read += 1
-        offset = base_offset + cursor.offset_delta
-        if cursor.key_length < 0 or offset < first_offset:
-            continue
-        if keys.count >= count_max:
-            return 0, last_offset, True
-        keys.put(buffer, cursor.key_position, cursor.key_length, offset)
-        last_offset = offset
-    if status == 0 and count > 0 and cursor.position < end:
-        status = 4
-    return status, last_offset, False
+    notes = KeyNotes()
+    if end - start > LENT_BYTES_MIN:
+        with cython.nogil:
+            status = notes.walk(keys, count_max, buffer, cursor, count, base_offset, first_offset)
+    else:
+        status = notes.walk(keys, count_max, buffer, cursor, count, base_offset, first_offset)
+    return status, notes.last_offset, bool(notes.is_full)
+
+
+class KeyNotes:
+    """What note_keys does, and two of the numbers that it returns."""
+
+    def __init__(self) -> None:
+        self.last_offset = -1
+        self.is_full = False
+
+    def walk(
+        self,
+        keys: KeyMap,
+        count_max: int,
+        buffer: memoryview,
+        cursor: RecordCursor,
+        count: int,
+        base_offset: int,
+        first_offset: int,
+    ) -> int:
+        """Put the keys of a batch's records into a map, and give the status."""
+        status = 0
+        read = 0
+        if count < 0:
+            status = 1
+        while read < count:
+            status = cursor.read_record()
+            if status != 0:
+                break
+            read += 1
+            offset = base_offset + cursor.offset_delta
+            if cursor.key_length < 0 or offset < first_offset:
+                continue
+            if keys.count >= count_max or not keys.note(
+                buffer, cursor.key_position, cursor.key_length, offset
+            ):
+                self.is_full = True
+                return 0
+            self.last_offset = offset
+        if status == 0 and count > 0 and cursor.position < cursor.end:
+            status = 4
+        return status
 
 
 class Judgement:
@@ -116,6 +148,27 @@ class Judgement:
         cursor = RecordCursor(buffer, start, end, True)
         if count > len(self.kept):
             raise ValueError("more records than there is room to judge")
+        if end - start > LENT_BYTES_MIN:
+            with cython.nogil:
+                status = self._walk_by_key(
+                    keys, latest_offset, drops_null, buffer, cursor, count, base_offset
+                )
+        else:
+            status = self._walk_by_key(
+                keys, latest_offset, drops_null, buffer, cursor, count, base_offset
+            )
+        return status
+
+    def _walk_by_key(
+        self,
+        keys: KeyMap,
+        latest_offset: int,
+        drops_null: bool,
+        buffer: memoryview,
+        cursor: RecordCursor,
+        count: int,
+        base_offset: int,
+    ) -> int:
         self.kept_count = 0
         self.has_kept_null = False
         status = 0
@@ -132,11 +185,11 @@ class Judgement:
                 if cursor.key_length < 0 or (drops_null and cursor.value_length < 0):
                     is_kept = False
                 else:
-                    newest = keys.get(buffer, cursor.key_position, cursor.key_length)
+                    newest = keys.look_up(buffer, cursor.key_position, cursor.key_length)
                     is_kept = offset >= newest
             self._note(read, is_kept, cursor.value_length < 0)
             read += 1
-        if status == 0 and count > 0 and cursor.position < end:
+        if status == 0 and count > 0 and cursor.position < cursor.end:
             status = 4
         return status
 
@@ -171,6 +224,24 @@ class Judgement:
         cursor = RecordCursor(buffer, start, end, True)
         if count > len(self.kept):
             raise ValueError("more records than there is room to judge")
+        if end - start > LENT_BYTES_MIN:
+            with cython.nogil:
+                status = self._walk_by_offset(
+                    bits, bits_offset, drops_null, cursor, count, base_offset
+                )
+        else:
+            status = self._walk_by_offset(bits, bits_offset, drops_null, cursor, count, base_offset)
+        return status
+
+    def _walk_by_offset(
+        self,
+        bits: memoryview,
+        bits_offset: int,
+        drops_null: bool,
+        cursor: RecordCursor,
+        count: int,
+        base_offset: int,
+    ) -> int:
         self.kept_count = 0
         self.has_kept_null = False
         status = 0
@@ -187,7 +258,7 @@ class Judgement:
                 is_kept = (bits[bit >> 3] >> (bit & 7)) & 1 == 1
             self._note(read, is_kept, cursor.value_length < 0)
             read += 1
-        if status == 0 and count > 0 and cursor.position < end:
+        if status == 0 and count > 0 and cursor.position < cursor.end:
             status = 4
         return status
 
@@ -197,135 +268,3 @@ class Judgement:
             self.kept_count += 1
             if is_null:
                 self.has_kept_null = True
-
-
-class RecordCopier:
-    """Writes the kept records of a batch anew, with other timestamp deltas.
-
-    Args:
-        target: written to from 0 on; format B and contiguous.
-
-    Attributes:
-        size_bytes: of what was written.
-        base_timestamp: of the new batch.
-        max_timestamp: of the records, -1 without any.
-    """
-
-    def __init__(self, target: memoryview) -> None:
-        self._target = target
-        self.size_bytes = 0
-        self.base_timestamp = -1
-        self.max_timestamp = -1
-
-    def copy(
-        self,
-        kept: memoryview,
-        buffer: memoryview,
-        start: int,
-        end: int,
-        count: int,
-        base_timestamp: int,
-        append_timestamp: int,
-        delete_horizon: int,
-    ) -> bool:
-        """Copy the kept records of a batch whose records were found sound.
-
-        Args:
-            kept: of a Judgement.
-            buffer: plain records; format B and contiguous; read only.
-            start: position of the first record.
-            end: position after the last byte.
-            count: of the records.
-            base_timestamp: of the batch.
-            append_timestamp: of all its records, or -1 when each has its own.
-            delete_horizon: the new base timestamp, or -1: that of the first kept record.
-
-        Returns:
-            False when a writer of these records would not give these bytes, or would refuse them:
-            they are to be written one by one. What was written does not count then.
-
-        Raises:
-            ValueError: start and end are not positions in the buffer.
-
-        Rule: R-30, R-90, R-91 (MemoryRecords.buildRetainedRecordsInto).
-        """
-        cursor = RecordCursor(buffer, start, end, True)
-        if count > len(kept):
-            raise ValueError("more records than were judged")
-        sign = 0x8000000000000000
-        mask = 0xFFFFFFFFFFFFFFFF
-        base = base_timestamp & mask
-        self.size_bytes = 0
-        self.base_timestamp = delete_horizon
-        self.max_timestamp = -1
-        has_base = delete_horizon >= 0
-        last_delta = -1
-        record = 0
-        while record < count:
-            position = cursor.position
-            if kept[record] == 0:
-                length = cursor.read_varint(end)
-                if cursor.position < 0 or length < 0 or not cursor.skip(length, end):
-                    return False
-                record += 1
-                continue
-            record += 1
-            if not cursor.skip_canonical_record():
-                return False
-            timestamp = append_timestamp
-            if append_timestamp < 0:
-                wrapped = (base + cursor.timestamp_delta) & mask
-                timestamp = (wrapped ^ sign) - sign
-            delta = cursor.offset_delta
-            if timestamp < -1 or delta <= last_delta:
-                return False
-            last_delta = delta
-            if not has_base:
-                self.base_timestamp = timestamp
-                has_base = True
-            if timestamp > self.max_timestamp:
-                self.max_timestamp = timestamp
-            # length, attributes, both deltas: all in their shortest form
-            position += varlong_size_bytes(cursor.length) + 1
-            position += varlong_size_bytes(cursor.timestamp_delta) + varlong_size_bytes(delta)
-            self._write(buffer, position, cursor.position, timestamp - self.base_timestamp, delta)
-        return True
-
-    def _write(
-        self, buffer: memoryview, position: int, end: int, timestamp_delta: int, offset_delta: int
-    ) -> bool:
-        """Write one record of which key, value and headers lie between two positions.
-
-        Raises:
-            ValueError: there is no room for it.
-        """
-        length = 1 + varlong_size_bytes(timestamp_delta) + varlong_size_bytes(offset_delta)
-        length += end - position
-        if length + 5 > len(self._target) - self.size_bytes:
-            raise ValueError("no room for another record")
-        self._put_number(length)
-        self._target[self.size_bytes] = 0
-        self.size_bytes += 1
-        self._put_number(timestamp_delta)
-        self._put_number(offset_delta)
-        copy_bytes(buffer, position, end - position, self._target, self.size_bytes)
-        self.size_bytes += end - position
-        return True
-
-    def _put_number(self, value: int) -> bool:
-        """Write a zigzag varint, which is the same for 32 bits and for 64.
-
-        Rule: R-22 (ByteUtils.writeVarint, ByteUtils.writeVarlong).
-        """
-        mask = 0xFFFFFFFFFFFFFFFF
-        raw = value & mask
-        raw = (raw << 1) & mask
-        if value < 0:
-            raw ^= mask
-        while raw >= 0x80:
-            self._target[self.size_bytes] = raw & 0x7F | 0x80
-            self.size_bytes += 1
-            raw >>= 7
-        self._target[self.size_bytes] = raw
-        self.size_bytes += 1
-        return True

@@ -1,4 +1,4 @@
-"""S-82, S-84, R-90, R-91 on both forms: what is kept, and its copy held equal to a builder's."""
+"""S-82, S-84 on both forms: which records a compaction keeps."""
 
 from types import ModuleType
 from typing import Any
@@ -7,11 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
-from broker_lite.record.builder import BatchBuilder, encode_record
+from broker_lite.record.builder import encode_record
 from broker_lite.record.key_map import KeyMap
 from broker_lite.record.scan_status import ScanStatus
-from tests.record.support import raw_record
 
 OK, INVALID, ENDED, _, REMAINING = ScanStatus
 T0 = 1_700_000_000_000
@@ -173,99 +171,3 @@ def test_there_is_room_to_judge(survivors: ModuleType) -> None:
         judgement.by_key(new_map(survivors), 0, False, data, 0, len(data), 2, 0)
     with pytest.raises(ValueError, match="room to judge"):
         judgement.by_offset(memoryview(b""), 0, False, data, 0, len(data), 2, 0)
-    with pytest.raises(ValueError, match="were judged"):
-        survivors.RecordCopier(memoryview(bytearray(99))).copy(
-            judgement.kept, data, 0, len(data), 2, T0, -1, -1
-        )
-
-
-# -- copies
-
-
-def copy(
-    module: ModuleType,
-    kept: list[int],
-    data: bytes,
-    *,
-    append_timestamp: int = -1,
-    horizon: int = -1,
-    room: int = 4096,
-) -> tuple[bool, bytes, int, int]:
-    target = bytearray(room)
-    copier = module.RecordCopier(memoryview(target))
-    done = copier.copy(
-        memoryview(bytes(kept)),
-        memoryview(b"xyz" + data),
-        3,
-        3 + len(data),
-        len(kept),
-        T0,
-        append_timestamp,
-        horizon,
-    )
-    written = bytes(target[: copier.size_bytes])
-    return bool(done), written, copier.base_timestamp, copier.max_timestamp
-
-
-@given(
-    rows=ROWS,
-    data=st.data(),
-    append_timestamp=st.just(-1) | st.just(T0 + 5),
-    horizon=st.just(-1) | st.just(T0 + 10**9),
-)
-@QUICK
-def test_a_copy_is_what_a_builder_writes_r90_r91(
-    survivors: ModuleType, rows: list[Row], data: Any, append_timestamp: int, horizon: int
-) -> None:
-    kept = data.draw(st.lists(st.integers(0, 1), min_size=len(rows), max_size=len(rows)))
-    builder = BatchBuilder(
-        base_offset=BASE_OFFSET,
-        log_append_time_ms=None if append_timestamp < 0 else append_timestamp,
-        delete_horizon_ms=horizon,
-    )
-    times = []
-    for index, (key, value, time) in enumerate(rows):
-        if kept[index]:
-            times.append(time if append_timestamp < 0 else append_timestamp)
-            builder.append(times[-1], key, value, [(b"h", value)], offset=BASE_OFFSET + index)
-    found = copy(survivors, kept, plain(rows), append_timestamp=append_timestamp, horizon=horizon)
-    assert found[0]
-    assert found[3] == max(times, default=-1)
-    built = builder.build()
-    assert found[1] == built[RECORD_BATCH_OVERHEAD:]
-    if built:
-        assert found[2] == RecordBatch(memoryview(built), 0, len(built)).base_timestamp
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(raw_record(attributes=b"\x01"), id="attributes"),
-        pytest.param(raw_record(timestamp_delta=b"\x80\x00"), id="longer than needed"),
-        pytest.param(raw_record(headers=b"\x02\x04\xc3\xa9\x01"), id="header key not ASCII"),
-        pytest.param(raw_record(timestamp_delta=-T0 - 2), id="negative timestamp"),
-        pytest.param(raw_record(offset_delta=-1), id="offset below the base"),
-    ],
-)
-def test_what_a_writer_would_write_otherwise_is_not_copied_r30_r50(
-    survivors: ModuleType, data: bytes
-) -> None:
-    assert not copy(survivors, [1], data)[0]
-    done, written, _, _ = copy(survivors, [0, 1], data + raw_record())
-    assert (done, written) == (True, raw_record())  # it may go
-
-
-def test_offsets_rise_r50(survivors: ModuleType) -> None:
-    rows: list[Row] = [(b"a", b"", T0), (b"b", b"", T0)]
-    assert not copy(survivors, [1, 1], plain(rows, offsets=[4, 4]))[0]
-
-
-@pytest.mark.parametrize("data", [b"", b"\x80", b"\x01", b"\x08\x00"])
-def test_what_was_not_found_sound_is_not_passed_over(survivors: ModuleType, data: bytes) -> None:
-    assert not copy(survivors, [0], data)[0]
-
-
-def test_the_target_has_an_end(survivors: ModuleType) -> None:
-    data = plain([(b"a", b"1234567890", T0)])
-    with pytest.raises(ValueError, match="no room"):
-        copy(survivors, [1], data, room=len(data))

@@ -7,21 +7,20 @@ Rule: S-84 to S-88, R-16, R-90, R-91 (Cleaner, MemoryRecords.filterTo).
 """
 
 from collections.abc import Callable
-from itertools import compress
 from typing import NamedTuple, Protocol
 
-from broker_lite.errors import InvalidRecord
+from broker_lite.errors import InvalidRecord, UnknownServerError
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.builder import BatchBuilder, normalised_header_key
+from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.decompressed import Decompressed
 from broker_lite.record.emptied import emptied
 from broker_lite.record.key_map import KeyMap
-from broker_lite.record.records import Record, iterate_records, read_content
+from broker_lite.record.records import read_content
+from broker_lite.record.rewrite import RecordRewriter
 from broker_lite.record.scan_status import scan_error
-from broker_lite.record.survivors import Judgement, RecordCopier
+from broker_lite.record.survivors import Judgement
 
-# A record may grow by ten bytes of its timestamp and five of its length.
-_GROWTH_BYTES_MAX = 15
+_ALL = memoryview(b"")
 
 
 class LastRecord(NamedTuple):
@@ -132,9 +131,8 @@ def _marker(batch: RecordBatch, given: Round, is_over: bool) -> bytes | memoryvi
     """
     if not is_over or batch.has_delete_horizon:
         return batch.data
-    return _written_one_by_one(
-        batch, list(iterate_records(batch)), given.now_ms + given.delete_retention_ms
-    )
+    horizon_ms = given.now_ms + given.delete_retention_ms
+    return _rebuilt(batch, read_content(batch), _ALL, batch.record_count, horizon_ms)
 
 
 def _data(batch: RecordBatch, given: Round, is_due: bool) -> bytes | memoryview | None:
@@ -172,38 +170,23 @@ def _rebuilt(
     Rule: R-90, R-91 (MemoryRecords.buildRetainedRecordsInto).
     """
     data = memoryview(content.data)
-    target = memoryview(bytearray(len(data) + _GROWTH_BYTES_MAX * kept_count))
-    copier = RecordCopier(target)
-    is_copied = copier.copy(
-        kept,
-        data,
-        0,
-        len(data),
-        batch.record_count,
-        batch.base_timestamp,
-        batch.max_timestamp if batch.is_log_append_time else -1,
-        horizon_ms if horizon_ms is not None else -1,
+    count = batch.record_count
+    rewriter = RecordRewriter(data, 0, len(data), count, kept, False)
+    new_base = horizon_ms if horizon_ms is not None else -1
+    status = rewriter.measure(
+        batch.base_timestamp, batch.is_log_append_time, batch.max_timestamp, new_base
     )
-    if not is_copied:
-        records = compress(iterate_records(batch, content=content), kept)
-        return _written_one_by_one(batch, list(records), horizon_ms)
+    if status:
+        raise UnknownServerError("a timestamp below -1, or offsets that do not rise")
+    target = memoryview(bytearray(rewriter.size_bytes))
+    rewriter.write(target)
     builder = BatchBuilder.like(batch, delete_horizon_ms=horizon_ms)
     builder.take(
-        target[: copier.size_bytes],
+        target,
         record_count=kept_count,
-        base_timestamp=copier.base_timestamp,
-        max_timestamp=copier.max_timestamp,
+        base_timestamp=rewriter.base_timestamp,
+        max_timestamp=rewriter.max_timestamp,
     )
-    builder.override_last_offset(batch.last_offset)
-    return builder.build()
-
-
-def _written_one_by_one(batch: RecordBatch, records: list[Record], horizon_ms: int | None) -> bytes:
-    """Write records whose bytes a writer would not give as they are."""
-    builder = BatchBuilder.like(batch, delete_horizon_ms=horizon_ms)
-    for record in records:
-        headers = [(normalised_header_key(key), value) for key, value in record.headers]
-        builder.append(record.timestamp, record.key, record.value, headers, offset=record.offset)
     builder.override_last_offset(batch.last_offset)
     return builder.build()
 
