@@ -18,7 +18,7 @@ PACKAGES=$ROOT/usr/lib/python3/dist-packages
 UNUSED=(
   'config-*' ensurepip idlelib lib2to3 test tkinter turtledemo unittest venv EXTERNALLY-MANAGED
   cProfile.py doctest.py pdb.py pickletools.py profile.py pydoc.py pydoc_data turtle.py
-  dbm ftplib.py html imaplib.py mailbox.py poplib.py smtplib.py sqlite3 wsgiref xml xmlrpc
+  dbm ftplib.py imaplib.py mailbox.py poplib.py smtplib.py sqlite3 wsgiref xml xmlrpc
   _pydatetime.py _pydecimal.py _pyio.py sitecustomize.py
   'lib-dynload/_codecs_*' 'lib-dynload/_ctypes_test*' 'lib-dynload/_curses*' 'lib-dynload/_dbm*'
   'lib-dynload/_sqlite3*' 'lib-dynload/_test*' 'lib-dynload/_xxtestfuzz*' 'lib-dynload/readline*'

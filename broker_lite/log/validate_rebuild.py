@@ -9,7 +9,6 @@ in another way. Every other batch is written record by record, as Kafka does it 
 import struct
 from typing import Final
 
-from broker_lite.errors import UnknownServerError
 from broker_lite.log import refusals
 from broker_lite.log.validate_records import PlainRecords, RecordTotals
 from broker_lite.log.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
@@ -125,8 +124,7 @@ def _write_anew(
         status = rewriter.measure(
             batch.base_timestamp, has_append_time, batch.max_timestamp, NO_TIMESTAMP
         )
-    if status:  # what a check before has let pass is a bug of ours
-        raise UnknownServerError
+    assert not status, "the records were checked before"
     if rewriter.size_bytes > bytes_max:
         raise refusals.rewritten_too_large(bytes_max)
     target = memoryview(bytearray(rewriter.size_bytes))

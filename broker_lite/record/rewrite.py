@@ -83,8 +83,8 @@ class RecordRewriter:
             new_base: the new base timestamp; below 0: that of the first kept record.
 
         Returns:
-            0; 1 where Kafka's writer refuses: a timestamp below -1, an offset that does not rise, a
-            record of 2 GB; 2 when the records are not sound.
+            0; 1 where Kafka's writer refuses: a timestamp below -1, an offset that does not rise,
+            2 GB of records; 2 when the records are not sound.
         """
         cursor = RecordCursor(self._buffer, self._start, self._end, True)
         self._has_append_time = has_append_time
@@ -167,10 +167,8 @@ class RecordRewriter:
             if timestamp > self.max_timestamp:
                 self.max_timestamp = timestamp
             length = self._length(cursor, offset_delta)
-            if length > 0x7FFFFFFF:
-                return 1
             self.size_bytes += varlong_size_bytes(length) + length
-        return 0
+        return 1 if self.size_bytes > 0x7FFFFFFF else 0
 
     def _length(self, cursor: RecordCursor, offset_delta: int) -> int:
         """What a record's length field says; the cursor stays behind the record.

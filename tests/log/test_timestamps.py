@@ -2,12 +2,17 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from broker_lite import errors
+from broker_lite.log import timestamps
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
+from broker_lite.record.decompressed import UNBOUNDED
+from broker_lite.record.legacy_builder import encode_message
 from tests.log.logs import FOREVER_MS, NOW_MS, T0, append, batch_bytes, open_log, validated
 
 
@@ -125,3 +130,22 @@ def test_files_that_are_gone(log: Log) -> None:
         log.max_timestamp_offset()
     with pytest.raises(errors.KafkaStorageError):
         log.offsets_before(-1, 1, now_ms=0)
+
+
+def test_s23_a_batch_that_unfolds_to_much_is_for_a_thread(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timestamps, "AT_ONCE_BYTES_MAX", 1)
+    with pytest.raises(timestamps.HeavyBatch) as heavy:
+        timestamps.offset_for_timestamp(log, T0, at_once=True)
+    assert heavy.value.next_offset == 2
+    assert heavy.value.candidate.search_within(UNBOUNDED) == (T0, 0, 0)
+
+
+@pytest.mark.parametrize(("offset_min", "expected"), [(0, (T0, 0, 3)), (1, None)])
+def test_s23_old_messages_below_the_log_start_do_not_count(offset_min: int, expected: Any) -> None:
+    data = encode_message(0, 1, 0, T0, b"k", b"v")
+    file: Any = SimpleNamespace(read=lambda size_bytes, position: data[position:size_bytes])
+    place: Any = SimpleNamespace(size_bytes=len(data), position=0, leader_epoch=3)
+    candidate = timestamps._Candidate(file, place, T0, offset_min=offset_min)
+    assert candidate.search_within(UNBOUNDED) == expected

@@ -18,6 +18,7 @@ from broker_lite.errors import (
     CorruptMessage,
     InvalidRecord,
     MessageTooLarge,
+    TooManyRecords,
     UnknownServerError,
 )
 from broker_lite.log.validate_legacy import (
@@ -356,3 +357,10 @@ def test_hostile_sets_are_refused_or_become_one_sound_batch(
     assert found.batch.crc_is_valid()
     assert len(list(walk(found.buffer))) == 1
     assert len(content(found)) == found.record_count
+
+
+def test_v45_more_messages_than_a_batch_may_have() -> None:
+    config = ValidationConfig(topic="t", after_max_ms=HUGE, batch_records_max=1)
+    assert content(validate(message(b"a"), config)) == [(T0, b"k", b"a")]
+    with pytest.raises(TooManyRecords):
+        validate(message(b"a") + message(b"b", offset=1), config)

@@ -204,3 +204,24 @@ def test_positions_are_checked(rewrite: ModuleType) -> None:
     assert rewriter.measure(0, False, 0, -1) == 0
     with pytest.raises(ValueError, match="no room"):
         rewriter.write(memoryview(bytearray(rewriter.size_bytes - 1)))
+
+
+def test_r32_two_bytes_of_a_surrogate_are_one_sign(rewrite: ModuleType) -> None:
+    assert rewrite.sign_size_bytes(memoryview(b"\xed\xa0\x80"), 0, 3) == -3
+    assert rewrite.text_size_bytes(memoryview(b"\xed\xa0\x80"), 0, 3) == 3
+
+
+def test_a_stop_ends_both_walks(rewrite: ModuleType) -> None:
+    data = raw_record()
+    rewriter = rewrite.RecordRewriter(memoryview(data), 0, len(data), 1, ALL, True)
+    rewriter.stop()
+    assert rewriter.measure(0, False, 0, -1) == 0
+    assert rewriter.size_bytes == 0
+    assert rewriter.write(memoryview(bytearray(8))) == 0
+
+
+def test_records_that_are_not_sound_are_not_written(rewrite: ModuleType) -> None:
+    data = raw_record()[:-1]
+    rewriter = rewrite.RecordRewriter(memoryview(data), 0, len(data), 1, ALL, True)
+    assert rewriter.measure(0, False, 0, -1) == 2
+    assert rewriter.write(memoryview(bytearray(40))) == 0

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from broker_lite.record.batch import HEADER, LOG_OVERHEAD
 from broker_lite.record.builder import encode_record
 from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.lending import LENT_BYTES_MIN
 from broker_lite.record.records import iterate_records
 from broker_lite.record.scan_status import ScanStatus
 from broker_lite.record.varint import encode_varint
@@ -308,3 +309,10 @@ def _written_anew(data: bytearray, count: int) -> bytes:
         )
         for record in iterate_records(batch_of(header), content=content)
     )
+
+
+def test_r37_many_bytes_are_walked_without_the_lock(scan: ModuleType) -> None:
+    data = encode_record(0, 0, b"k", b"v" * LENT_BYTES_MIN)
+    view = memoryview(data)
+    assert scan.scan_records(view, 0, len(data), 1, 0, True)[:3] == (OK, len(data), 1)
+    assert scan.are_canonical(view, 0, len(data), 1)
