@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from broker_lite.record.builder import encode_record
 from broker_lite.record.key_map import KeyMap
+from broker_lite.record.lending import LENT_BYTES_MIN
 from broker_lite.record.scan_status import ScanStatus
 
 OK, INVALID, ENDED, _, REMAINING = ScanStatus
@@ -171,3 +172,16 @@ def test_there_is_room_to_judge(survivors: ModuleType) -> None:
         judgement.by_key(new_map(survivors), 0, False, data, 0, len(data), 2, 0)
     with pytest.raises(ValueError, match="room to judge"):
         judgement.by_offset(memoryview(b""), 0, False, data, 0, len(data), 2, 0)
+
+
+def test_s82_s84_many_bytes_are_walked_without_the_lock(survivors: ModuleType) -> None:
+    data = encode_record(0, 0, b"k", b"v" * LENT_BYTES_MIN)
+    view = memoryview(data)
+    keys = new_map(survivors)
+    assert survivors.note_keys(keys, 8, view, 0, len(data), 1, 0, 0) == (0, 0, False)
+    judgement = survivors.Judgement(memoryview(bytearray(1)))
+    assert judgement.by_key(keys, 1, False, view, 0, len(data), 1, 0) == 0
+    assert judgement.kept_count == 1
+    bits = memoryview(b"\x01")
+    assert judgement.by_offset(bits, 0, False, view, 0, len(data), 1, 0) == 0
+    assert judgement.kept_count == 1

@@ -5,13 +5,15 @@ from collections.abc import Iterable
 import pytest
 
 from broker_lite.errors import InvalidRecord, UnknownServerError
+from broker_lite.log.cleaner import survivors
 from broker_lite.log.cleaner.survivors import LastRecord, NewestByKey, Round, compacted
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
 from broker_lite.record.key_map import KeyMap
-from broker_lite.record.records import iterate_records
+from broker_lite.record.records import iterate_records, read_content
 from tests.log.batches import batch as raw_batch
+from tests.log.batches import record as raw_record
 from tests.log.logs import T0
 
 NOW_MS = T0 + 1_000_000
@@ -222,3 +224,10 @@ def test_a_damaged_batch_is_told_r37() -> None:
     broken[-8:] = bytes(8)  # gzip's own checksum
     with pytest.raises(UnknownServerError, match="decompress"):
         compacted(view(broken), round_of())
+
+
+def test_r90_records_whose_offsets_fall_are_refused() -> None:
+    data = bytearray(raw_batch(raw_record(offset_delta=1) + raw_record(), count=2))
+    found = RecordBatch(memoryview(data), 0, len(data))
+    with pytest.raises(UnknownServerError, match="do not rise"):
+        survivors._rebuilt(found, read_content(found), memoryview(b""), 2, None)
