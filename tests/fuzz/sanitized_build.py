@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+_SUPPRESSIONS: Final = "suppressions"
 _ROOT: Final = Path(__file__).parents[2]
 _WANTED: Final = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "MANIFEST.in")
 _FLAGS: Final = "-fsanitize=address,undefined -fsanitize-recover=all -fno-omit-frame-pointer -g -O1"
@@ -18,8 +19,9 @@ _ENVIRONMENT: Final = {
     # whatever Python allocates lies between guards, too
     "PYTHONMALLOC": "malloc",
     "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=0:allocator_may_return_null=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=0",
 }
+# mypyc's own header tags small integers by a shift, negative ones too, which gcc defines
+_NOT_OURS: Final = "shift-base:CPy.h\n"
 REPORTS: Final = ("ERROR: AddressSanitizer", "runtime error:", "AddressSanitizer:DEADLYSIGNAL")
 
 
@@ -48,13 +50,21 @@ def build(folder: Path, *, records_only: bool = False) -> Path:
         check=True,
         env={**os.environ, **environment},
     )
+    (folder / _SUPPRESSIONS).write_text(_NOT_OURS, "ascii")
     return site
 
 
 def program(site: Path) -> Sequence[str]:
     """How a broker of such a build is started."""
     libraries = " ".join(_library(name) for name in ("libasan.so", "libubsan.so"))
-    words = {**_ENVIRONMENT, "LD_PRELOAD": libraries, "PYTHONPATH": str(site)}
+    suppressions = site.parent / _SUPPRESSIONS
+    undefined = f"print_stacktrace=1:halt_on_error=0:suppressions={suppressions}"
+    words = {
+        **_ENVIRONMENT,
+        "UBSAN_OPTIONS": undefined,
+        "LD_PRELOAD": libraries,
+        "PYTHONPATH": str(site),
+    }
     # -P: the working tree, which may be the current directory, is not to be found first
     set_words = (f"{name}={value}" for name, value in words.items())
     return ("env", *set_words, sys.executable, "-P", "-m", "broker_lite")
