@@ -21,6 +21,7 @@ from broker_lite.wire.primitives import (
     GROWS_ABOVE,
     STRING_BYTES_MAX,
     array_unpackers,
+    check_tag_count,
     check_text,
     invalid_length,
     read_tag,
@@ -69,6 +70,7 @@ class _DecoderWriter:
         self.source = Source(
             {
                 "bad": invalid_length,
+                "check_tag_count": check_tag_count,
                 "check_text": check_text,
                 "rest": read_uvarint_rest,
                 "too_many": too_many,
@@ -178,6 +180,7 @@ class _DecoderWriter:
     def write_known_tags(self, value: str, tagged: list[Field], count: str) -> None:
         source = self.source
         tag, end, unknown = source.name("t"), source.name("e"), source.name("x")
+        source.line(f"check_tag_count({count})")
         source.line(f"{unknown} = []")
         source.line(f"for _ in range({count}):")
         source.indent()

@@ -7,6 +7,9 @@ A difference to Kafka: a request with a text that is not UTF-8, and longer than 
 with U+FFFD for its wrong bytes, closes the connection; Kafka carries it out before it finds
 that it cannot repeat the text.
 
+A difference to Kafka: a request with more than 16 tagged fields in one place closes the connection
+(P-34).
+
 Rule: P-20 to P-30.
 """
 
@@ -21,6 +24,9 @@ ZERO_UUID: Final = bytes(16)
 STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more also in a compact one
 GROWS_ABOVE: Final = STRING_BYTES_MAX // 3  # see check_text()
 ARRAY_SHORT_MAX: Final = 16
+TAGS_MAX: Final = 16
+"""Tagged fields in one place: several times what any message has. A frame of 100 MB has room for
+50,000,000 of two bytes each, and to read those takes half a minute."""
 
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
@@ -247,19 +253,32 @@ def encode_count(count: int, *, flexible: bool) -> bytes:
     return encode_uvarint(count + 1) if flexible else _INT32.pack(count)
 
 
+def check_tag_count(count: int) -> None:
+    """Refuse more tagged fields than any message has.
+
+    Raises:
+        DecodeError: there are more.
+
+    Rule: P-34.
+    """
+    if count > TAGS_MAX:
+        too_many("tagged fields", count)
+
+
 def skip_tags(data: Buffer, position: int) -> int:
     """Return the position after tagged fields that nobody reads.
 
     Raises:
-        DecodeError: a size reaches past the end.
+        DecodeError: a size reaches past the end, or there are too many.
         IndexError: the buffer ends inside of them.
 
-    Rule: P-29, P-30.
+    Rule: P-29, P-30, P-34.
     """
     count: int = data[position]
     if count == 0:
         return position + 1
     count, position = read_uvarint_rest(data, position + 1, count)
+    check_tag_count(count)
     for _ in range(count):
         position = read_tag(data, position)[2]
     return position
@@ -279,11 +298,12 @@ def read_tags(
         The tags with their raw bytes in the order of the wire, and the position after them.
 
     Raises:
-        DecodeError: a size reaches past the end.
+        DecodeError: a size reaches past the end, or there are too many.
         IndexError: the buffer ends inside a tag or size.
 
-    Rule: P-29, P-30.
+    Rule: P-29, P-30, P-34.
     """
+    check_tag_count(count)
     tags = []
     for _ in range(count):
         tag, position, end = read_tag(data, position)

@@ -6,8 +6,8 @@ messages.ProduceResponse.
 
 A Produce may be large for its records only: what is decoded of the rest is bounded by count.
 
-A difference to Kafka: a Produce request with more than 100,000 topics or partitions, or with more
-than 16 tagged fields in one place, closes the connection (P-34).
+A difference to Kafka: a Produce request with more than 100,000 topics or partitions closes the
+connection (P-34).
 
 Rule: P-178, V-01.
 """
@@ -21,7 +21,6 @@ from broker_lite.wire.primitives import (
     invalid_length,
     read_compact_string,
     read_string,
-    read_uvarint,
     read_uvarint_rest,
     skip_tags,
 )
@@ -29,7 +28,6 @@ from broker_lite.wire.primitives import (
 VERSION_MIN: Final = 0
 VERSION_MAX: Final = 13
 PARTITIONS_MAX: Final = 100_000
-TAGS_MAX: Final = 16
 _TRANSACTIONS_FROM: Final = 3
 _FLEXIBLE_FROM: Final = 9
 _TOPIC_IDS_FROM: Final = 13
@@ -122,9 +120,9 @@ def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
         partitions, p = _flexible_partitions(view, p, room)
         room -= len(partitions)
         topics.append((name, topic_id, partitions))
-        p = _skip_tags(view, p) if view[p] else p + 1
+        p = skip_tags(view, p) if view[p] else p + 1
     if view[p]:
-        _skip_tags(view, p)
+        skip_tags(view, p)
     return _make(ProduceRequest, (transactional_id, acks, timeout_ms, topics))
 
 
@@ -151,15 +149,8 @@ def _flexible_partitions(view: memoryview, p: int, room: int) -> tuple[Partition
             records = view[p:end]
             p = end
         partitions.append((index, records))
-        p = _skip_tags(view, p) if view[p] else p + 1
+        p = skip_tags(view, p) if view[p] else p + 1
     return partitions, p
-
-
-def _skip_tags(view: memoryview, p: int) -> int:
-    count, _ = read_uvarint(view, p)
-    if count > TAGS_MAX:
-        invalid_length("tagged fields", count)
-    return skip_tags(view, p)
 
 
 def _decode_old(view: memoryview, p: int, has_transactional_id: bool) -> ProduceRequest:

@@ -123,6 +123,22 @@ def test_unknown_tags_are_kept_in_any_order_p30_p179() -> None:
     assert message.encode(value, 9).hex() == "010100000205000701ab"
 
 
+@pytest.mark.parametrize(("name", "version"), [("MetadataRequest", 9), ("FetchRequest", 12)])
+def test_no_more_than_16_tagged_fields_in_one_place_p34(name: str, version: int) -> None:
+    """Also where some are known; 1,000,000 of two bytes each took 2 s without a pause."""
+    message = messages.message(name)
+
+    def decode(count: int) -> list[None]:
+        tags = [(100 + number, b"") for number in range(count)]
+        body = message.encode(message(unknown_tags=tags), version)
+        message.decode(body, version)
+        return list(message.decode_slices(body, version, 0, 100))
+
+    assert decode(16)
+    with pytest.raises(DecodeError, match="tagged fields"):
+        decode(17)
+
+
 FETCH_V12 = "ffffffff 000001f4 00000001 00000064 00 00000000 ffffffff 01 01 01"
 
 

@@ -55,6 +55,12 @@ def test_request_header(frame: str, flexible_from: dict[int, int], header: Reque
             headers.decode_request_header(memoryview(data)[:length], flexible_from)
 
 
+def test_more_tagged_fields_than_any_header_has_p34() -> None:
+    frame = bytes.fromhex("0003 000c 0000004d ffff 11" + "0500" * 17)
+    with pytest.raises(DecodeError, match="tagged fields"):
+        headers.decode_request_header(frame, FLEXIBLE)
+
+
 @pytest.mark.parametrize(("key", "version"), [(3, 11), (3, -1), (4, 32767), (-1, 32767)])
 def test_not_flexible_p44(key: int, version: int) -> None:
     frame = key.to_bytes(2, signed=True) + version.to_bytes(2, signed=True) + bytes(6)

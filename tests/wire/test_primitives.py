@@ -99,12 +99,22 @@ def test_encode_count_p25_p26_p27(count: int, old: str, compact: str) -> None:
 
 def test_skip_tags_p29_p30() -> None:
     assert primitives.skip_tags(b"\0rest", 0) == 1
-    encoded = primitives.encode_tags([(tag, b"ab") for tag in range(300)], None)
+    encoded = primitives.encode_tags([(tag, b"ab" * 100) for tag in range(16)], None)
     assert primitives.skip_tags(b"x" + encoded + b"rest", 1) == 1 + len(encoded)
     with pytest.raises(DecodeError):
         primitives.skip_tags(encoded[:-1], 0)
     with pytest.raises(IndexError):
-        primitives.skip_tags(encoded[:-3], 0)
+        primitives.skip_tags(encoded[:-202], 0)
+
+
+@pytest.mark.parametrize("count", ["11", "808080800100", "ffffffff07"])
+def test_no_more_than_16_tagged_fields_in_one_place_p34(count: str) -> None:
+    """Two bytes are one: a frame of 100 MB, read without a pause, takes half a minute."""
+    tags = bytes.fromhex("0500" * 17)
+    with pytest.raises(DecodeError, match="tagged fields"):
+        primitives.skip_tags(bytes.fromhex(count) + tags, 0)
+    with pytest.raises(DecodeError, match="tagged fields"):
+        primitives.read_tags(tags, 0, 17)
 
 
 def test_read_tags_p30() -> None:
