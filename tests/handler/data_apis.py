@@ -1,7 +1,8 @@
 """The data APIs over a real cluster on disk: request bytes in, response bytes out."""
 
+import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +90,13 @@ class Handlers:
         return decoded
 
     def now(self, api_key: int, version: int, value: Any, client_id: str | None = "c") -> Any:
-        """As answer(), for a handler that does not wait."""
+        """As answer(), for a handler that waits for nobody; it may let others have their turn."""
         waiting = self.answer(api_key, version, value, client_id)
         try:
-            waiting.send(None)
-        except StopIteration as stopped:
-            return stopped.value
-        waiting.close()
-        raise AssertionError("it waits")
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(_in_a_loop(waiting))
+        return _at_once(waiting)
 
     # -- produce
 
@@ -164,6 +164,21 @@ class Handlers:
     def fetch(self, *partitions: Any, version: int = 12, **fields: Any) -> Any:
         """Fetch without waiting; gives the partition answers with their records as bytes."""
         return fetched(self.now(FETCH, version, self.fetch_request(*partitions, **fields)))
+
+
+def _at_once(waiting: Coroutine[Any, Any, Any]) -> Any:
+    """What a coroutine returns that waits for nobody, though it may let others have a turn."""
+    try:
+        while waiting.send(None) is None:
+            pass
+    except StopIteration as stopped:
+        return stopped.value
+    waiting.close()
+    raise AssertionError("it waits")
+
+
+async def _in_a_loop(waiting: Coroutine[Any, Any, Any]) -> Any:
+    return _at_once(waiting)
 
 
 def wanted(partition: int = 0, offset: int = 0, max_bytes: int = 1_048_576, **fields: Any) -> Any:
