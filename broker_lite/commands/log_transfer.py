@@ -24,7 +24,6 @@ from broker_lite.commands.log_copies import (
 )
 from broker_lite.commands.log_metadata import read_metadata
 from broker_lite.commands.progress import ProgressBar
-from broker_lite.control import metadata_records as kinds
 from broker_lite.control.changes import Replica, config_changes, creation, producer_ids
 from broker_lite.control.eligible_replicas import safety_configs
 from broker_lite.control.features import initial_features
@@ -233,8 +232,12 @@ def _records(
 ) -> list[MetadataRecord]:
     """Make the records of a topic, whose leader epochs go on from those in its logs."""
     plan = TopicPlan(topic.name, len(copied), 1, topic.overrides)
-    records = creation(plan, topic.topic_id, replica)
-    for record in records:
-        if record.api_key == kinds.PARTITION:
+    records: list[MetadataRecord] = []
+    for change in creation(plan, topic.topic_id, replica):
+        if isinstance(change, MetadataRecord):
+            records.append(change)
+            continue
+        for record in change.each():
             record.value.leader_epoch = copied[record.value.partition_id].leader_epoch
+            records.append(record)
     return records

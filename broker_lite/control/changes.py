@@ -1,13 +1,18 @@
 """What a change of the cluster is as records of the metadata log, in Kafka's order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from broker_lite.control import metadata_records as kinds
 from broker_lite.control.client_quotas import Entity
 from broker_lite.control.features import Supported
 from broker_lite.control.image import TOPIC_RESOURCE
-from broker_lite.control.metadata_records import MetadataRecord, make
+from broker_lite.control.metadata_records import (
+    MetadataChange,
+    MetadataRecord,
+    PartitionRecords,
+    make,
+)
 from broker_lite.control.scram_credentials import ScramCredential
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_rules import TopicPlan
@@ -33,7 +38,7 @@ class Endpoint(NamedTuple):
     port: int
 
 
-def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[MetadataRecord]:
+def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[MetadataChange]:
     """The records of a new topic.
 
     Rule: P-102 (ReplicationControlManager.createTopic).
@@ -41,11 +46,11 @@ def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[Metadat
     return [
         make(kinds.TOPIC, name=plan.name, topic_id=topic_id),
         *config_changes(TOPIC_RESOURCE, plan.name, plan.overrides),
-        *_partitions(topic_id, range(plan.partition_count), replica),
+        _partitions(topic_id, range(plan.partition_count), replica),
     ]
 
 
-def growth(topic: Topic, count: int, replica: Replica) -> list[MetadataRecord]:
+def growth(topic: Topic, count: int, replica: Replica) -> PartitionRecords:
     """The records of partitions added to a topic.
 
     Rule: P-111 (ReplicationControlManager.createPartitions).
@@ -53,22 +58,19 @@ def growth(topic: Topic, count: int, replica: Replica) -> list[MetadataRecord]:
     return _partitions(topic.topic_id, range(topic.partition_count, count), replica)
 
 
-def _partitions(topic_id: bytes, indexes: Iterable[int], replica: Replica) -> list[MetadataRecord]:
-    replicas, directories = [replica.node_id], [replica.directory_id]
-    return [
-        make(
-            kinds.PARTITION,
-            partition_id=index,
-            topic_id=topic_id,
-            replicas=replicas,
-            isr=replicas,
-            leader=replica.node_id,
-            leader_epoch=0,
-            partition_epoch=0,
-            directories=directories,
-        )
-        for index in indexes
-    ]
+def _partitions(topic_id: bytes, indexes: range, replica: Replica) -> PartitionRecords:
+    first = make(
+        kinds.PARTITION,
+        partition_id=indexes.start,
+        topic_id=topic_id,
+        replicas=[replica.node_id],
+        isr=[replica.node_id],
+        leader=replica.node_id,
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=[replica.directory_id],
+    )
+    return PartitionRecords(first.value, indexes)
 
 
 def removal(topic: Topic) -> MetadataRecord:

@@ -31,7 +31,7 @@ from broker_lite.control.metadata_log import (
     feature_records,
     write_bootstrap_checkpoint,
 )
-from broker_lite.control.metadata_records import MetadataRecord
+from broker_lite.control.metadata_records import MetadataChange, MetadataRecord
 from broker_lite.control.names import make_id
 from broker_lite.control.partition_logs import PartitionLogs
 from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK, ProducerIds
@@ -247,7 +247,7 @@ class Cluster(ClusterView):
         Rule: P-108, P-113.
         """
         ids = [self.make_id() for _ in plans]
-        records: list[MetadataRecord] = []
+        records: list[MetadataChange] = []
         for plan, topic_id in zip(plans, ids, strict=True):
             records += changes.creation(plan, topic_id, self._replica)
         self._commit(records)
@@ -292,8 +292,7 @@ class Cluster(ClusterView):
 
         Rule: P-111.
         """
-        added = [changes.growth(topic, count, self._replica) for topic, count in grown]
-        self._commit(list(chain.from_iterable(added)))
+        self._commit([changes.growth(topic, count, self._replica) for topic, count in grown])
         topics = [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
         self.watchers.topics_changed(topics)
         return topics
@@ -377,7 +376,7 @@ class Cluster(ClusterView):
     def _replica(self) -> Replica:
         return Replica(self.node_id, parse_uuid(self.logs.directory_id))
 
-    def _commit(self, records: Sequence[MetadataRecord]) -> None:
+    def _commit(self, records: Sequence[MetadataChange]) -> None:
         if records:
             assert self._metadata_log is not None
             self._metadata_log.append(

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from broker_lite.control import metadata_records as kinds
 from broker_lite.control.client_quotas import Entity, entity_of
-from broker_lite.control.metadata_records import MetadataRecord
+from broker_lite.control.metadata_records import MetadataChange, PartitionRecords
 from broker_lite.control.names import INTERNAL_TOPICS, collision_key
 from broker_lite.control.scram_credentials import ScramCredential
 from broker_lite.control.topic import Topic
@@ -71,9 +71,12 @@ class MetadataImage:
         """
         return self._names_by_collision_key.get(collision_key(name))
 
-    def apply(self, records: Iterable[MetadataRecord]) -> None:
+    def apply(self, records: Iterable[MetadataChange]) -> None:
         """Take over the records of one batch, in order."""
         for record in records:
+            if isinstance(record, PartitionRecords):
+                self._new_partitions(record)
+                continue
             apply_one = self._apply_by_kind.get(record.api_key)
             if apply_one is not None:
                 apply_one(record.value)
@@ -122,6 +125,13 @@ class MetadataImage:
             leader_epochs.append(record.leader_epoch)
         elif record.partition_id < len(leader_epochs):
             leader_epochs[record.partition_id] = record.leader_epoch
+
+    def _new_partitions(self, records: PartitionRecords) -> None:
+        """Partitions that this node has just added behind those that there are."""
+        leader_epochs = self._draft(bytes(records.first.topic_id))
+        assert leader_epochs is not None
+        assert len(leader_epochs) == records.indexes.start
+        leader_epochs.extend([records.first.leader_epoch] * len(records.indexes))
 
     def _partition_change(self, record: Any) -> None:
         if record.leader == _NO_LEADER_CHANGE:

@@ -19,9 +19,10 @@ from typing import Final, Self
 from broker_lite.control.metadata_records import (
     FEATURE_LEVEL,
     OLDEST_METADATA_VERSION,
+    MetadataChange,
     MetadataRecord,
     decode,
-    encode,
+    encode_change,
     make,
 )
 from broker_lite.control.metadata_snapshot import Snapshot, newest_snapshot
@@ -152,7 +153,7 @@ class MetadataLog:
 
     def append(
         self,
-        records: Sequence[MetadataRecord],
+        records: Sequence[MetadataChange],
         *,
         now_ms: int,
         metadata_version: int = OLDEST_METADATA_VERSION,
@@ -240,14 +241,14 @@ def feature_records(features: Mapping[str, int]) -> list[MetadataRecord]:
 
 
 def _batch(
-    records: Sequence[MetadataRecord],
+    records: Sequence[MetadataChange],
     now_ms: int,
     metadata_version: int = OLDEST_METADATA_VERSION,
     base_offset: int = 0,
 ) -> bytes:
     builder = BatchBuilder(base_offset=base_offset, leader_epoch=0)
     for record in records:
-        builder.append(now_ms, None, encode(record, metadata_version))
+        builder.append_values(now_ms, encode_change(record, metadata_version))
     return builder.build()
 
 

@@ -6,13 +6,15 @@ null. Every number that occurs fits one byte of uvarint, so the frame is three b
 Source: MetadataRecordSerde, KIP-631.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any, Final, NamedTuple
 
 from broker_lite.wire import DecodeError, messages
 
 FRAME_VERSION: Final = 1
 FRAME_SIZE_BYTES: Final = 3
+_INT32_BYTES: Final = 4
 
 REGISTER_BROKER: Final = 0
 TOPIC: Final = 2
@@ -56,6 +58,31 @@ class MetadataRecord(NamedTuple):
     value: Any
 
 
+class PartitionRecords(NamedTuple):
+    """The records of partitions of one topic that differ in nothing but the partition's number.
+
+    A topic may get 10,000 partitions at once. Their records together are one value, because to make
+    and to encode each by itself takes ten times as long.
+
+    Attributes:
+        first: the message of the first partition.
+        indexes: the numbers of all.
+    """
+
+    first: Any
+    indexes: range
+
+    def each(self) -> Iterator[MetadataRecord]:
+        """The records one by one."""
+        for index in self.indexes:
+            message = copy(self.first)
+            message.partition_id = index
+            yield MetadataRecord(PARTITION, message)
+
+
+MetadataChange = MetadataRecord | PartitionRecords
+
+
 def make(api_key: int, **fields: Any) -> MetadataRecord:
     """A record from its fields; those left out have the schema's defaults."""
     return MetadataRecord(api_key, messages.metadata_record(api_key)(**fields))
@@ -68,6 +95,18 @@ def encode(record: MetadataRecord, metadata_version: int = OLDEST_METADATA_VERSI
     version = next(version for since, version in versions if level >= since)
     message = messages.metadata_record(record.api_key)
     return bytes((FRAME_VERSION, record.api_key, version)) + message.encode(record.value, version)
+
+
+def encode_change(
+    change: MetadataChange, metadata_version: int = OLDEST_METADATA_VERSION
+) -> list[bytes]:
+    """The values of the records that a change stands for."""
+    if isinstance(change, MetadataRecord):
+        return [encode(change, metadata_version)]
+    first = encode(MetadataRecord(PARTITION, change.first), metadata_version)
+    # the number of the partition is the first field of the message
+    head, tail = first[:FRAME_SIZE_BYTES], first[FRAME_SIZE_BYTES + _INT32_BYTES :]
+    return [head + index.to_bytes(_INT32_BYTES, "big") + tail for index in change.indexes]
 
 
 def decode(value: bytes | memoryview) -> MetadataRecord:

@@ -2,6 +2,7 @@ from broker_lite.control import changes
 from broker_lite.control import metadata_records as kinds
 from broker_lite.control.changes import Endpoint, Replica
 from broker_lite.control.features import supported_features
+from broker_lite.control.metadata_records import MetadataRecord, PartitionRecords
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_rules import TopicPlan
 
@@ -12,13 +13,13 @@ ID = b"i" * 16
 def test_a_topic_is_topic_configs_partitions() -> None:
     plan = TopicPlan("t", 2, 1, {"a": "1"})
     records = changes.creation(plan, ID, REPLICA)
-    assert [record.api_key for record in records] == [
-        kinds.TOPIC,
-        kinds.CONFIG,
-        kinds.PARTITION,
-        kinds.PARTITION,
-    ]
-    partition = records[-1].value
+    topic, config, partitions = records
+    assert isinstance(topic, MetadataRecord)
+    assert isinstance(config, MetadataRecord)
+    assert (topic.api_key, config.api_key) == (kinds.TOPIC, kinds.CONFIG)
+    assert isinstance(partitions, PartitionRecords)
+    *_, last = partitions.each()
+    partition = last.value
     assert (partition.partition_id, partition.leader, partition.leader_epoch) == (1, 3, 0)
     assert (partition.replicas, partition.isr, partition.directories) == ([3], [3], [b"d" * 16])
 
@@ -26,7 +27,7 @@ def test_a_topic_is_topic_configs_partitions() -> None:
 def test_growth_starts_at_the_partitions_there_are() -> None:
     topic = Topic(name="t", topic_id=ID, leader_epochs=(0, 0), overrides={})
     records = changes.growth(topic, 4, REPLICA)
-    assert [record.value.partition_id for record in records] == [2, 3]
+    assert [record.value.partition_id for record in records.each()] == [2, 3]
     assert changes.removal(topic).value.topic_id == ID
 
 

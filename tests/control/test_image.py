@@ -2,7 +2,7 @@ from typing import Any
 
 from broker_lite.control import metadata_records as kinds
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
-from broker_lite.control.metadata_records import MetadataRecord, make
+from broker_lite.control.metadata_records import MetadataRecord, PartitionRecords, make
 
 ID, OTHER_ID = b"a" * 16, b"b" * 16
 
@@ -52,6 +52,15 @@ def test_partitions_are_added_and_values_do_not_change() -> None:
     image.apply([partition(1), partition(2)])
     assert before.partition_count == 1
     assert image.topics["t"].partition_count == 3
+
+
+def test_partitions_that_are_one_value_are_those_of_their_records() -> None:
+    records = PartitionRecords(partition(1, 2).value, range(1, 4))
+    together = image_of([topic(), partition(0)])
+    together.apply([records])
+    one_by_one = image_of([topic(), partition(0)], list(records.each()))
+    assert together.topics == one_by_one.topics
+    assert together.topics["t"].leader_epochs == (0, 2, 2, 2)
 
 
 def test_p89_a_change_of_leader_raises_the_epoch_anything_else_does_not() -> None:

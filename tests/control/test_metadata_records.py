@@ -5,7 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_lite.control import metadata_records as kinds
-from broker_lite.control.metadata_records import MetadataRecord, decode, encode, make
+from broker_lite.control.metadata_records import (
+    MetadataRecord,
+    PartitionRecords,
+    decode,
+    encode,
+    encode_change,
+    make,
+)
 from broker_lite.wire import DecodeError
 
 # values of records as a Kafka 4.3.1 wrote them, taken with its dump tool from its metadata log
@@ -81,6 +88,21 @@ def test_an_older_directory_gets_the_records_of_its_level(
 )
 def test_what_is_encoded_is_decoded(record: MetadataRecord) -> None:
     assert decode(encode(record)) == record
+
+
+@pytest.mark.parametrize("level", [17, 30])
+def test_the_records_of_many_partitions_are_encoded_as_each_of_them(level: int) -> None:
+    first = decode(bytes.fromhex(KAFKA["partition"])).value
+    records = PartitionRecords(first, range(5, 300))
+    each = list(records.each())
+    assert [record.value.partition_id for record in each] == list(range(5, 300))
+    assert encode_change(records, level) == [encode(record, level) for record in each]
+    assert first.partition_id == 0
+
+
+def test_a_single_record_is_encoded_by_itself() -> None:
+    record = make(kinds.TOPIC, name="t", topic_id=b"i" * 16)
+    assert encode_change(record) == [encode(record)]
 
 
 @pytest.mark.parametrize("value", [b"", b"\x01\x0c", b"\x02\x0c\x00", b"\x01\x7f\x00\x00"])

@@ -109,6 +109,35 @@ def test_r_52_sequential_offsets() -> None:
     assert [record.offset for record in iterate_records(batch_of(builder.build()))] == [10, 15, 16]
 
 
+@pytest.mark.parametrize("count", [0, 1, 200])
+def test_r_50_r_52_values_at_once_are_the_same_as_one_by_one(count: int) -> None:
+    values = [b"v" * (number % 90) for number in range(count)]
+    at_once, one_by_one = BatchBuilder(base_offset=40), BatchBuilder(base_offset=40)
+    for builder in (at_once, one_by_one):
+        builder.append(1000, b"key", None)
+    at_once.append_values(990, values)
+    for value in values:
+        one_by_one.append(990, None, value)
+    for builder in (at_once, one_by_one):
+        builder.append(1010, None, b"last")
+    assert at_once.build() == one_by_one.build()
+
+
+def test_values_may_come_first() -> None:
+    builder = BatchBuilder()
+    builder.append_values(7, [b"a", b"b"])
+    batch = batch_of(builder.build())
+    assert [record.value for record in iterate_records(batch)] == [b"a", b"b"]
+    assert (batch.base_timestamp, batch.max_timestamp) == (7, 7)
+
+
+def test_r_50_values_of_an_impossible_time() -> None:
+    builder = BatchBuilder()
+    with pytest.raises(UnknownServerError):
+        builder.append_values(-2, [b"a"])
+    assert builder.build() == b""
+
+
 def test_r_53_offset_of_the_max_timestamp() -> None:
     builder = BatchBuilder(base_offset=4)
     assert builder.max_timestamp_offset == -1
