@@ -24,11 +24,14 @@ from broker_lite.errors import (
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.create_topics import TOPICS_AT_A_TIME, make_logs
-from broker_lite.handler.large import in_turns
+from broker_lite.handler.large import Lazily, in_turns
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 3
+
+Outcome = tuple[str, BrokerError | None]
+"""A topic's name and why it did not grow, None when it did."""
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
@@ -38,29 +41,33 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.CreatePartitionsRequest, request)
     cluster = context.cluster
-    counts = Counter(entry.name for entry in body.topics)
-    results = [
-        _result(name, InvalidRequest("Duplicate topic name."))
-        for name, count in counts.items()
-        if count > 1
-    ]
+    counts: Counter[str] = Counter()
+    async for entry in in_turns(body.topics):
+        counts[entry.name] += 1
+    twice = InvalidRequest("Duplicate topic name.")
+    outcomes: list[Outcome] = []
+    async for name, count in in_turns(counts.items()):
+        if count > 1:
+            outcomes.append((name, twice))
     room = PARTITIONS_PER_REQUEST_MAX
-    once = [entry for entry in body.topics if counts[entry.name] == 1]
-    starts = range(0, len(once), TOPICS_AT_A_TIME)
+    starts = range(0, len(body.topics), TOPICS_AT_A_TIME)
     async for start in in_turns(starts, at_least=1):
-        refused, planned = _plan(cluster, once[start : start + TOPICS_AT_A_TIME], room)
+        some = body.topics[start : start + TOPICS_AT_A_TIME]
+        once = [entry for entry in some if counts[entry.name] == 1]
+        refused, planned = _plan(cluster, once, room)
         room -= sum(count - topic.partition_count for topic, count in planned)
         error = None if body.validate_only else await _grow(cluster, planned)
-        results += refused
-        results += [_result(topic.name, error) for topic, _ in planned]
+        outcomes += refused
+        outcomes += [(topic.name, error) for topic, _ in planned]
+    results = Lazily(len(outcomes), (_result(name, error) for name, error in outcomes))
     response = messages.CreatePartitionsResponse(results=results)
     return encode(messages.CreatePartitionsResponse, response, request)
 
 
 def _plan(
     cluster: Cluster, entries: Sequence[Any], room: int
-) -> tuple[list[Any], list[tuple[Topic, int]]]:
-    """The results of what cannot grow, topic and new count of what can.
+) -> tuple[list[Outcome], list[tuple[Topic, int]]]:
+    """What cannot grow and why, topic and new count of what can.
 
     Beyond so many partitions Kafka fails half way, with the same error; here nothing is added to a
     topic for which there is no room.
@@ -70,7 +77,7 @@ def _plan(
         entries: some of a request.
         room: how many partitions may be added.
     """
-    results: list[Any] = []
+    refused: list[Outcome] = []
     planned: list[tuple[Topic, int]] = []
     for entry in entries:
         assignments = entry.assignments
@@ -82,8 +89,8 @@ def _plan(
                 raise UnknownServerError
             planned.append((topic, entry.count))
         except BrokerError as error:
-            results.append(_result(entry.name, error))
-    return results, planned
+            refused.append((entry.name, error.with_traceback(None)))
+    return refused, planned
 
 
 async def _grow(cluster: Cluster, planned: Sequence[tuple[Topic, int]]) -> BrokerError | None:
@@ -91,7 +98,7 @@ async def _grow(cluster: Cluster, planned: Sequence[tuple[Topic, int]]) -> Broke
     try:
         grown = cluster.create_partitions(planned)
     except KafkaStorageError as error:
-        return error
+        return error.with_traceback(None)
     for (before, _), topic in zip(planned, grown, strict=True):
         await make_logs(cluster, topic, before.partition_count)
     return None

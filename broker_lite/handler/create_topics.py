@@ -12,9 +12,9 @@ Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from anyio.lowlevel import checkpoint
 
@@ -36,6 +36,8 @@ PARTITIONS_AT_A_TIME: Final = 1000
 LOGS_AT_A_TIME: Final = 32
 """Directories made before other connections get their turn: 2 to 50 ms by what the disk takes."""
 
+T = TypeVar("T")
+
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Create topics, or tell whether they could be.
@@ -44,33 +46,55 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.CreateTopicsRequest, request)
     cluster = context.cluster
-    counts = Counter(entry.name for entry in body.topics)
-    failed: list[Any] = []
-    made: list[tuple[TopicPlan, bytes]] = []
+    counts: Counter[str] = Counter()
+    partition_count = 0
+    async for entry in in_turns(body.topics):
+        counts[entry.name] += 1
+        partition_count += max(_partition_count(cluster, entry), 0)
     try:
-        check_partition_total([_partition_count(cluster, entry) for entry in body.topics])
+        check_partition_total([partition_count])
     except BrokerError as error:
-        failed = [_failed(name, error) for name in counts]
+        refused = error.with_traceback(None)
+        results = Lazily(len(counts), (_failed(name, refused) for name in counts))
     else:
-        async for entries in in_turns(_changes(cluster, body.topics), at_least=1):
-            refused, plans = _plan(cluster, entries, counts)
-            failed += refused
-            if body.validate_only:
-                made += [(plan, cluster.make_id()) for plan in plans]
-            else:
-                await _create(cluster, plans, made, failed)
-    created = (_created(cluster, plan, topic_id) for plan, topic_id in made)
-    results = Lazily(len(failed) + len(made), chain(failed, created))
+        results = await _results(cluster, body, counts)
     response = messages.CreateTopicsResponse(topics=results)
     return await encode_long(messages.CreateTopicsResponse, response, request)
 
 
-def _changes(cluster: Cluster, entries: Sequence[Any]) -> Iterator[list[Any]]:
-    """The topics that are created as one change each time."""
-    topics: list[Any] = []
+async def _results(cluster: Cluster, body: Any, counts: Counter[str]) -> Lazily:
+    """Create what can be created, or only look; give the results of all."""
+    failed: list[tuple[str, BrokerError]] = []
+    made: list[tuple[TopicPlan, bytes]] = []
+
+    def count_of(entry: Any) -> int:
+        return max(_partition_count(cluster, entry), 0)
+
+    async for entries in in_turns(some_at_a_time(body.topics, count_of), at_least=1):
+        refused, plans = _plan(cluster, entries, counts)
+        failed += refused
+        if body.validate_only:
+            made += [(plan, cluster.make_id()) for plan in plans]
+        else:
+            await _create(cluster, plans, made, failed)
+    results = chain(
+        (_failed(name, error) for name, error in failed),
+        (_created(cluster, plan, topic_id) for plan, topic_id in made),
+    )
+    return Lazily(len(failed) + len(made), results)
+
+
+def some_at_a_time(items: Iterable[T], count_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """The topics that are made or deleted as one change each time.
+
+    Args:
+        items: all topics.
+        count_of: tells how many partitions one has.
+    """
+    topics: list[T] = []
     partition_count = 0
-    for entry in entries:
-        count = max(_partition_count(cluster, entry), 0)
+    for entry in items:
+        count = count_of(entry)
         too_many = partition_count + count > PARTITIONS_AT_A_TIME
         if topics and (too_many or len(topics) == TOPICS_AT_A_TIME):
             yield topics
@@ -83,15 +107,15 @@ def _changes(cluster: Cluster, entries: Sequence[Any]) -> Iterator[list[Any]]:
 
 def _plan(
     cluster: Cluster, entries: Sequence[Any], counts: Counter[str]
-) -> tuple[list[Any], list[TopicPlan]]:
-    """The results of what cannot be created, the plans of what can.
+) -> tuple[list[tuple[str, BrokerError]], list[TopicPlan]]:
+    """What cannot be created and why, the plans of what can.
 
     Args:
         cluster: where they are to be created.
         entries: some of a request.
         counts: how often each name is in the request; 0 for one that is answered already.
     """
-    results: list[Any] = []
+    refused: list[tuple[str, BrokerError]] = []
     plans: list[TopicPlan] = []
     for entry in entries:
         if counts[entry.name] == 0:
@@ -102,8 +126,8 @@ def _plan(
                 raise InvalidRequest("Duplicate topic name.")
             plans.append(cluster.plan_topic(_new_topic(entry)))
         except BrokerError as error:
-            results.append(_failed(entry.name, error))
-    return results, plans
+            refused.append((entry.name, error.with_traceback(None)))
+    return refused, plans
 
 
 def _partition_count(cluster: Cluster, entry: Any) -> int:
@@ -130,13 +154,13 @@ async def _create(
     cluster: Cluster,
     plans: Sequence[TopicPlan],
     made: list[tuple[TopicPlan, bytes]],
-    failed: list[Any],
+    failed: list[tuple[str, BrokerError]],
 ) -> None:
     """Create what was planned; no other request was handled since then."""
     try:
         topics = cluster.create_topics(plans)
     except KafkaStorageError as error:
-        failed += [_failed(plan.name, error) for plan in plans]
+        failed += [(plan.name, error.with_traceback(None)) for plan in plans]
         return
     for plan, topic in zip(plans, topics, strict=True):
         made.append((plan, topic.topic_id))

@@ -2,8 +2,9 @@
 
 - v3 knows TOPIC_DELETION_DISABLED; v5 adds error_message; v6 takes topic ids (KIP-516).
 
-The topics of a request are one change of the metadata; their data is gone when the answer is sent,
-and parked fetches have been woken (P-110).
+The topics of a request are one change of the metadata, of more than 64 topics or 1,000 partitions
+so many each time; their data is gone when the answer is sent, and parked fetches have been woken
+(P-110).
 
 Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
 """
@@ -24,7 +25,8 @@ from broker_lite.errors import (
 )
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.large import in_turns
+from broker_lite.handler.create_topics import some_at_a_time
+from broker_lite.handler.large import Lazily, in_turns
 from broker_lite.wire import ZERO_UUID, messages
 
 MIN_VERSION: Final = 0
@@ -37,6 +39,9 @@ _NOT_HOSTED: Final = "This server does not host this topic-partition."
 Named = tuple[str | None, bytes]
 """Name and id of a topic as asked for; what is missing is None or ZERO_UUID."""
 
+Outcome = tuple[str | None, bytes, BrokerError | None]
+"""Name and id of a topic, and why it is not deleted; None when it is."""
+
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Delete topics.
@@ -44,53 +49,67 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: P-109, P-110.
     """
     body = decode(messages.DeleteTopicsRequest, request)
-    if request.api_version >= _TOPIC_IDS_SINCE:
-        asked = [(entry.name, entry.topic_id) for entry in body.topics]
-    else:
-        asked = [(name, ZERO_UUID) for name in body.topic_names]
+    asked: Counter[Named] = Counter()
+    async for one in in_turns(_named(body, request.api_version)):
+        asked[one] += 1
     if context.cluster.settings.delete_topic_enable:
-        results = await _delete(context.cluster, asked)
-    elif request.api_version >= _DELETION_DISABLED_SINCE:
-        text = "Topic deletion is disabled."
-        results = [_result(*one, TopicDeletionDisabled(text)) for one in dict.fromkeys(asked)]
+        outcomes = await _delete(context.cluster, asked)
     else:
-        results = [_result(*one, InvalidRequest()) for one in dict.fromkeys(asked)]
+        is_told = request.api_version >= _DELETION_DISABLED_SINCE
+        text = "Topic deletion is disabled."
+        refusal = TopicDeletionDisabled(text) if is_told else InvalidRequest()
+        outcomes = [(*one, refusal) async for one in in_turns(asked)]
+    results = Lazily(len(outcomes), (_result(*outcome) for outcome in outcomes))
     response = messages.DeleteTopicsResponse(responses=results)
     return encode(messages.DeleteTopicsResponse, response, request)
 
 
-async def _delete(cluster: Cluster, asked: Sequence[Named]) -> list[Any]:
-    results: list[Any] = []
+def _named(body: Any, version: int) -> Iterator[Named]:
+    if version >= _TOPIC_IDS_SINCE:
+        return ((entry.name, entry.topic_id) for entry in body.topics)
+    return ((name, ZERO_UUID) for name in body.topic_names)
+
+
+async def _delete(cluster: Cluster, asked: Counter[Named]) -> list[Outcome]:
+    ids = {topic_id async for name, topic_id in in_turns(asked) if name is None}
+    outcomes: list[Outcome] = []
     found: list[Topic] = []
-    async for name, topic_id, outcome in in_turns(_resolve(cluster, asked)):
+    async for name, topic_id, outcome in in_turns(_resolve(cluster, asked, ids)):
         if isinstance(outcome, Topic):
             found.append(outcome)
         else:
-            results.append(_result(name, topic_id, outcome))
+            outcomes.append((name, topic_id, outcome))
+    changes = some_at_a_time(found, lambda topic: topic.partition_count)
+    async for topics in in_turns(changes, at_least=1):
+        outcomes += _deleted(cluster, topics)
+    return outcomes
+
+
+def _deleted(cluster: Cluster, topics: Sequence[Topic]) -> Iterator[Outcome]:
+    """Delete topics as one change, but those that another client has deleted meanwhile."""
+    there = {topic.topic_id: topic for topic in topics if topic.topic_id in cluster.topics_by_id}
     error: BrokerError | None = None
-    # another client may have deleted some while others had their turn
-    there = [topic for topic in found if topic.topic_id in cluster.topics_by_id]
-    if len(there) < len(found):
-        gone = UnknownTopicOrPartition(_NOT_HOSTED)
-        lost = [topic for topic in found if topic.topic_id not in cluster.topics_by_id]
-        results += [_result(topic.name, topic.topic_id, gone) for topic in lost]
-        found = there
     try:
-        cluster.delete_topics(found)
+        cluster.delete_topics(list(there.values()))
     except KafkaStorageError as failure:
-        error = failure
-    return results + [_result(topic.name, topic.topic_id, error) for topic in found]
+        error = failure.with_traceback(None)
+    gone = UnknownTopicOrPartition(_NOT_HOSTED)
+    for topic in topics:
+        yield topic.name, topic.topic_id, error if topic.topic_id in there else gone
 
 
 def _resolve(
-    cluster: Cluster, asked: Sequence[Named]
+    cluster: Cluster, counts: Counter[Named], ids: set[bytes]
 ) -> Iterator[tuple[str | None, bytes, Topic | BrokerError]]:
     """Each topic asked for once, with what it is or why it will not be deleted.
 
+    Args:
+        cluster: whose topics they are.
+        counts: how often each is in the request.
+        ids: those in the request that come without a name.
+
     Rule: P-109 (ControllerApis.deleteTopics).
     """
-    counts = Counter(asked)
-    ids = {topic_id for name, topic_id in asked if name is None}
     for one, count in counts.items():
         name, topic_id = one
         if (name is None) == (topic_id == ZERO_UUID):

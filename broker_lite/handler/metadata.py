@@ -112,10 +112,13 @@ def _refusal(entries: Sequence[Any], error: ErrorCode) -> Any:
     topic = messages.MetadataResponse.MetadataResponseTopic
     return messages.MetadataResponse(
         error_code=int(error),
-        topics=[
-            topic(error_code=int(error), name=entry.name or "", topic_id=entry.topic_id)
-            for entry in entries
-        ],
+        topics=Lazily(
+            len(entries),
+            (
+                topic(error_code=int(error), name=entry.name or "", topic_id=entry.topic_id)
+                for entry in entries
+            ),
+        ),
     )
 
 
@@ -191,14 +194,17 @@ def _describe(topic: Topic, node_id: int, operations: int) -> Any:
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         topic_authorized_operations=operations,
-        partitions=[
-            partition(
-                partition_index=index,
-                leader_id=node_id,
-                leader_epoch=leader_epoch,
-                replica_nodes=replicas,
-                isr_nodes=replicas,
-            )
-            for index, leader_epoch in enumerate(topic.leader_epochs)
-        ],
+        partitions=Lazily(
+            topic.partition_count,
+            (
+                partition(
+                    partition_index=index,
+                    leader_id=node_id,
+                    leader_epoch=leader_epoch,
+                    replica_nodes=replicas,
+                    isr_nodes=replicas,
+                )
+                for index, leader_epoch in enumerate(topic.leader_epochs)
+            ),
+        ),
     )

@@ -316,8 +316,8 @@ class LogSegment:
         """Let every later access fail: the files' names may come to belong to another topic."""
         for file in (self, self.offset_index, self.time_index, self.transaction_index):
             self._cache.discard(file.path)
-            directory, name = os.path.split(file.path)
-            file.path = f"{directory}{DELETED_SUFFIX}/{name}"
+            directory, slash, name = file.path.rpartition("/")
+            file.path = f"{directory}{DELETED_SUFFIX}{slash}{name}"
 
     def sync_records(self) -> None:
         """Make the batches durable, and not the indexes; may run in a worker thread."""

@@ -1,10 +1,13 @@
 """What the differential test does not reach; codes and texts are in tests/differential."""
 
 import asyncio
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
+from broker_lite.control.topic import Topic
+from broker_lite.control.topic_rules import NewTopic
 from broker_lite.errors import ErrorCode
 from broker_lite.handler import large
 from broker_lite.handler.context import Request
@@ -82,3 +85,35 @@ def test_p109_what_another_client_deletes_meanwhile_is_unknown(
     assert sorted(map(max, codes)) == [0, 3]
     assert [len(each) for each in codes] == [1, 1]
     assert broker.cluster.topics == {}
+
+
+class Deletions:
+    """How many topics each change deleted."""
+
+    def __init__(self) -> None:
+        self.counts: list[int] = []
+
+    def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
+        del changed
+        self.counts.append(len(deleted))
+
+    def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
+        """Nothing of it matters here."""
+
+
+@pytest.mark.parametrize(("partitions", "counts"), [(1, [64, 64, 22]), (400, [2] * 75)])
+def test_p110_many_topics_are_deleted_in_few_changes(
+    broker: HandlerBroker, partitions: int, counts: list[int]
+) -> None:
+    names = [f"t{number}" for number in range(150)]
+    plans = [broker.cluster.plan_topic(NewTopic(name, partitions)) for name in names]
+    broker.cluster.create_topics(plans)
+    deletions = Deletions()
+    broker.cluster.watchers.add(deletions)
+    asked = [*names, "none", "twice", "twice"]
+    results = broker.call("DeleteTopics", 5, topic_names=asked).responses
+    codes = {result.name: result.error_code for result in results}
+    assert codes == {**dict.fromkeys(names, 0), "none": 3, "twice": 42}
+    assert len(results) == len(codes)
+    assert broker.cluster.topics == {}
+    assert deletions.counts == counts
