@@ -86,9 +86,10 @@ def _odd_headers(size: float) -> Heavy:
 
 
 def _slow_codec(size: float) -> Heavy:
-    """Text that takes the slowest level of zstd a second for each megabyte or two."""
-    words = [random.Random(size).randbytes(random.Random(7).randrange(3, 9)) for _ in range(2000)]
-    chosen = random.Random(size).choices(words, k=int(size * _MILLION))
+    """Text of 5.5 MB for each million of words; the slowest level of zstd takes 1 s a megabyte."""
+    chance = random.Random(size)
+    words = [chance.randbytes(chance.randrange(3, 9)) for _ in range(2000)]
+    chosen = chance.choices(words, k=int(size * _MILLION))
     data = compress(Codec.LZ4, record(value=b"".join(chosen)))
     configs = {"compression.type": "zstd", "compression.zstd.level": "22"}
     return Heavy(batch(data, attributes=Codec.LZ4), configs, ACCEPTED)
