@@ -8,6 +8,7 @@ with a type, operation or permission that is unknown (0) closes the connection, 
 Not done: an authorizer, so that there are no ACLs and everybody may do everything.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from broker_lite.errors import ErrorCode
@@ -44,13 +45,8 @@ async def handle_create(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.CreateAclsRequest, request)
     for creation in body.creations:
         _check(creation.resource_type, creation.resource_pattern_type, creation)
-    result = messages.CreateAclsResponse.AclCreationResult
-    response = messages.CreateAclsResponse(
-        results=[
-            result(error_code=ErrorCode.SECURITY_DISABLED, error_message=_NO_AUTHORIZER)
-            for _ in body.creations
-        ]
-    )
+    results = _refusals(messages.CreateAclsResponse.AclCreationResult, len(body.creations))
+    response = messages.CreateAclsResponse(results=results)
     return encode(messages.CreateAclsResponse, response, request)
 
 
@@ -62,14 +58,14 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.DeleteAclsRequest, request)
     for one in body.filters:
         _check(one.resource_type_filter, one.pattern_type_filter, one)
-    result = messages.DeleteAclsResponse.DeleteAclsFilterResult
-    response = messages.DeleteAclsResponse(
-        filter_results=[
-            result(error_code=ErrorCode.SECURITY_DISABLED, error_message=_NO_AUTHORIZER)
-            for _ in body.filters
-        ]
-    )
+    results = _refusals(messages.DeleteAclsResponse.DeleteAclsFilterResult, len(body.filters))
+    response = messages.DeleteAclsResponse(filter_results=results)
     return encode(messages.DeleteAclsResponse, response, request)
+
+
+def _refusals(result: Callable[..., Any], count: int) -> list[Any]:
+    code = ErrorCode.SECURITY_DISABLED
+    return [result(error_code=code, error_message=_NO_AUTHORIZER) for _ in range(count)]
 
 
 def _check(resource_type: int, pattern_type: int, entry: Any) -> None:

@@ -11,6 +11,8 @@ from tests.conformance.clients import Builds
 from tests.conformance.group import SHORT_TIMES
 from tests.conformance.program import Programs
 from tests.support.broker_process import BrokerProcess
+from tests.support.reference_kafka import ReferenceKafka
+from tests.support.toolchain import require
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +25,24 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     data_dir = tmp_path_factory.mktemp("conformance") / "data"
     with BrokerProcess(data_dir, settings=SHORT_TIMES) as broker:
         yield broker.bootstrap
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """What Kafka's own tools and its broker need."""
+    require("java", "mvn")
+
+
+@pytest.fixture(scope="module", params=["broker-lite", "Kafka"])
+def either(
+    request: pytest.FixtureRequest, java: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """HOST:PORT of one broker and then of the other."""
+    if request.param == "broker-lite":
+        yield request.getfixturevalue("bootstrap")
+        return
+    with ReferenceKafka(tmp_path_factory.mktemp("kafka")) as kafka:
+        yield kafka.bootstrap
 
 
 @pytest.fixture

@@ -1,41 +1,22 @@
 """Our commands print what Kafka's tools print, about broker-lite and about a real Kafka."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from broker_lite.client.deadline import Deadline
 from tests.support.command_line import CommandLine, command
-from tests.support.reference_kafka import ReferenceKafka, run_tool
-from tests.support.toolchain import require
+from tests.support.reference_kafka import run_tool
 
 __all__ = ["command"]
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.usefixtures("java")]
 SETTLED_TIMEOUT_S = 30
 TOOLS = "org.apache.kafka.tools"
 USABLE = re.compile(r" \[(?:usable: \d+|unusable: [\w ]+)\],?$|,$", re.MULTILINE)
 CONFIGS = re.compile(r"(?<=Configs: ).*")
-
-
-@pytest.fixture(autouse=True)
-def _java() -> None:
-    require("java", "mvn")
-
-
-@pytest.fixture(scope="module", params=["broker-lite", "Kafka"])
-def either(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """HOST:PORT of one broker and then of the other."""
-    if request.param == "broker-lite":
-        yield request.getfixturevalue("bootstrap")
-        return
-    require("java", "mvn")
-    with ReferenceKafka(tmp_path_factory.mktemp("kafka")) as kafka:
-        yield kafka.bootstrap
 
 
 def agree(ours: Callable[[], str], theirs: str) -> None:

@@ -14,16 +14,15 @@ from tests.conformance.group import SHORT_TIMES, Group, committed_offsets, visib
 from tests.conformance.program import Programs
 from tests.support.broker_process import BrokerProcess
 from tests.support.reference_kafka import run_tool
-from tests.support.toolchain import require
 
-pytestmark = [pytest.mark.kafka, pytest.mark.client, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.client,
+    pytest.mark.slow,
+    pytest.mark.usefixtures("java"),
+]
 TOOLS = "org.apache.kafka.tools"
 PROTOCOLS = ("classic", "consumer")
-
-
-@pytest.fixture(autouse=True)
-def _java() -> None:
-    require("java", "mvn")
 
 
 def rows(printed: str, first_column: str) -> list[dict[str, str]]:

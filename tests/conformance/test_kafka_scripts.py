@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,36 +10,17 @@ from confluent_kafka import Producer
 
 from broker_lite.commands.formatters import PACKAGE
 from tests.support.command_line import CommandLine, command
-from tests.support.reference_kafka import ReferenceKafka, run_tool
-from tests.support.toolchain import require
+from tests.support.reference_kafka import run_tool
 
 __all__ = ["command"]
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.usefixtures("java")]
 TIMEOUT_S = 30
 TOOLS = "org.apache.kafka.tools"
 EPOCH = re.compile(r"(?<=Epoch: )\d+")
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\d .* ERROR .*\n", re.MULTILINE)
 """What Kafka's client logs between what its tool prints."""
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?|NaN")
-
-
-@pytest.fixture(autouse=True)
-def _java() -> None:
-    require("java", "mvn")
-
-
-@pytest.fixture(scope="module", params=["broker-lite", "Kafka"])
-def either(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """HOST:PORT of one broker and then of the other."""
-    if request.param == "broker-lite":
-        yield request.getfixturevalue("bootstrap")
-        return
-    require("java", "mvn")
-    with ReferenceKafka(tmp_path_factory.mktemp("kafka")) as kafka:
-        yield kafka.bootstrap
 
 
 @pytest.fixture

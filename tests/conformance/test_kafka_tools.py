@@ -11,16 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.conformance.records import CODECS
 from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.reference_kafka import java_command, run_tool
-from tests.support.toolchain import require
 
-pytestmark = [pytest.mark.kafka, pytest.mark.client]
+pytestmark = [pytest.mark.kafka, pytest.mark.client, pytest.mark.usefixtures("java")]
 TOOLS = "org.apache.kafka.tools"
 TIMEOUT_S = 60
-
-
-@pytest.fixture(autouse=True)
-def _java() -> None:
-    require("java", "mvn")
 
 
 def test_topics_configs_and_offsets(bootstrap: str, topic: str) -> None:

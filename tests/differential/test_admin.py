@@ -4,12 +4,10 @@
 4.3.1 of one node with `ReferenceKafka`'s settings; the test marked kafka compares them again.
 """
 
-import json
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
@@ -17,25 +15,25 @@ import pytest
 from broker_lite.wire import messages
 from tests.differential.admin_cases import admin_cases
 from tests.differential.admin_requests import AdminCase
+from tests.differential.kept_answers import Rows, as_kept, keep, kept
 from tests.support.handler_broker import handler_broker
 from tests.support.raw_client import RawClient
 from tests.support.reference_kafka import ReferenceKafka
 from tests.support.toolchain import require
 
-GOLDEN: Final = Path(__file__).parent.parent / "vectors" / "admin.json"
+KEPT: Final = "admin"
 # Kafka answers a change of configs before its own broker has seen it
 SETTLE_S: Final = 0.15
 CHANGES: Final = ("Alter", "Create", "Delete", "Incremental")
 Ask = Callable[[AdminCase], Any]
 
 
-def outcomes(ask: Ask) -> list[list[Any]]:
+def outcomes(ask: Ask) -> Rows:
     answers = [[case.title, case.view(ask(case))] for case in admin_cases()]
-    plain: list[list[Any]] = json.loads(json.dumps(answers))
-    return plain
+    return as_kept(answers)
 
 
-def kafka_outcomes(folder: Path) -> list[list[Any]]:
+def kafka_outcomes(folder: Path) -> Rows:
     with ReferenceKafka(folder) as kafka, RawClient("127.0.0.1", kafka.port) as client:
 
         def ask(case: AdminCase) -> Any:
@@ -49,7 +47,7 @@ def kafka_outcomes(folder: Path) -> list[list[Any]]:
 
 
 def test_our_answers_are_kafkas(tmp_path: Path) -> None:
-    golden = json.loads(GOLDEN.read_text("utf-8"))
+    golden = kept(KEPT)
     with handler_broker(tmp_path / "data") as broker:
         ours = outcomes(lambda case: broker.request(case.api, case.version, case.request))
     assert len(ours) == len(golden)
@@ -61,15 +59,8 @@ def test_our_answers_are_kafkas(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_kafka_answers_as_it_did(tmp_path: Path) -> None:
     require("java", "mvn")
-    assert kafka_outcomes(tmp_path / "kafka") == json.loads(GOLDEN.read_text("utf-8"))
-
-
-def main(path: Path) -> None:
-    """Write the golden answers."""
-    with TemporaryDirectory() as folder:
-        rows = kafka_outcomes(Path(folder))
-    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", "utf-8")
+    assert kafka_outcomes(tmp_path / "kafka") == kept(KEPT)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    keep(Path(sys.argv[1]), kafka_outcomes)

@@ -12,13 +12,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
 
 from broker_lite.wire import messages
 from tests.differential import plain_cases
+from tests.differential.kept_answers import Rows, as_kept, keep, kept
 from tests.differential.plain_cases import DATA_DIR, PlainCase
 from tests.differential.quota_cases import quotas
 from tests.support.handler_broker import HandlerBroker, handler_broker
@@ -26,7 +26,7 @@ from tests.support.raw_client import RawClient
 from tests.support.reference_kafka import ReferenceKafka
 from tests.support.toolchain import require
 
-GOLDEN: Final = Path(__file__).parent.parent / "vectors" / "plain.json"
+KEPT: Final = "plain"
 # Kafka answers a change before its own broker has seen it
 SETTLE_S: Final = 0.15
 CHANGES: Final = ("Alter", "Create")
@@ -78,13 +78,12 @@ def plain(value: Any, name: str = "") -> Any:
     return value
 
 
-def outcomes(ask: Callable[[PlainCase], Any]) -> list[list[Any]]:
+def outcomes(ask: Callable[[PlainCase], Any]) -> Rows:
     answers = [[case.title, plain(ask(case))] for case in cases()]
-    asked: list[list[Any]] = json.loads(json.dumps(answers))
-    return asked
+    return as_kept(answers)
 
 
-def kafka_outcomes(folder: Path) -> list[list[Any]]:
+def kafka_outcomes(folder: Path) -> Rows:
     with ReferenceKafka(folder) as kafka, RawClient("127.0.0.1", kafka.port) as client:
 
         def ask(case: PlainCase) -> Any:
@@ -98,7 +97,7 @@ def kafka_outcomes(folder: Path) -> list[list[Any]]:
         return outcomes(ask)
 
 
-def ours(broker: HandlerBroker) -> list[list[Any]]:
+def ours(broker: HandlerBroker) -> Rows:
     data_dir = str(broker.cluster.logs.data_dir.absolute())
 
     def ask(case: PlainCase) -> Any:
@@ -109,7 +108,7 @@ def ours(broker: HandlerBroker) -> list[list[Any]]:
 
 
 def test_our_answers_are_kafkas(tmp_path: Path) -> None:
-    golden = json.loads(GOLDEN.read_text("utf-8"))
+    golden = kept(KEPT)
     with handler_broker(tmp_path / "data") as broker:
         mine = ours(broker)
     assert len(mine) == len(golden)
@@ -121,15 +120,8 @@ def test_our_answers_are_kafkas(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_kafka_answers_as_it_did(tmp_path: Path) -> None:
     require("java", "mvn")
-    assert kafka_outcomes(tmp_path / "kafka") == json.loads(GOLDEN.read_text("utf-8"))
-
-
-def main(path: Path) -> None:
-    """Write the golden answers."""
-    with TemporaryDirectory() as folder:
-        rows = kafka_outcomes(Path(folder))
-    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", "utf-8")
+    assert kafka_outcomes(tmp_path / "kafka") == kept(KEPT)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    keep(Path(sys.argv[1]), kafka_outcomes)
