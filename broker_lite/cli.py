@@ -16,7 +16,7 @@ from broker_lite import __version__
 from broker_lite.commands.descriptors import drop_output, take_standard_descriptors
 from broker_lite.commands.scripts import as_command
 from broker_lite.commands.subcommands import Subcommand
-from broker_lite.errors import ClientError, KafkaStorageError, SettingsError
+from broker_lite.errors import ClientError, KafkaStorageError, SettingsError, cause_of
 
 _USAGE_ERROR: Final = 2
 _FAILURE: Final = 1
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here an error is told as any other, at the interpreter's end it is not
         return code
     except (SettingsError, ClientError, KafkaStorageError) as error:
-        text = " ".join(str(error).split())
+        text = " ".join(str(error if str(error) else cause_of(error)).split())
         print(f"broker-lite: {text}", file=sys.stderr)
         return _USAGE_ERROR if isinstance(error, SettingsError) else _FAILURE
     except BrokenPipeError:

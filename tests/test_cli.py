@@ -289,3 +289,13 @@ def test_ctrl_c_during_the_first_imports_is_no_traceback() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_what_a_start_ends_with_names_the_file(tmp_path: Path) -> None:
+    """An error that came from the system has no words of its own."""
+    (tmp_path / "__cluster_metadata-0" / "partition.metadata").mkdir(parents=True)
+    result = _run("serve", "--port", "0", "--data-dir", str(tmp_path))
+    assert result.returncode == 1
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("broker-lite: [Errno 21] Is a directory")
+    assert str(tmp_path / "__cluster_metadata-0" / "partition.metadata") in last

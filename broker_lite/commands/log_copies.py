@@ -14,8 +14,7 @@ from broker_lite.log.checkpoints import (
     PARTITION_METADATA_FILE,
     CorruptCheckpoint,
     format_partition_metadata,
-    parse_offsets,
-    read_file,
+    stored_offsets,
 )
 from broker_lite.log.config import LogConfig
 from broker_lite.log.file_cache import FileCache
@@ -157,7 +156,7 @@ def read_offsets(path: Path) -> dict[tuple[str, int], int]:
     Rule: S-70.
     """
     try:
-        return parse_offsets(read_file(path) or "")
+        return stored_offsets(path)
     except CorruptCheckpoint as error:
         raise KafkaStorageError(f"{path}: {error}") from error
 

@@ -28,15 +28,12 @@ from broker_lite.control.changes import Replica, config_changes, creation, produ
 from broker_lite.control.eligible_replicas import safety_configs
 from broker_lite.control.features import initial_features
 from broker_lite.control.image import MetadataImage
-from broker_lite.control.metadata_log import (
-    PARTITION_DIRECTORY,
-    MetadataLog,
-    feature_records,
-    write_bootstrap_checkpoint,
-)
+from broker_lite.control.metadata_batches import feature_records
+from broker_lite.control.metadata_log import PARTITION_DIRECTORY, MetadataLog
 from broker_lite.control.metadata_records import MetadataRecord
 from broker_lite.control.metadata_snapshot import newest_snapshot
 from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK
+from broker_lite.control.quorum_files import write_bootstrap_checkpoint
 from broker_lite.control.topic_rules import TopicPlan
 from broker_lite.errors import SettingsError
 from broker_lite.log.checkpoints import (

@@ -26,15 +26,16 @@ from broker_lite.control.features import (
 )
 from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from broker_lite.control.internal_topics import automatic_topic
-from broker_lite.control.metadata_log import (
-    MetadataLog,
-    feature_records,
-    write_bootstrap_checkpoint,
-)
+from broker_lite.control.metadata_batches import feature_records
+from broker_lite.control.metadata_log import MetadataLog
 from broker_lite.control.metadata_records import MetadataChange, MetadataRecord
 from broker_lite.control.names import make_id
 from broker_lite.control.partition_logs import PartitionLogs
 from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK, ProducerIds
+from broker_lite.control.quorum_files import (
+    mend_bootstrap_checkpoint,
+    write_bootstrap_checkpoint,
+)
 from broker_lite.control.replaying import replay
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_configs import TopicConfigs
@@ -151,6 +152,8 @@ class Cluster(ClusterView):
             features = initial_features(given, supported)
             write_bootstrap_checkpoint(self.logs.data_dir, features, now_ms=now_ms)
             self.update_features(features)
+        else:
+            mend_bootstrap_checkpoint(self.logs.data_dir, self.features, now_ms=now_ms)
         self.update_features(given_features(given, supported))
         self._apply_broker_configs()
         for topic in self._image.topics.values():

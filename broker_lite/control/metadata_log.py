@@ -4,53 +4,35 @@ A change is one batch: all of it is there after a crash, or nothing of it. Each 
 is an election that it wins, so the log goes on with the next leader epoch and a LeaderChange
 control record. Kafka's dump tool reads the log with `--cluster-metadata-decoder`.
 
-The data directory also gets what Kafka has beside the log: `quorum-state`, and
-`bootstrap.checkpoint` with the features a new cluster starts with.
-
 Source: KafkaRaftClient, KIP-595, KIP-631; compared with the files of a Kafka 4.3.1.
 """
 
-import json
-import struct
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Final, Self
 
+from broker_lite.control.metadata_batches import LEADER_CHANGE, make_batch, make_control_batch
 from broker_lite.control.metadata_records import (
-    FEATURE_LEVEL,
     OLDEST_METADATA_VERSION,
     MetadataChange,
     MetadataRecord,
     decode,
-    encode_change,
-    make,
 )
 from broker_lite.control.metadata_snapshot import Snapshot, newest_snapshot
-from broker_lite.control.names import METADATA_TOPIC_ID
-from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import (
-    PARTITION_METADATA_FILE,
-    format_partition_metadata,
-    replace_file,
+from broker_lite.control.quorum_files import (
+    claim_directory,
+    tell_of_quorum_state,
+    write_quorum_state,
 )
+from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import sync_file, write_file
 from broker_lite.log.log import Log
 from broker_lite.log.manager import LogManager
 from broker_lite.log.names import METADATA_TOPIC
 from broker_lite.log.recovery import read_batches
-from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
 from broker_lite.wire import DecodeError, messages
 
 PARTITION_DIRECTORY: Final = f"{METADATA_TOPIC}-0"
-BOOTSTRAP_FILE: Final = "bootstrap.checkpoint"
-QUORUM_STATE_FILE: Final = "quorum-state"
-
-_CONTROL_KEY: Final = struct.Struct(">hh")
-_LEADER_CHANGE: Final = 2
-_SNAPSHOT_HEADER: Final = 3
-_SNAPSHOT_FOOTER: Final = 4
 
 
 class MetadataLog:
@@ -78,11 +60,14 @@ class MetadataLog:
             config: of the log, None for the defaults.
 
         Raises:
-            KafkaStorageError: it cannot be read or written.
+            KafkaStorageError: it cannot be read or written, or is another topic's.
         """
         directory = logs.data_dir / PARTITION_DIRECTORY
+        snapshot = None
         try:
-            snapshot = newest_snapshot(directory) if directory.exists() else None
+            if directory.exists():
+                claim_directory(str(directory))
+                snapshot = newest_snapshot(directory)
         except OSError as error:
             raise KafkaStorageError from error
         start_offset = snapshot.end_offset if snapshot is not None else None
@@ -137,8 +122,10 @@ class MetadataLog:
         Raises:
             KafkaStorageError: not written.
         """
-        if self.is_new:
-            self._write_partition_metadata()
+        directory = self._log.directory
+        claim_directory(directory)
+        if not self.is_new:
+            tell_of_quorum_state(directory, self._node_id)
         # a log that begins at a snapshot may know of no epoch yet
         snapshot_epoch = self._snapshot.epoch if self._snapshot is not None else -1
         epoch = max(self._log.leader_epoch, snapshot_epoch) + 1
@@ -148,8 +135,8 @@ class MetadataLog:
             leader_id=self._node_id, voters=[voter], granting_voters=[voter]
         )
         value = messages.LeaderChangeMessage.encode(change, 0)
-        self._log.append_batch(_control_batch(_LEADER_CHANGE, value, now_ms), now_ms=now_ms)
-        self._write_quorum_state(epoch)
+        self._log.append_batch(make_control_batch(LEADER_CHANGE, value, now_ms), now_ms=now_ms)
+        write_quorum_state(directory, self._node_id, epoch)
 
     def append(
         self,
@@ -174,85 +161,10 @@ class MetadataLog:
         """
         if self._has_failed:
             raise KafkaStorageError(f"an earlier change of {PARTITION_DIRECTORY} failed")
-        self._log.append_batch(_batch(records, now_ms, metadata_version), now_ms=now_ms)
+        self._log.append_batch(make_batch(records, now_ms, metadata_version), now_ms=now_ms)
         try:
             self._log.flush()
         except KafkaStorageError:
             self._has_failed = True
             raise
         return self.end_offset - 1
-
-    def _write_partition_metadata(self) -> None:
-        path = Path(self._log.directory, PARTITION_METADATA_FILE)
-        try:
-            replace_file(path, format_partition_metadata(METADATA_TOPIC_ID))
-        except OSError as error:
-            raise KafkaStorageError from error
-
-    def _write_quorum_state(self, leader_epoch: int) -> None:
-        """State who leads, in the form that Kafka has at kraft.version 0.
-
-        Without fsync, as the log says the same: recovery needs nothing of it.
-        """
-        state = {
-            "clusterId": "",
-            "leaderId": self._node_id,
-            "leaderEpoch": leader_epoch,
-            "votedId": -1,
-            "appliedOffset": 0,
-            "currentVoters": [{"voterId": self._node_id}],
-            "data_version": 0,
-        }
-        text = json.dumps(state, separators=(",", ":"))
-        try:
-            write_file(f"{self._log.directory}/{QUORUM_STATE_FILE}", text.encode())
-        except OSError as error:
-            raise KafkaStorageError from error
-
-
-def write_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, now_ms: int) -> None:
-    """Write the snapshot from which Kafka would start a cluster with these features.
-
-    Raises:
-        KafkaStorageError: not written.
-    """
-    header = messages.SnapshotHeaderRecord.encode(messages.SnapshotHeaderRecord(), 0)
-    footer = messages.SnapshotFooterRecord.encode(messages.SnapshotFooterRecord(), 0)
-    records = feature_records(features)
-    content = b"".join(
-        (
-            _control_batch(_SNAPSHOT_HEADER, header, now_ms, base_offset=0),
-            _batch(records, now_ms, base_offset=1),
-            _control_batch(_SNAPSHOT_FOOTER, footer, now_ms, base_offset=1 + len(records)),
-        )
-    )
-    path = str(data_dir / BOOTSTRAP_FILE)
-    try:
-        write_file(path, content)
-        sync_file(path)
-    except OSError as error:
-        raise KafkaStorageError from error
-
-
-def feature_records(features: Mapping[str, int]) -> list[MetadataRecord]:
-    """The records that put features into force; metadata.version comes first, as Kafka asks."""
-    names = sorted(features, key=lambda name: (name != "metadata.version", name))
-    return [make(FEATURE_LEVEL, name=name, feature_level=features[name]) for name in names]
-
-
-def _batch(
-    records: Sequence[MetadataChange],
-    now_ms: int,
-    metadata_version: int = OLDEST_METADATA_VERSION,
-    base_offset: int = 0,
-) -> bytes:
-    builder = BatchBuilder(base_offset=base_offset, leader_epoch=0)
-    for record in records:
-        builder.append_values(now_ms, encode_change(record, metadata_version))
-    return builder.build()
-
-
-def _control_batch(kind: int, value: bytes, now_ms: int, base_offset: int = 0) -> bytes:
-    builder = BatchBuilder(base_offset=base_offset, is_control=True, leader_epoch=0)
-    builder.append(now_ms, _CONTROL_KEY.pack(0, kind), value)
-    return builder.build()

@@ -204,6 +204,22 @@ def format_clean_shutdown(broker_epoch: int) -> str:
     return json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
 
 
+def parse_clean_shutdown(text: str | None) -> None:
+    """Make sure that a clean stop wrote .kafka_cleanshutdown; before Kafka 3.7 it was empty.
+
+    Raises:
+        CorruptCheckpoint: it holds something else.
+
+    Rule: S-77 (CleanShutdownFileHandler).
+    """
+    try:
+        mark = json.loads(text) if text else None
+    except ValueError:
+        mark = text
+    if mark is not None and not (isinstance(mark, dict) and "brokerEpoch" in mark):
+        raise CorruptCheckpoint("it names no broker epoch")
+
+
 def read_file(path: Path) -> str | None:
     """Read a text file, None when it does not exist.
 
@@ -217,6 +233,27 @@ def read_file(path: Path) -> str | None:
         return None
     except UnicodeDecodeError as error:
         raise CorruptCheckpoint(f"{path.name} is not text") from error
+
+
+def stored_offsets(path: Path, *, is_due: bool = False) -> dict[tuple[str, int], int]:
+    """Read an offset checkpoint; one that is not there has no entries.
+
+    Kafka also takes an empty file for one without entries. Nobody writes such a file.
+
+    Args:
+        path: of the file.
+        is_due: it must be there.
+
+    Raises:
+        CorruptCheckpoint: it is malformed or empty, or is due and missing.
+        OSError: it cannot be read.
+
+    See: S-70.
+    """
+    text = read_file(path)
+    if not text and (is_due or text is not None):
+        raise CorruptCheckpoint("it is missing" if text is None else "it is empty")
+    return parse_offsets(text or "")
 
 
 def replace_file(path: Path, text: str) -> None:

@@ -17,7 +17,7 @@ from broker_lite.log.checkpoints import PARTITION_METADATA_FILE, format_uuid
 from broker_lite.log.chores import Chores
 from broker_lite.log.names import STRAY_DIRECTORY_SUFFIX, partition_directory
 from broker_lite.log.offline import OfflinePartitions
-from broker_lite.log.partitions import has_records, make_directory, set_aside, stored_topic_id
+from broker_lite.log.partitions import claimed_topic_id, make_directory, set_aside
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -57,7 +57,7 @@ class Claims:
             KafkaStorageError: it cannot be read, made or set aside.
         """
         directory = f"{self._data_dir}/{partition_directory(topic, partition)}"
-        stored = self._stored_id(directory)
+        stored = claimed_topic_id(directory)
         is_other = stored is not None and stored != topic_id
         if is_other:
             if stored not in self._chores.deleted_ids:
@@ -68,7 +68,7 @@ class Claims:
             logger.warning("set aside, its topic was deleted directory=%s as=%s", directory, aside)
         if stored != topic_id:
             make_directory(directory, topic_id)
-        self._offline.forget((topic, partition))
+        self._offline.take_back((topic, partition))
         return not is_other
 
     def put_aside(self, partitions: Sequence[tuple[str, int]]) -> None:
@@ -93,16 +93,6 @@ class Claims:
             len(partitions),
             ",".join(named),
         )
-
-    def _stored_id(self, directory: str) -> bytes | None:
-        try:
-            stored = stored_topic_id(directory)
-            is_lacking = stored is None and not Path(directory, PARTITION_METADATA_FILE).exists()
-            if is_lacking and Path(directory).is_dir() and has_records(directory):
-                logger.warning("partition.metadata is made anew directory=%s", directory)
-        except OSError as error:
-            raise KafkaStorageError from error
-        return stored
 
 
 def _difference(stored: bytes, topic_id: bytes) -> str:

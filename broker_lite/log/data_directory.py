@@ -5,6 +5,7 @@ Rule: S-76, S-77, S-78 (LogManager, MetaPropertiesEnsemble).
 
 import errno
 import fcntl
+import logging
 import os
 import shutil
 import uuid
@@ -24,12 +25,15 @@ from broker_lite.log.checkpoints import (
     format_clean_shutdown,
     format_meta_properties,
     format_uuid,
+    parse_clean_shutdown,
     parse_meta_properties,
     read_file,
     replace_file,
     sync_directory,
 )
 from broker_lite.log.names import is_set_aside, parse_partition_directory
+
+logger = logging.getLogger("broker_lite.log")
 
 LOCK_FILE: Final = ".lock"
 # Whoever may write to the directory could have any file of ours made by a link.
@@ -68,8 +72,8 @@ class DirectoryLock:
             raise SettingsError(f"data directory {path}: {error.strerror} for {user}") from error
         except OSError as error:
             is_link = error.errno == errno.ELOOP
-            reason = f"{LOCK_FILE} is a symbolic link" if is_link else error.strerror
-            raise SettingsError(f"data directory {path}: {reason}") from error
+            reason = "It is a symbolic link" if is_link else error.strerror
+            raise SettingsError(f"data directory {path}: {LOCK_FILE}: {reason}") from error
         try:
             # Kafka locks by fcntl; flock also keeps out a second broker of this same process.
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -107,6 +111,8 @@ def claim_identity(path: Path, *, node_id: int, cluster_id: str | None) -> MetaP
         meta = MetaProperties(
             cluster_id=cluster_id or new_id(), node_id=node_id, directory_id=new_id()
         )
+        if _has_partitions(path):
+            logger.warning("meta.properties is made anew path=%s cluster=%s", file, meta.cluster_id)
         replace_file(file, format_meta_properties(meta))
         return meta
     if found.node_id != node_id:
@@ -128,6 +134,10 @@ def claim_identity(path: Path, *, node_id: int, cluster_id: str | None) -> MetaP
     return meta
 
 
+def _has_partitions(path: Path) -> bool:
+    return any(parse_partition_directory(name) is not None for name in os.listdir(path))
+
+
 def new_id() -> str:
     """Make a random id as Kafka prints it, one that no command line takes for an option."""
     while True:
@@ -139,17 +149,28 @@ def new_id() -> str:
 def take_clean_mark(path: Path) -> bool:
     """Tell whether the last stop was clean; from now on the directory counts as unclean.
 
+    A difference to Kafka, for which any file of that name will do: one that was not written by a
+    stop is told, and all logs are recovered, which costs time and no record.
+
     Raises:
         OSError: the mark cannot be removed.
 
     Rule: S-40, S-77 (CleanShutdownFileHandler).
     """
+    file = path / CLEAN_SHUTDOWN_FILE
+    fault = None
     try:
-        os.unlink(path / CLEAN_SHUTDOWN_FILE)
+        parse_clean_shutdown(read_file(file))
+    except (CorruptCheckpoint, OSError) as error:
+        fault = error
+    try:
+        os.unlink(file)
     except FileNotFoundError:
         return False
     sync_directory(path)
-    return True
+    if fault is not None:
+        logger.warning("mark of a clean stop ignored path=%s reason=%s", file, fault)
+    return fault is None
 
 
 def leave_clean_mark(path: Path, broker_epoch: int) -> None:

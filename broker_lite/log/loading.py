@@ -17,6 +17,7 @@ from broker_lite.log.batch_reader import SegmentOverflow
 from broker_lite.log.checkpoints import CorruptCheckpoint, read_file
 from broker_lite.log.config import LogConfig
 from broker_lite.log.file_cache import FileCache
+from broker_lite.log.files import OpenFile
 from broker_lite.log.index_checks import find_end
 from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.leader_epochs import LeaderEpochCache
@@ -39,6 +40,7 @@ from broker_lite.log.roll import RELATIVE_OFFSET_MAX, draw_jitter_ms
 from broker_lite.log.segment import LogSegment
 from broker_lite.log.splitting import split_segment
 from broker_lite.log.temporary_files import finish_interrupted_changes
+from broker_lite.record.framing import CURRENT_MAGIC, MAGIC_OFFSET
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -230,9 +232,20 @@ class _Loader:
     def _read_epochs(self) -> None:
         try:
             text = read_file(Path(self.directory, EPOCH_FILE))
+            if not text and self._has_unread_batches():
+                raise CorruptCheckpoint(f"{EPOCH_FILE} is {'missing' if text is None else 'empty'}")
             self.epochs = LeaderEpochCache.from_text(text or "")
         except CorruptCheckpoint as error:
             logger.warning("leader epochs dropped directory=%s reason=%s", self.directory, error)
+
+    def _has_unread_batches(self) -> bool:
+        """Whether there are batches that no recovery reads; it would find their epochs.
+
+        Messages of the formats before batches have no epochs.
+        """
+        end = len(self.segments) if self.request.is_clean else self._first_unflushed()
+        filled = [segment for segment in self.segments[:end] if segment.size_bytes]
+        return bool(filled) and _is_of_batches(self.cache.get(filled[-1].path))
 
     # -- S-15, S-44: what has to be recovered
 
@@ -361,6 +374,10 @@ class _Loader:
         if self.replayed is not self.segments[-1]:
             self.producers.load(self.segments, end_offset)
         self.producers.write_snapshot(end_offset)
+
+
+def _is_of_batches(file: OpenFile) -> bool:
+    return file.read(1, MAGIC_OFFSET) == bytes([CURRENT_MAGIC])
 
 
 def _is_within(segment: LogSegment, end_offset: int) -> bool:

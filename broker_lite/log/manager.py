@@ -245,12 +245,12 @@ class LogManager:
         return entry.log if entry.log is not None else self._load(topic, partition, entry)
 
     def _load(self, topic: str, partition: int, entry: Partition) -> Log:
-        self.offline.check((topic, partition))
-        request = self._request(topic, partition, entry)
-        if entry.is_new:
-            log = new_log(request, self._cache, self._prepare, now_ms=self._now_ms())
-        else:
-            log = load_log(request, self._cache, now_ms=self._now_ms())
+        with self.offline.loading((topic, partition)):
+            request = self._request(topic, partition, entry)
+            if entry.is_new:
+                log = new_log(request, self._cache, self._prepare, now_ms=self._now_ms())
+            else:
+                log = load_log(request, self._cache, now_ms=self._now_ms())
         return self._take(log)
 
     def _request(self, topic: str, partition: int, entry: Partition) -> LoadRequest:

@@ -5,7 +5,8 @@ recovers it; Kafka gives up all partitions of the directory, and ends when it ha
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from broker_lite.errors import KafkaStorageError, cause_of
 from broker_lite.log.durable_log import DurableLog
@@ -21,7 +22,7 @@ class OfflinePartitions:
         when_taken: told of a topic and a partition that goes offline.
     """
 
-    __slots__ = ("_keys", "_partitions", "when_taken")
+    __slots__ = ("_keys", "_partitions", "_told", "when_taken")
 
     def __init__(self, partitions: Mapping[tuple[str, int], Partition]) -> None:
         """Begin with none.
@@ -32,18 +33,30 @@ class OfflinePartitions:
         self.when_taken: Callable[[str, int], None] = _tell_nobody
         self._partitions = partitions
         self._keys: set[tuple[str, int]] = set()
+        self._told: set[tuple[str, int]] = set()
 
     def __contains__(self, key: object) -> bool:
         return key in self._keys
 
-    def check(self, key: tuple[str, int]) -> None:
-        """Refuse what is offline.
+    @contextmanager
+    def loading(self, key: tuple[str, int]) -> Iterator[None]:
+        """Refuse to load what is offline; say once why something else cannot be loaded.
+
+        That may be tried again: somebody may make room for files, or take one out of the way.
 
         Raises:
-            KafkaStorageError: it is.
+            KafkaStorageError: it is offline, or it cannot be loaded.
         """
         if key in self._keys:
             raise KafkaStorageError(f"{key[0]}-{key[1]} is offline")
+        try:
+            yield
+        except KafkaStorageError as error:
+            if key not in self._keys and key not in self._told:
+                self._told.add(key)
+                logger.error("not loaded partition=%s-%d reason=%s", *key, cause_of(error))
+            raise
+        self._told.discard(key)
 
     def give_up(self, key: tuple[str, int], error: Exception) -> None:
         """Let nobody load a log that could not be loaded, and say so once.
@@ -85,6 +98,11 @@ class OfflinePartitions:
 
     def forget(self, key: tuple[str, int]) -> None:
         """Forget a partition that is deleted."""
+        self.take_back(key)
+        self._told.discard(key)
+
+    def take_back(self, key: tuple[str, int]) -> None:
+        """Let a partition be used again, whose directory turned out to be its own."""
         self._keys.discard(key)
 
 

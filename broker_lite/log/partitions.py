@@ -15,10 +15,10 @@ from broker_lite.log.checkpoints import (
     CorruptCheckpoint,
     format_offsets,
     format_partition_metadata,
-    parse_offsets,
     parse_partition_metadata,
     read_file,
     replace_file,
+    stored_offsets,
 )
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files import create_file, write_file
@@ -108,10 +108,35 @@ def find_partitions(data_dir: Path, config: LogConfig, is_clean: bool) -> Found:
 
     Rule: S-40 (LogManager.loadLogs).
     """
-    recovery_points = _read_checkpoint(data_dir / RECOVERY_POINT_FILE)
-    log_starts = _read_checkpoint(data_dir / LOG_START_FILE)
-    high_watermarks = _read_checkpoint(data_dir / HIGH_WATERMARK_FILE)
+    keys, deleted = _directories(data_dir)
+    if keys and not is_clean:
+        logger.info(
+            "last stop was not clean, logs are recovered data_dir=%s partitions=%d",
+            data_dir,
+            len(keys),
+        )
+    # A crash may come before the first checkpoint; a clean stop writes all of them.
+    is_due = bool(keys) and (is_clean or (data_dir / RECOVERY_POINT_FILE).exists())
+    recovery_points = _read_checkpoint(data_dir / RECOVERY_POINT_FILE, is_due=is_due)
+    log_starts = _read_checkpoint(data_dir / LOG_START_FILE, is_due=is_due)
+    # nothing depends on this one: with one replica a log's end is its high watermark
+    high_watermarks = _read_checkpoint(data_dir / HIGH_WATERMARK_FILE, is_due=False)
     partitions: dict[tuple[str, int], Partition] = {}
+    for key in keys:
+        partition = partitions[key] = Partition(config)
+        partition.is_clean = is_clean
+        partition.recovery_point = recovery_points.get(key, 0)
+        partition.log_start_offset = log_starts.get(key)
+        partition.is_new = (
+            is_clean and recovery_points.get(key) == 0 and partition.log_start_offset is None
+        )
+        partition.high_watermark = high_watermarks.get(key, 0)
+    return Found(partitions, _with_offsets(recovery_points, log_starts), deleted)
+
+
+def _directories(data_dir: Path) -> tuple[list[tuple[str, int]], list[str]]:
+    """List the partitions of a data directory, and the names of deleted ones' directories."""
+    keys = []
     deleted = []
     with os.scandir(data_dir) as entries:
         names = [entry.name for entry in entries if entry.is_dir()]
@@ -121,15 +146,8 @@ def find_partitions(data_dir: Path, config: LogConfig, is_clean: bool) -> Found:
             if is_set_aside(name) and name.endswith(DELETE_DIRECTORY_SUFFIX):
                 deleted.append(name)
         elif key[0] != METADATA_TOPIC:
-            partition = partitions[key] = Partition(config)
-            partition.is_clean = is_clean
-            partition.recovery_point = recovery_points.get(key, 0)
-            partition.log_start_offset = log_starts.get(key)
-            partition.is_new = (
-                is_clean and recovery_points.get(key) == 0 and partition.log_start_offset is None
-            )
-            partition.high_watermark = high_watermarks.get(key, 0)
-    return Found(partitions, _with_offsets(recovery_points, log_starts), deleted)
+            keys.append(key)
+    return keys, deleted
 
 
 def _with_offsets(
@@ -138,9 +156,15 @@ def _with_offsets(
     return {key for key, offset in recovery_points.items() if offset} | log_starts.keys()
 
 
-def _read_checkpoint(path: Path) -> dict[tuple[str, int], int]:
+def _read_checkpoint(path: Path, *, is_due: bool) -> dict[tuple[str, int], int]:
+    """Read a checkpoint, and say it when its offsets are lost.
+
+    Args:
+        path: of the file.
+        is_due: it must be there.
+    """
     try:
-        return parse_offsets(read_file(path) or "")
+        return stored_offsets(path, is_due=is_due)
     except CorruptCheckpoint as error:
         logger.warning("checkpoint ignored path=%s reason=%s", path, error)
         return {}
@@ -255,6 +279,25 @@ def set_aside(data_dir: Path, topic: str, partition: int, suffix: str) -> str:
     except OSError as error:
         raise KafkaStorageError from error
     return aside
+
+
+def claimed_topic_id(directory: str) -> bytes | None:
+    """Read the topic id of a directory that is about to be used; say it if the file is lost.
+
+    Returns:
+        None when it has to be made anew.
+
+    Raises:
+        KafkaStorageError: there is something, but not to be read.
+    """
+    try:
+        stored = stored_topic_id(directory)
+        is_lacking = stored is None and not Path(directory, PARTITION_METADATA_FILE).exists()
+        if is_lacking and Path(directory).is_dir() and has_records(directory):
+            logger.warning("partition.metadata is made anew directory=%s", directory)
+    except OSError as error:
+        raise KafkaStorageError from error
+    return stored
 
 
 def stored_topic_id(directory: str) -> bytes | None:

@@ -3,6 +3,7 @@
 Rule: S-41 (LogLoader.removeTempFilesAndCollectSwapFiles).
 """
 
+import errno
 import os
 from contextlib import suppress
 from typing import Final
@@ -47,12 +48,20 @@ def finish_interrupted_changes(directory: str) -> dict[str, int]:
 
 
 def _sizes(directory: str) -> dict[str, int]:
+    """List the files of a directory.
+
+    Raises:
+        OSError: something else has the name of a file of a segment, whose records would be missed.
+    """
     sizes = {}
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.is_file():
                 with suppress(FileNotFoundError):  # retention also removes what is .deleted
                     sizes[entry.name] = entry.stat().st_size
+            elif parse_segment_file(entry.name) is not None:
+                reason = errno.EISDIR if entry.is_dir() else errno.ENOENT
+                raise OSError(reason, os.strerror(reason), entry.path)
     return sizes
 
 

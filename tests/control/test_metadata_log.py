@@ -9,7 +9,7 @@ from broker_lite.control import metadata_records as kinds
 from broker_lite.control.changes import Endpoint
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
-from broker_lite.control.metadata_log import MetadataLog, write_bootstrap_checkpoint
+from broker_lite.control.metadata_log import MetadataLog
 from broker_lite.control.metadata_records import make
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
@@ -125,24 +125,6 @@ def test_files_that_cannot_be_written_beside_the_log(log: Log) -> None:
     Path(log.directory, "quorum-state").mkdir()
     with pytest.raises(KafkaStorageError):
         metadata_log.become_leader(now_ms=NOW_MS)
-
-
-def test_the_bootstrap_checkpoint_is_header_features_footer(tmp_path: Path) -> None:
-    write_bootstrap_checkpoint(
-        tmp_path, {"group.version": 1, "metadata.version": 25}, now_ms=NOW_MS
-    )
-    header, features, footer = stored(tmp_path / "bootstrap.checkpoint")
-    assert [batch.base_offset for batch in (header, features, footer)] == [0, 1, 3]
-    names = [kinds.decode(record.value or b"").value.name for record in iterate_records(features)]
-    assert names == ["metadata.version", "group.version"]
-    # as a Kafka 4.3.1 writes them
-    assert [record.value for record in iterate_records(header)] == [bytes(11)]
-    assert [record.value for record in iterate_records(footer)] == [bytes(3)]
-
-
-def test_a_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(KafkaStorageError):
-        write_bootstrap_checkpoint(tmp_path / "none", {}, now_ms=NOW_MS)
 
 
 @pytest.mark.kafka

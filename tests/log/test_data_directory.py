@@ -102,6 +102,40 @@ def test_s77_the_mark_counts_once(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("data", "is_clean"),
+    [
+        (b'{"version":0,"brokerEpoch":7}', True),
+        (b"", True),  # of a Kafka before 3.7
+        (b"{}", False),
+        (b"{", False),
+        (b"7", False),
+        (b"\xff", False),
+    ],
+)
+def test_s77_a_mark_that_no_stop_wrote_does_not_count(
+    tmp_path: Path, data: bytes, is_clean: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S-40: recovery costs time and no record."""
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(data)
+    assert take_clean_mark(tmp_path) is is_clean
+    assert os.listdir(tmp_path) == []
+    assert ["mark of a clean stop ignored" in line for line in caplog.messages] == (
+        [] if is_clean else [True]
+    )
+
+
+@pytest.mark.parametrize("names", [(), ("t-0",), ("__cluster_metadata-0",)])
+def test_s76_a_new_identity_of_a_directory_with_logs_is_told(
+    tmp_path: Path, names: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in names:
+        (tmp_path / name).mkdir()
+    meta = claim_identity(tmp_path, node_id=1, cluster_id=None)
+    assert len(caplog.messages) == len(names)
+    assert (meta.cluster_id in caplog.text) is bool(names)
+
+
 def test_s77_the_mark_is_gone_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """S-40: a mark that comes back after a loss of power would hide what was not written."""
     leave_clean_mark(tmp_path, 7)
@@ -141,6 +175,6 @@ def test_s_78_a_directory_without_permission_tells_for_whom(tmp_path: Path) -> N
 def test_s78_the_lock_is_no_link_to_another_file(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / ".lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SettingsError, match="lock is a symbolic link"):
+    with pytest.raises(SettingsError, match="lock: It is a symbolic link"):
         DirectoryLock(tmp_path / "data")
     assert not (tmp_path / "elsewhere").exists()

@@ -9,7 +9,7 @@ import pytest
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.manager import LogManager
-from tests.log.logs import FOREVER_MS, NOW_MS, append
+from tests.log.logs import FOREVER_MS, NOW_MS, append, in_the_way, put_back
 from tests.log.test_manager import ID, opened
 
 CONFIG = LogConfig(flush_messages=1, segment_ms=FOREVER_MS)
@@ -80,3 +80,25 @@ def test_s32_a_flush_of_another_thread_takes_its_log_offline_too(
     manager.create("t", 0, ID, CONFIG)
     append(manager.get("t", 0))
     manager.close()
+
+
+def test_s44_a_log_that_cannot_be_loaded_is_told_once_and_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It was an error of each request, without a line in the log."""
+    manager = with_partitions(tmp_path, 1)
+    append(manager.get("t", 0))
+    manager.close()
+    path = tmp_path / "t-0" / "leader-epoch-checkpoint"
+    for _ in range(2):  # the second time is told again
+        again = with_partitions(tmp_path, 1)
+        in_the_way(path, tmp_path / "away")
+        caplog.clear()
+        for _ in range(3):
+            with pytest.raises(errors.KafkaStorageError):
+                again.get("t", 0)
+        (line,) = caplog.messages
+        assert line.startswith("not loaded partition=t-0 reason=")
+        put_back(path, tmp_path / "away")
+        assert again.get("t", 0).log_end_offset == 1
+        again.close()

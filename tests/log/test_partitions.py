@@ -1,11 +1,14 @@
 """S-02, S-75: whose a partition's directory is, and what cannot be made or read."""
 
+import logging
 from pathlib import Path
 
 import pytest
 
 from broker_lite import errors
+from broker_lite.log.config import LogConfig
 from broker_lite.log.partitions import (
+    find_partitions,
     make_directory,
     set_aside,
     stored_topic_id,
@@ -62,3 +65,51 @@ def test_s75_an_id_that_makes_no_sense_is_as_none(
 def test_s02_a_directory_that_is_gone_cannot_be_renamed(tmp_path: Path) -> None:
     with pytest.raises(errors.KafkaStorageError):
         set_aside(tmp_path, "t", 0, "-delete")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_clean", "text", "reason"),
+    [
+        ("recovery-point-offset-checkpoint", True, None, "it is missing"),
+        ("log-start-offset-checkpoint", True, None, "it is missing"),
+        ("log-start-offset-checkpoint", False, None, "it is missing"),
+        ("log-start-offset-checkpoint", True, "", "it is empty"),
+        ("replication-offset-checkpoint", True, "", "it is empty"),
+        ("replication-offset-checkpoint", True, None, None),  # nothing depends on it
+        ("recovery-point-offset-checkpoint", False, None, None),  # a crash may come before it
+    ],
+)
+def test_s70_lost_offsets_are_told(
+    tmp_path: Path,
+    name: str,
+    is_clean: bool,
+    text: str | None,
+    reason: str | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "t-0").mkdir()
+    for each in ("recovery-point", "log-start", "replication"):
+        (tmp_path / f"{each}-offset-checkpoint").write_text("0\n1\nt 0 3\n")
+    (tmp_path / name).unlink()
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    assert list(find_partitions(tmp_path, LogConfig(), is_clean).partitions) == [("t", 0)]
+    told = f"checkpoint ignored path={tmp_path / name} reason={reason}"
+    assert caplog.messages == ([told] if reason else [])
+
+
+def test_s70_a_directory_without_partitions_lacks_no_offsets(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert find_partitions(tmp_path, LogConfig(), is_clean=True).partitions == {}
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_s44_a_stop_that_was_not_clean_is_told(
+    tmp_path: Path, is_clean: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "t-0").mkdir()
+    with caplog.at_level(logging.INFO, "broker_lite.log"):
+        find_partitions(tmp_path, LogConfig(), is_clean)
+    assert any(line.startswith("last stop was not clean") for line in caplog.messages) != is_clean

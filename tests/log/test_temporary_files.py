@@ -90,3 +90,17 @@ def test_s54_what_another_thread_deletes_is_not_missed(
     else:
         monkeypatch.setattr(os, "unlink", unlink_late)
     assert finish_interrupted_changes(str(tmp_path)) == {"keep": 0}
+
+
+@pytest.mark.parametrize("has_target", [True, False])
+def test_s42_what_is_no_file_but_has_the_name_of_one_is_an_error(
+    tmp_path: Path, has_target: bool
+) -> None:
+    """Without it records, or the states of producers, would be missed in silence."""
+    path = tmp_path / name(0, "snapshot")
+    if has_target:
+        path.mkdir()
+    else:
+        path.symlink_to(tmp_path / "gone")
+    with pytest.raises(OSError, match=path.name):
+        finish_interrupted_changes(str(tmp_path))

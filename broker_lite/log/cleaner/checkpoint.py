@@ -10,9 +10,8 @@ from broker_lite.log.checkpoints import (
     CLEANER_FILE,
     CorruptCheckpoint,
     format_offsets,
-    parse_offsets,
-    read_file,
     replace_file,
+    stored_offsets,
 )
 from broker_lite.log.partitions import Partition
 
@@ -49,7 +48,7 @@ class CleanerCheckpoint:
 
     def _read(self) -> dict[Key, int]:
         try:
-            return parse_offsets(read_file(self._path) or "")
+            return stored_offsets(self._path)
         except (CorruptCheckpoint, OSError) as error:
             logger.warning("checkpoint ignored path=%s reason=%s", self._path, error)
             return {}
