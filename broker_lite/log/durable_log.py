@@ -248,6 +248,30 @@ class DurableLog(LocalLog):
                 self._fail(error)
             raise KafkaStorageError from error
 
+    def look_at_rolled_files(self) -> None:
+        """Find out whether the segments before the active one will be found again.
+
+        They were flushed long ago, and nobody may read them before the next start does. One call of
+        the system for each; may run in a worker thread.
+
+        Raises:
+            KafkaStorageError: a file was removed, replaced or cut by somebody, and the log is
+                offline now; or it cannot be looked at.
+        """
+        if self.offline_reason is not None:
+            return
+        for segment in self.segments[:-1]:
+            try:
+                self._cache.look_at(segment.path, segment.size_bytes)
+            except OSError as error:
+                # the cleaner and retention take files away, too, beside this thread
+                is_known = segment in self.segments and not segment.is_removed
+                if not is_known or self.is_being_cleaned or self.is_deleted:
+                    continue
+                if isinstance(error, FileNotFoundError):
+                    self._fail(error)
+                raise KafkaStorageError from error
+
     @staticmethod
     def _from(segments: list[LogSegment], offset: int) -> list[LogSegment]:
         first = bisect_right(segments, offset, key=attrgetter("base_offset")) - 1

@@ -76,6 +76,22 @@ class FileCache:
             raise FileNotFoundError(errno.ENOENT, "It was replaced by another file", path)
         return file
 
+    def look_at(self, path: str, size_bytes: int) -> None:
+        """Find out whether a file that is not written any more is there as it was; any thread may.
+
+        Raises:
+            FileNotFoundError: the name is gone, it is another file's than the one in the cache, or
+                the file is shorter than it was.
+            OSError: it cannot be looked at.
+        """
+        found = os.stat(path)
+        known = self._files.get(path)
+        if known is not None and not os.path.samestat(os.fstat(known.fd), found):
+            raise FileNotFoundError(errno.ENOENT, "It was replaced by another file", path)
+        if found.st_size < size_bytes:
+            reason = f"It was cut to {found.st_size} of {size_bytes} bytes"
+            raise FileNotFoundError(errno.ENOENT, reason, path)
+
     def discard(self, path: str) -> None:
         """Forget a file that is renamed or removed."""
         file = self._files.pop(path, None)

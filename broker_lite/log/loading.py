@@ -160,10 +160,18 @@ class _Loader:
         was_trusted = not self.recovered
         if not self.segments or end_offset < self.checkpointed_start:
             end_offset = self._begin_anew()
+        recovery_point = self.request.recovery_point
+        if end_offset < recovery_point:
+            # what was on disk is not there any more; the checkpoint is written anew soon
+            logger.error(
+                "records are lost directory=%s end_offset=%d were_on_disk_to=%d",
+                self.directory,
+                end_offset,
+                recovery_point,
+            )
         start_offset = max(self.checkpointed_start, self.segments[0].base_offset)
         self.segments[-1].open_for_append()
         self._load_producers(start_offset, end_offset)
-        recovery_point = self.request.recovery_point
         log = Log(
             LogParts(
                 self.request.topic,

@@ -37,7 +37,7 @@ from broker_lite.log.recovering import PartitionRecovery
 from broker_lite.log.recovery_progress import RecoveryProgress
 from broker_lite.log.removal import SegmentRemoval
 from broker_lite.log.retention import Retention
-from broker_lite.log.stopping import flush_each, make_durable, put_down
+from broker_lite.log.stopping import flush_each, look_at_files, make_durable, put_down
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -353,13 +353,14 @@ class LogManager:
         """Flush rolled segments and write the checkpoints; may run in a worker thread.
 
         Raises:
-            KafkaStorageError: the old checkpoints still hold; or only some log could not be
-                flushed, and its recovery point stays.
+            KafkaStorageError: the old checkpoints still hold; or only some log could not be flushed
+                or lost a file, and its recovery point stays.
 
         Rule: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
         """
         try:
             flush_each((log, log.active.base_offset) for log in self.loaded_logs())
+            look_at_files(self.loaded_logs())
         finally:
             self.checkpoints.write()
 

@@ -33,6 +33,24 @@ def flush_each(targets: Iterable[tuple[Log, int]]) -> None:
         raise failure
 
 
+def look_at_files(logs: Iterable[Log]) -> None:
+    """Take the logs offline whose rolled segments somebody removed, replaced or cut.
+
+    Raises:
+        KafkaStorageError: there is one; the others were looked at, too.
+
+    Rule: S-32 (LogDirFailureChannel).
+    """
+    failure = None
+    for log in logs:
+        try:
+            log.look_at_rolled_files()
+        except KafkaStorageError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+
+
 def put_down(logs: Iterable[Log]) -> list[Log]:
     """Close logs, and give those that need no recovery.
 

@@ -47,15 +47,23 @@ def test_nobody_else_reads_the_data_unless_it_is_asked_for(
     assert modes(data_dir) == expected
 
 
-def test_s32_a_partition_whose_file_is_deleted_goes_offline(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_rolled", [False, True])
+def test_s32_a_partition_whose_file_is_deleted_goes_offline(
+    tmp_path: Path, is_rolled: bool
+) -> None:
     """It was served until the stop, and empty after the next start."""
     data_dir = tmp_path / "data"
-    broker = BrokerProcess(data_dir, settings=(QUICK,))
+    settings = (QUICK, "log.roll.ms=1") if is_rolled else (QUICK,)
+    broker = BrokerProcess(data_dir, settings=settings)
     with broker, connected(broker) as client:
         assert client.create_topic(TOPIC) == 0
         assert client.produce(0) == (0, 0)
-        (data_dir / f"{TOPIC}-0" / f"{0:020}.log").unlink()
         number = 1
+        segments = data_dir / f"{TOPIC}-0"
+        while is_rolled and len(list(segments.glob("*.log"))) < 2:
+            assert client.produce(number)[0] == 0
+            number += 1
+        (segments / f"{0:020}.log").unlink()
         while (code := client.produce(number)[0]) == 0:
             number += 1
         assert code == STORAGE_ERROR

@@ -23,6 +23,7 @@ from tests.crash.calls import Call
 # else is found further inside; of the rest the innermost counts.
 OPERATIONS: Final = {
     "broker_lite.control.metadata_log": "metadata",
+    "broker_lite.control.quorum_files": "metadata",
     "broker_lite.log.loading": "recovery",
     "broker_lite.log.recovery": "recovery",
     "broker_lite.log.temporary_files": "recovery",
