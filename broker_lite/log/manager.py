@@ -353,8 +353,7 @@ class LogManager:
         """Flush rolled segments and write the checkpoints; may run in a worker thread.
 
         Raises:
-            KafkaStorageError: the old checkpoints still hold; or only some log could not be flushed
-                or lost a file, and its recovery point stays.
+            KafkaStorageError: they were not written; or a log could not be flushed or lost a file.
 
         Rule: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
         """
