@@ -53,6 +53,7 @@ PATH = [
     "broker_lite/handler/list_offsets.py",
     "broker_lite/handler/produce.py",
     "broker_lite/handler/produce_append.py",
+    "broker_lite/handler/produce_check.py",
     "broker_lite/handler/produce_response.py",
     "broker_lite/handler/produce_validate.py",
     "broker_lite/log/commits.py",

@@ -105,7 +105,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             partitions.unwatch()
     session_id = session.session_id if session is not None else NO_SESSION
     if read.answers_at_once:
-        tell_fetch(context, request, read.partitions)
+        await tell_fetch(context, request, read.partitions)
     return await _answer(context, terms, read.partitions, session_id)
 
 
@@ -141,7 +141,7 @@ async def _incremental(
         if sessions.get(session.session_id) is not session:
             partitions.unwatch()
     if read.answers_at_once:
-        tell_fetch(context, request, news)
+        await tell_fetch(context, request, news)
     return await _answer(context, terms, news, session.session_id)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from broker_lite.errors import BrokerError
 from broker_lite.handler.context import CloseConnection, Handler, HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns
 from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, refusal
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ async def wait_until_flushed(
     Rule: S-32, V-59 (UnifiedLog.append, which flushes before it returns).
     """
     waiting: dict[PartitionKey, asyncio.Future[BrokerError | None]] = {}
-    for key, (topic, index, _, _) in accepted.items():
+    async for key, (topic, index, _, _) in in_turns(accepted.items()):
         if answers[key].error_code:
             continue
         waiting[key] = future = asyncio.get_running_loop().create_future()

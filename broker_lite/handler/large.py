@@ -25,6 +25,7 @@ from broker_lite.handler.context import Handler, HandlerContext, Parts, Request
 from broker_lite.handler.split import Split, merge, parts, split_of
 from broker_lite.wire import messages
 from broker_lite.wire.messages import MessageType
+from broker_lite.wire.produce import ManyPartitions
 
 LARGE_BYTES: Final = 8192
 """A request above this size is a large one; smaller ones hold the loop for some milliseconds."""
@@ -32,7 +33,7 @@ ELEMENTS_MAX: Final = 131_072
 TURN_S: Final = 0.004
 """How long one slice takes before others have their turn."""
 
-# It is large for its records only; the number of its partitions has a bound of its own.
+# It is mostly large for its records only, and decodes itself then.
 _PRODUCE: Final = 0
 
 T = TypeVar("T")
@@ -149,7 +150,10 @@ async def handle_large(handle: Handler, context: HandlerContext, request: Reques
     Rule: P-08, P-34.
     """
     if request.api_key == _PRODUCE:
-        return await handle(context, request)
+        try:
+            return await handle(context, request)
+        except ManyPartitions:
+            pass  # so it is decoded here, and handled again
     large = LargeRequest.of(request)
     try:
         await large.enter(context.lane)

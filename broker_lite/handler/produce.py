@@ -19,33 +19,29 @@ min.insync.replicas is compared with at most the replica count (V-13).
 Not done: authorization.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.topic import Topic
-from broker_lite.errors import BrokerError, ErrorCode, TransactionalIdAuthorizationFailed, Why
+from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.flushed import wait_for_coordinators, wait_until_flushed
+from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce_append import append
+from broker_lite.handler.produce_check import NO_TOPIC, check, unknown
+from broker_lite.handler.produce_many import answer_many, check_many, plain_request, refuse_all
 from broker_lite.handler.produce_response import (
     PartitionAnswer,
     PartitionKey,
     encode_produce_response,
     refusal,
 )
-from broker_lite.handler.produce_transaction import Accepted, Verdict, check_transaction
+from broker_lite.handler.produce_transaction import Verdict, check_transaction
 from broker_lite.handler.refusals import tell_produce, why_of
-from broker_lite.log.validate_legacy import check_old_record_set
 from broker_lite.log.validate_records import RECORD_ERRORS_MAX
-from broker_lite.log.validate_request import (
-    check_one_producer,
-    check_record_set,
-    first_batch_headers,
-)
 from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, RECORD_BATCH_OVERHEAD
-from broker_lite.wire.produce import ProduceRequest, decode_produce_request
+from broker_lite.wire.produce import decode_produce_request
 
 MIN_VERSION: Final = 3
 MAX_VERSION: Final = 13
@@ -53,13 +49,10 @@ ADVERTISED_MIN_VERSION: Final = 0
 OLD_MIN_VERSION: Final = 0
 """Of what brokers before 4.0 serve."""
 
-_TOPIC_IDS_FROM: Final = 13
 _ACKS: Final = frozenset((-1, 0, 1))
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 _GO_ON: Final = Verdict(None)
 
-_NO_TOPIC: Final = Why("V-08", "there is no such topic", {})
-_NO_PARTITION: Final = Why("V-08", "the topic has no such partition", {})
 _WRONG_ACKS: Final = Why("V-11", "acks is none of -1, 0 and 1", {})
 _INTERNAL: Final = Why("V-12", "only the broker writes to its internal topics", {})
 # After so much of a request other connections have their turn; it takes 20 ms at most.
@@ -67,9 +60,6 @@ _TURN_BYTES_MAX: Final = 1024 * 1024
 # What a partition counts as beside its bytes, and what one that may decompress to 512 KiB does.
 _PARTITION_BYTES: Final = 4 * 1024
 _COMPRESSED_BYTES: Final = 128 * 1024
-
-# a NamedTuple's own constructor is a Python function and takes 100 ns more
-_make: Final = tuple.__new__
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts | None:
@@ -82,21 +72,30 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     Rule: V-01 to V-14, V-60, V-70, V-71, P-07, T-33, T-39.
     """
     version = request.api_version
-    produce = decode_produce_request(request.body, version, request.position)
+    large = request if isinstance(request, LargeRequest) else None
+    produce = (
+        decode_produce_request(request.body, version, request.position)
+        if large is None
+        else await plain_request(large)
+    )
     answers: dict[PartitionKey, PartitionAnswer] = {}
     failed = 0
     try:
-        accepted, refused = _check(context, produce, version)
+        accepted, refused = (
+            check(context, produce, version)
+            if large is None and version >= MIN_VERSION
+            else await check_many(context, produce, version)
+        )
     except BrokerError as error:
         whole = refusal(error.code, error.message, why=why_of(error, "V-06"))
-        answers = dict.fromkeys((key for key, _ in _partitions(produce)), whole)
+        answers = await refuse_all(produce, whole)
         failed = 1
     else:
         verdicts = None
         commits = context.cluster.logs.commits
         failures = commits.failures
         if produce.transactional_id is not None:
-            verdicts = check_transaction(context, produce.transactional_id, accepted, version)
+            verdicts = await check_transaction(context, produce.transactional_id, accepted, version)
             await wait_for_coordinators(context, failures)
         acks_are_valid = produce.acks in _ACKS
         turn_bytes = 0
@@ -112,7 +111,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
                 answer = _refused(topic, request, acks_are_valid) or await append(
                     context, topic, index, records, guard, is_old=version < MIN_VERSION
                 )
-            answer = answer or refusal(_unknown(None, version), why=_NO_TOPIC)
+            answer = answer or refusal(unknown(None, version), why=NO_TOPIC)
             answers[key] = answer = answer.with_errors_up_to(RECORD_ERRORS_MAX - listed)
             listed += len(answer.record_errors)
             failed |= answer[0]
@@ -122,83 +121,21 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
         answers.update(refused)
         failed |= len(refused)
     if failed:
-        tell_produce(context, request, answers)
+        await tell_produce(context, request, answers)
     if produce.acks == 0:
         _close_after_failure(answers)
         return None
-    return [encode_produce_response(answers, version)]
-
-
-def _check(
-    context: HandlerContext, produce: ProduceRequest, version: int
-) -> tuple[dict[PartitionKey, Accepted], dict[PartitionKey, PartitionAnswer]]:
-    """Sort the partitions into those to append to and those that are refused already.
-
-    The last entry of a partition that comes twice counts.
-
-    Raises:
-        BrokerError: the whole request fails.
-
-    Rule: V-02, V-03, V-06 to V-10.
-    """
-    topics = produce.topics
-    if (
-        first_batch_headers([records for _, _, parts in topics for _, records in parts])
-        and produce.transactional_id is None
-    ):
-        raise TransactionalIdAuthorizationFailed().because(
-            "V-07", "a transactional batch in a request without a transactional id"
-        )
-    cluster = context.cluster
-    accepted: dict[PartitionKey, Accepted] = {}
-    refused: dict[PartitionKey, PartitionAnswer] = {}
-    has_producers = False
-    is_old = version < MIN_VERSION
-    check = check_old_record_set if is_old else check_record_set
-    for name, topic_id, partitions in topics:
-        if topic_id is not None:
-            topic = cluster.topics_by_id.get(topic_id)
-        else:
-            topic = cluster.topics.get(name or "")
-        for index, records in partitions:
-            key = (topic_id or name or "", index)
-            # as topic.partition_count, but without a call of Python in each request
-            if topic is None or not 0 <= index < len(topic.leader_epochs):
-                why = _NO_TOPIC if topic is None else _NO_PARTITION
-                refused[key] = refusal(_unknown(topic, version), why=why)
-                continue
-            try:
-                producer = check(records, version)
-            except BrokerError as error:
-                if error.code == ErrorCode.UNKNOWN_SERVER_ERROR or is_old:
-                    raise
-                refused[key] = refusal(error.code, why=error.why)
-                continue
-            assert records is not None
-            has_producers = has_producers or producer is not None
-            accepted[key] = _make(Accepted, (topic, index, records, producer))
-    if has_producers:
-        check_one_producer(partition.producer for partition in accepted.values())
-    return accepted, refused
+    return (
+        [encode_produce_response(answers, version)]
+        if large is None
+        else await answer_many(large, answers)
+    )
 
 
 def _cost_bytes(records: memoryview) -> int:
     """What the append of a partition's records counts as."""
     has_codec = len(records) > RECORD_BATCH_OVERHEAD and records[ATTRIBUTES_OFFSET + 1] & CODEC_MASK
     return len(records) + (_COMPRESSED_BYTES if has_codec else _PARTITION_BYTES)
-
-
-def _unknown(topic: Topic | None, version: int) -> ErrorCode:
-    """Rule: V-08; an id that is not known has an error of its own since version 13."""
-    if topic is None and version >= _TOPIC_IDS_FROM:
-        return ErrorCode.UNKNOWN_TOPIC_ID
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-def _partitions(produce: ProduceRequest) -> Iterator[tuple[PartitionKey, memoryview | None]]:
-    for name, topic_id, partitions in produce.topics:
-        for index, records in partitions:
-            yield (topic_id or name or "", index), records
 
 
 def _refused(topic: Topic, request: Request, acks_are_valid: bool) -> PartitionAnswer | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import HandlerContext, Request
+from broker_lite.handler.large import in_turns
 
 if TYPE_CHECKING:
     from broker_lite.handler.fetch_read import PartitionRead
@@ -91,14 +92,14 @@ def why_of_transaction(code: ErrorCode, rule: str) -> Why:
     return Why(rule, _TRANSACTION_TEXTS.get(code, code.name), {})
 
 
-def tell_produce(
+async def tell_produce(
     context: HandlerContext,
     request: Request,
     answers: "Mapping[PartitionKey, PartitionAnswer]",
 ) -> None:
     """Tell which partitions of a Produce failed; those without a reason were told before."""
     told: Counter[int] = Counter()
-    for (topic, index), answer in answers.items():
+    async for (topic, index), answer in in_turns(answers.items()):
         code, why = answer.error_code, answer.why
         if why is None:
             continue
@@ -108,11 +109,13 @@ def tell_produce(
     _tell_rest(context, request, told)
 
 
-def tell_fetch(context: HandlerContext, request: Request, reads: "Iterable[PartitionRead]") -> None:
+async def tell_fetch(
+    context: HandlerContext, request: Request, reads: "Iterable[PartitionRead]"
+) -> None:
     """Tell which partitions of a Fetch were asked for an offset that they do not have."""
     told: Counter[int] = Counter()
     code = ErrorCode.OFFSET_OUT_OF_RANGE
-    for read in reads:
+    async for read in in_turns(reads):
         if read.answer.error_code != code:
             continue
         told[code] += 1

@@ -4,16 +4,15 @@ Versions 0 to 13; 3 has the transactional id, 9 and later are flexible, 13 has t
 names. Tagged fields are skipped (no version has one that a broker reads). The response is
 messages.ProduceResponse.
 
-A Produce may be large for its records only: what is decoded of the rest is bounded by count.
-
-A difference to Kafka: a Produce request with more than 100,000 topics or partitions closes the
-connection (P-34).
+This decoder is for up to 4,096 topics and 4,096 partitions, which it reads without a pause, within
+10 ms. A request of more is left to messages.ProduceRequest, which decodes in slices: no producer
+that is well sends one, since a request of 1 MB, as large as clients make them, seldom has so many.
 
 Rule: P-178, V-01.
 """
 
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from broker_lite.wire.primitives import (
     UNDERFLOW,
@@ -27,7 +26,7 @@ from broker_lite.wire.primitives import (
 
 VERSION_MIN: Final = 0
 VERSION_MAX: Final = 13
-PARTITIONS_MAX: Final = 100_000
+PARTITIONS_MAX: Final = 4096
 _TRANSACTIONS_FROM: Final = 3
 _FLEXIBLE_FROM: Final = 9
 _TOPIC_IDS_FROM: Final = 13
@@ -49,6 +48,10 @@ _COMPACT_PARTITION_BYTES_MIN: Final = 6
 
 Partitions = list[tuple[int, memoryview | None]]
 Topics = list[tuple[str | None, bytes | None, Partitions]]
+
+
+class ManyPartitions(DecodeError):
+    """There are more topics or partitions than are decoded without a pause."""
 
 
 class ProduceRequest(NamedTuple):
@@ -75,6 +78,7 @@ def decode_produce_request(
         position: where the body starts.
 
     Raises:
+        ManyPartitions: more than PARTITIONS_MAX topics or partitions.
         DecodeError: not a valid request, or another version.
 
     Rule: P-08, P-34, P-178.
@@ -103,7 +107,7 @@ def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
         count, p = read_uvarint_rest(view, p, count)
     count -= 1
     if not 0 <= count <= PARTITIONS_MAX or count * _COMPACT_TOPIC_BYTES_MIN > len(view) - p:
-        invalid_length("topic_data", count)
+        _too_many("topic_data", count, _COMPACT_TOPIC_BYTES_MIN, len(view) - p)
     topics: Topics = []
     room = PARTITIONS_MAX
     for _ in range(count):
@@ -133,7 +137,7 @@ def _flexible_partitions(view: memoryview, p: int, room: int) -> tuple[Partition
         count, p = read_uvarint_rest(view, p, count)
     size = len(view)
     if not 0 < count <= room + 1 or (count - 1) * _COMPACT_PARTITION_BYTES_MIN > size - p:
-        invalid_length("partition_data", count - 1)
+        _too_many("partition_data", count - 1, _COMPACT_PARTITION_BYTES_MIN, size - p)
     partitions: Partitions = []
     length: int
     for _ in range(count - 1):
@@ -153,6 +157,12 @@ def _flexible_partitions(view: memoryview, p: int, room: int) -> tuple[Partition
     return partitions, p
 
 
+def _too_many(field: str, count: int, element_bytes_min: int, left_bytes: int) -> NoReturn:
+    if 0 <= count * element_bytes_min <= left_bytes:
+        raise ManyPartitions(f"{field}: {count} are too many to be read at once")
+    invalid_length(field, count)
+
+
 def _decode_old(view: memoryview, p: int, has_transactional_id: bool) -> ProduceRequest:
     transactional_id = None
     if has_transactional_id:
@@ -163,7 +173,7 @@ def _decode_old(view: memoryview, p: int, has_transactional_id: bool) -> Produce
     acks, timeout_ms, count = _ACKS_TIMEOUT_COUNT(view, p)
     p += 10
     if not 0 <= count <= PARTITIONS_MAX or count * _TOPIC_BYTES_MIN > len(view) - p:
-        invalid_length("topic_data", count)
+        _too_many("topic_data", count, _TOPIC_BYTES_MIN, len(view) - p)
     topics: Topics = []
     room = PARTITIONS_MAX
     for _ in range(count):
@@ -179,7 +189,7 @@ def _old_partitions(view: memoryview, p: int, room: int) -> tuple[Partitions, in
     p += 4
     size = len(view)
     if not 0 <= count <= room or count * _PARTITION_BYTES_MIN > size - p:
-        invalid_length("partition_data", count)
+        _too_many("partition_data", count, _PARTITION_BYTES_MIN, size - p)
     partitions: Partitions = []
     for _ in range(count):
         index, length = _TWO_INT32(view, p)

@@ -104,17 +104,27 @@ class Handlers:
         self,
         *record_sets: bytes | None,
         version: int = 8,
+        client_id: str | None = "c",
+        **fields: Any,
+    ) -> Any:
+        """Produce a set to each partition (default: 0, 1, ...); gives the partition answers."""
+        value = self.produce_request(*record_sets, version=version, **fields)
+        return partition_answers(self.now(PRODUCE, version, value, client_id))
+
+    def produce_request(
+        self,
+        *record_sets: bytes | None,
+        version: int = 8,
         acks: int = -1,
         topic: str = TOPIC,
         topic_id: bytes | None = None,
         transactional_id: str | None = None,
-        client_id: str | None = "c",
         partitions: Sequence[int] | None = None,
     ) -> Any:
-        """Produce a set to each partition (default: 0, 1, ...); gives the partition answers."""
+        """A Produce request of a set for each partition of one topic."""
         indexes = range(len(record_sets)) if partitions is None else partitions
         request = messages.ProduceRequest
-        value = request(
+        return request(
             transactional_id=transactional_id,
             acks=acks,
             timeout_ms=1000,
@@ -129,10 +139,6 @@ class Handlers:
                 )
             ],
         )
-        answer = self.now(PRODUCE, version, value, client_id)
-        if answer is None:
-            return None
-        return [each for topic in answer.responses for each in topic.partition_responses]
 
     # -- fetch
 
@@ -196,6 +202,13 @@ def fetched(response: Any) -> list[Any]:
 def size(answer: Any) -> int:
     """How many bytes of records a partition answer has."""
     return len(answer.records or b"")
+
+
+def partition_answers(answer: Any) -> list[Any] | None:
+    """What the partitions of a Produce are answered, all topics together."""
+    if answer is None:
+        return None
+    return [each for topic in answer.responses for each in topic.partition_responses]
 
 
 def join(parts: Parts) -> bytes:

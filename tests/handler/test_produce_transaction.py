@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import KafkaStorageError
+from broker_lite.handler import produce_transaction
 from broker_lite.wire import messages
-from tests.handler.data_apis import LIST_OFFSETS, TOPIC, Handlers, outcome, plain, size
+from tests.handler.data_apis import LIST_OFFSETS, PRODUCE, TOPIC, Handlers, outcome, plain, size
 from tests.handler.transactions import NEW, OLD, TRANSACTIONAL, Transactor, committed
 from tests.log.batches import batch, record
 
@@ -133,6 +134,26 @@ def test_v60_plain_batches_of_a_transactional_request_are_not_asked_about(
     transactional = batch(record(), attributes=TRANSACTIONAL, producer=(*producer.producer, 0))
     answers = producer.broker.produce(good, transactional, version=OLD, transactional_id="x")
     assert [answer.error_code for answer in answers] == [0, 120]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("version", "codes"), [(OLD, [0, 120, 120]), (NEW, [0, 0, 0])])
+async def test_t34_t35_very_many_partitions_are_asked_about_with_pauses(
+    handlers: Handlers, version: int, codes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them as one of a few; with the older versions only the first was added."""
+    monkeypatch.setattr(produce_transaction, "LOGS_AT_A_TIME", 1)
+    monkeypatch.setattr(produce_transaction, "VERIFIED_AT_A_TIME", 1)
+    handlers.create("three", 3)
+    producer = Transactor(handlers)
+    producer.init()
+    assert producer.add(0, topic="three") == [0]
+    data = batch(record(), attributes=TRANSACTIONAL, producer=(*producer.producer, 0))
+    request = handlers.produce_request(
+        *[data] * 3, version=version, topic="three", transactional_id=producer.name
+    )
+    (topic,) = (await handlers.answer(PRODUCE, version, request)).responses
+    assert [each.error_code for each in topic.partition_responses] == codes
 
 
 @pytest.mark.as_written

@@ -1,5 +1,6 @@
 """What the broker's log tells of refusals: client, place, code, rule and reason."""
 
+import asyncio
 import json
 import logging
 
@@ -10,7 +11,7 @@ from broker_lite.errors import ErrorCode, InvalidRecord
 from broker_lite.handler.refusals import shown, why_of
 from broker_lite.rate_limited_log import LINES_MAX
 from broker_lite.wire import messages
-from tests.handler.data_apis import Handlers, wanted
+from tests.handler.data_apis import PRODUCE, Handlers, wanted
 from tests.handler.test_produce_outcomes import REJECTED
 from tests.handler.transactions import NEW, OLD, TRANSACTIONAL, Transactor
 from tests.log.batches import batch, record
@@ -181,11 +182,12 @@ def test_g119_offsets_are_told_by_their_first_error(
 def test_one_request_is_told_by_few_lines(
     handlers: Handlers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    handlers.produce(*[GOOD] * 1000, topic="absent")
+    request = handlers.produce_request(*[GOOD] * 1000, topic="absent")
+    asyncio.run(handlers.answer(PRODUCE, 8, request))
     lines = told(caplog)
     assert len(lines) == LINES_MAX + 1
     assert lines[-1].endswith("rule=V-14 reason=995 more partitions of the same request")
-    assert [each for each in handlers.produce(*[GOOD] * 1000, topic="absent") if each.error_code]
+    assert asyncio.run(handlers.answer(PRODUCE, 8, request)).responses[0].partition_responses[0]
     assert len(told(caplog)) == LINES_MAX + 2, "the limit of a kind is that of all requests"
 
 

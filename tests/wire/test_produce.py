@@ -44,7 +44,8 @@ def test_long_lengths_p22(version: int) -> None:
     ]
     partitions[3].records = bytes(70_000)
     partitions[4].unknown_tags = [(1, b"x")] if version >= 9 else None
-    topics = [message.TopicProduceData(partition_data=partitions) for _ in range(140)]
+    shares = [partitions, *[partitions[:20]] * 139]
+    topics = [message.TopicProduceData(partition_data=share) for share in shares]
     if version < 13:
         topics[1].name = "n" * 32767
         topics[2].name = "n" * 200
@@ -148,8 +149,23 @@ def test_topics_and_partitions_above_the_limit(
     version: int, counts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(produce, "PARTITIONS_MAX", 8)
-    with pytest.raises(DecodeError):
+    with pytest.raises(produce.ManyPartitions):
         produce.decode_produce_request(null_partitions(counts, version), version)
+
+
+@pytest.mark.parametrize("version", [2, 8, 9, 13], ids=lambda version: f"P-34 v{version}")
+@pytest.mark.parametrize("counts", [[0] * 4097, [4097], [4096, 1]], ids=["topics", "one", "two"])
+def test_very_many_partitions_are_left_to_the_decoder_that_pauses(
+    version: int, counts: list[int]
+) -> None:
+    body = null_partitions(counts, version)
+    with pytest.raises(produce.ManyPartitions):
+        produce.decode_produce_request(body, version)
+    # dispatch() has others decode what is larger than 8 KiB only
+    assert len(body) > 8192
+    with pytest.raises(DecodeError) as cut:
+        produce.decode_produce_request(body[:8192], version)
+    assert cut.type is DecodeError
 
 
 @pytest.mark.parametrize(("count", "is_good"), [(16, True), (17, False)], ids=["P-34", "P-34 + 1"])
