@@ -38,7 +38,7 @@ from broker_lite.handler.produce_response import (
     refusal,
 )
 from broker_lite.handler.produce_transaction import Verdict, check_transaction
-from broker_lite.handler.refusals import tell_produce, why_of
+from broker_lite.handler.refusals import tell_produce
 from broker_lite.log.validate_records import RECORD_ERRORS_MAX
 from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, RECORD_BATCH_OVERHEAD
 from broker_lite.wire.produce import decode_produce_request
@@ -87,8 +87,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             else await check_many(context, produce, version)
         )
     except BrokerError as error:
-        whole = refusal(error.code, error.message, why=why_of(error, "V-06"))
-        answers = await refuse_all(produce, whole)
+        answers = await refuse_all(produce, error)
         failed = 1
     else:
         verdicts = None

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import starmap
 from typing import Final
 
+from broker_lite.errors import BrokerError
 from broker_lite.handler.context import HandlerContext, Parts
 from broker_lite.handler.large import LargeRequest, Lazily, in_turns
 from broker_lite.handler.produce_check import (
@@ -22,8 +23,9 @@ from broker_lite.handler.produce_check import (
     needs_transactional_id,
     sort_partitions,
 )
-from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey
+from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, refusal
 from broker_lite.handler.produce_transaction import Accepted
+from broker_lite.handler.refusals import why_of
 from broker_lite.log.validate_legacy import check_old_record_set
 from broker_lite.wire import messages
 from broker_lite.wire.produce import Partitions, ProduceRequest, Topics
@@ -104,9 +106,10 @@ async def _check_old(topics: Topics, accepted: Mapping[PartitionKey, Accepted]) 
 
 
 async def refuse_all(
-    produce: ProduceRequest, answer: PartitionAnswer
+    produce: ProduceRequest, error: BrokerError
 ) -> dict[PartitionKey, PartitionAnswer]:
     """Answer every partition of a request the same."""
+    answer = refusal(error.code, error.message, why=why_of(error, "V-06"))
     keys = (
         (topic_id or name or "", index)
         for name, topic_id, partitions in produce.topics
