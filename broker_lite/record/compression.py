@@ -64,7 +64,9 @@ LEVELS: Final[Mapping[Codec, LevelRange]] = {
 class _Framing(Protocol):
     """What each codec's module offers."""
 
-    def compress(self, data: memoryview, level: int, stop: Stop) -> bytes: ...
+    def compress(
+        self, data: memoryview, level: int, stop: Stop, memory_bytes_max: int
+    ) -> bytes: ...
 
     def decompress(self, data: memoryview, bounds: Bounds) -> Decompressed: ...
 
@@ -116,6 +118,7 @@ def compress(
     data: bytes | bytearray | memoryview,
     level: int | None = None,
     stop: Stop = NEVER,
+    memory_bytes_max: int = sys.maxsize,
 ) -> bytes:
     """Compress into one stream of the form Kafka's writer has.
 
@@ -124,6 +127,8 @@ def compress(
         data: what to compress.
         level: of LEVELS; None is the codec's default, snappy has none.
         stop: asked before each step.
+        memory_bytes_max: that the codec may take for itself, or 4 MiB if that is more. The highest
+            levels of zstd would take up to 834 MB; the others take less than 1 MB.
 
     Raises:
         UnknownServerError: there is no such codec, or the level is outside its range.
@@ -132,7 +137,8 @@ def compress(
     known = codec_of(codec)
     if known is Codec.NONE:
         return bytes(data)
-    return _framing(known).compress(memoryview(data), _checked_level(known, level), stop)
+    checked = _checked_level(known, level)
+    return _framing(known).compress(memoryview(data), checked, stop, memory_bytes_max)
 
 
 def _checked_level(codec: Codec, level: int | None) -> int:

@@ -7,6 +7,7 @@ Rule: R-76 (GzipCompression).
 """
 
 import struct
+import sys
 import zlib
 from typing import Final
 
@@ -30,7 +31,9 @@ _STEP_BYTES: Final = 128 * 1024
 _MEMBER_BYTES_MIN: Final = 18
 
 
-def compress(data: bytes | memoryview, level: int, stop: Stop = NEVER) -> bytes:
+def compress(
+    data: bytes | memoryview, level: int, stop: Stop = NEVER, memory_bytes_max: int = sys.maxsize
+) -> bytes:
     """Write one member with the header Java writes."""
     deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     parts = [_HEADER]

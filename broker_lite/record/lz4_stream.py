@@ -9,6 +9,7 @@ Rule: R-78, R-79, R-80 (Lz4BlockInputStream, Lz4BlockOutputStream).
 """
 
 import struct
+import sys
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -62,7 +63,9 @@ class _FrameError(Exception):
     """The frame breaks a rule."""
 
 
-def compress(data: bytes | memoryview, level: int, stop: Stop = NEVER) -> bytes:
+def compress(
+    data: bytes | memoryview, level: int, stop: Stop = NEVER, memory_bytes_max: int = sys.maxsize
+) -> bytes:
     """Write one frame of independent 64 KiB blocks; level 9 is the fast compressor."""
     parts = [_KAFKA_HEADER]
     for position in range(0, len(data), _BLOCK_INPUT_BYTES):

@@ -6,6 +6,8 @@ block header to block header before. So what follows a frame cannot take away wh
 Rule: R-81 (ZstdCompression, com.github.luben.zstd.ZstdInputStream).
 """
 
+import sys
+from functools import cache
 from typing import Final
 
 import zstandard
@@ -33,11 +35,14 @@ _CONTENT_SIZE_BYTES: Final = (0, 2, 4, 8)
 _BLOCK_RLE: Final = 1
 
 
-def compress(data: bytes | memoryview, level: int, stop: Stop = NEVER) -> bytes:
+def compress(
+    data: bytes | memoryview, level: int, stop: Stop = NEVER, memory_bytes_max: int = sys.maxsize
+) -> bytes:
     """Write one frame as a stream: without content size and checksum."""
     compressor = CONTEXTS.compressors.pop(level, None)
     if compressor is None:
-        compressor = zstandard.ZstdCompressor(level=level, write_content_size=False)
+        parameters = _parameters(level, len(data), memory_bytes_max)
+        compressor = zstandard.ZstdCompressor(compression_params=parameters)
     stream = compressor.compressobj()
     parts = []
     for position in range(0, len(data), _COMPRESSED_AT_A_TIME):
@@ -45,9 +50,48 @@ def compress(data: bytes | memoryview, level: int, stop: Stop = NEVER) -> bytes:
         parts.append(stream.compress(data[position : position + _COMPRESSED_AT_A_TIME]))
     parts.append(stream.flush())
     frame = b"".join(parts)
-    if compressor.memory_size() <= CONTEXT_BYTES_MAX:
+    if _is_for_any_size(level):
         CONTEXTS.compressors = {level: compressor}
     return frame
+
+
+def _parameters(
+    level: int, size_bytes: int, memory_bytes_max: int
+) -> zstandard.ZstdCompressionParameters:
+    """Give what a level means for some data.
+
+    A level that needs little memory is taken as it is. The others would take as much for a few
+    bytes as for a gigabyte: 834 MB at level 22, which a container of 256 MB does not have, and
+    which takes 0.3 s to make ready. So they get window and tables for the size of the data, or for
+    less of it where that takes more than the bound. Kafka takes the level as it is, outside of its
+    heap. The form of the frame is the same.
+    """
+    if _is_for_any_size(level):
+        return _of_level(level, 0)
+    while True:
+        parameters = _of_level(level, size_bytes)
+        needed_bytes = _memory_bytes(parameters)
+        if needed_bytes <= max(memory_bytes_max, CONTEXT_BYTES_MAX):
+            return parameters
+        size_bytes = min(size_bytes, 1 << parameters.window_log) // 2
+
+
+@cache
+def _is_for_any_size(level: int) -> bool:
+    return _memory_bytes(_of_level(level, 0)) <= CONTEXT_BYTES_MAX
+
+
+def _of_level(level: int, size_bytes: int) -> zstandard.ZstdCompressionParameters:
+    """For data of a size; 0 is any."""
+    return zstandard.ZstdCompressionParameters.from_level(
+        level, source_size=size_bytes, write_content_size=False
+    )
+
+
+def _memory_bytes(parameters: zstandard.ZstdCompressionParameters) -> int:
+    """Tables, and the buffers of a stream: its window, and a block before and behind it."""
+    tables_bytes: int = parameters.estimated_compression_context_size()
+    return tables_bytes + (1 << parameters.window_log) + 2 * _COMPRESSED_AT_A_TIME
 
 
 def decompress(data: memoryview, bounds: Bounds) -> Decompressed:

@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.compression import Codec, compress
 from broker_lite.wire import messages
 from tests.fuzz.bombs import bombs
+from tests.log.batches import batch, record
 from tests.support.broker_process import BrokerProcess
 from tests.support.control_group import memory_limit, peak_bytes
 from tests.support.raw_client import Closed, RawClient
@@ -84,8 +86,8 @@ def producers(count: int, size_bytes: int, times: int) -> Load:
     """So many producers at once, each with so many requests of this size."""
 
     def load(port: int) -> "Counter[str]":
-        batch = batch_of(size_bytes)
-        return _at_once(count, lambda _: produce(port, batch, times))
+        sent = batch_of(size_bytes)
+        return _at_once(count, lambda _: produce(port, sent, times))
 
     return load
 
@@ -110,8 +112,8 @@ def unfinished(port: int) -> "Counter[str]":
 
 def consumers(port: int) -> "Counter[str]":
     """100 consumers that each fetch 50 MB in answers of 1 MB."""
-    batch = batch_of(MIB - 1000)
-    produce(port, batch, 50)
+    sent = batch_of(MIB - 1000)
+    produce(port, sent, 50)
 
     def consume(_: int) -> "Counter[str]":
         seen: Counter[str] = Counter()
@@ -123,7 +125,7 @@ def consumers(port: int) -> "Counter[str]":
                 topics = [kind.FetchTopic(topic=_TOPIC, partitions=asked)]
                 answer = client.request(kind, kind(max_bytes=MIB, topics=topics), 11)
                 partition = answer.responses[0].partitions[0]
-                whole = len(partition.records) >= len(batch)
+                whole = len(partition.records) >= len(sent)
                 seen["answered" if whole else f"error {partition.error_code}"] += 1
         return seen
 
@@ -179,8 +181,21 @@ def members(count: int, metadata_bytes: int) -> Load:
 
 def explosions(port: int) -> "Counter[str]":
     """Eight batches at once, of less than 1 MB, that decompress to more than 300 MB."""
-    found = [batch for batch in bombs().values() if len(batch) < 1_040_000]
+    found = [bomb for bomb in bombs().values() if len(bomb) < 1_040_000]
     return _at_once(8, lambda number: produce(port, found[number % len(found)]))
+
+
+def rewritten(port: int) -> "Counter[str]":
+    """16 batches at once, of which each takes an eighth of one of the limits when decompressed.
+
+    Their records cannot stay as they are, and they are stored by the slowest level of zstd.
+    """
+    part = os.urandom(20_000)
+    found = []
+    for size_bytes in (2_000_000, 10_000_000, 27_000_000):
+        record_bytes = record(value=part * (size_bytes // len(part)), offset_delta=3)
+        found.append(batch(compress(Codec.GZIP, record_bytes), attributes=Codec.GZIP))
+    return _at_once(16, lambda number: produce(port, found[number % len(found)], 3))
 
 
 def untaken(port: int) -> "Counter[str]":
@@ -221,6 +236,10 @@ LOADS: Final[dict[str, tuple[Load, Sequence[str]]]] = {
     "1,000 groups": (members(1000, 100), ()),
     "100 groups, 150 KB metadata each": (members(100, 150_000), ()),
     "8 bombs of 300 MB and more": (explosions, ()),
+    "48 batches rewritten at level 22 of zstd": (
+        rewritten,
+        ("compression.type=zstd", "compression.zstd.level=22"),
+    ),
     "400 answers of 250 KB that nobody takes": (untaken, ()),
 }
 

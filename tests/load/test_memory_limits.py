@@ -14,6 +14,7 @@ from tests.load.memory_limits import run_one
         (128, "10 producers of 9 MB"),
         (128, "20 requests of 100 MB, 26 MB arrive"),
         (64, "8 bombs of 300 MB and more"),
+        (256, "48 batches rewritten at level 22 of zstd"),
         (64, "100 groups, 150 KB metadata each"),
     ],
 )

@@ -1,6 +1,9 @@
 """V-42, V-50: batches for topics with a codec of their own. Rows probed on 4.3.1."""
 
+from dataclasses import replace
+
 import pytest
+import zstandard
 
 from broker_lite import errors
 from broker_lite.log.validate import validate_records
@@ -43,6 +46,29 @@ def test_every_pair_of_codecs(source: int, target: int) -> None:
     ]
     if source != target and target == 0:
         assert bytes(validated.buffer[61:]) == content
+
+
+def test_v45_compressing_has_the_memory_of_a_decompressed_batch() -> None:
+    """Level 22 of zstd would take 35 MB for these records, with a window of 2 MB."""
+    config = ValidationConfig(
+        topic="t",
+        codec=4,
+        compression_level=22,
+        max_message_bytes=10_000_000,
+        decompressed_bytes_max=4 << 20,
+    )
+    validated = validate(batch(record(value=bytes(2_000_000))), config)
+    frame = zstandard.get_frame_parameters(bytes(validated.buffer[61:]))
+    assert frame.window_size == 1 << 17
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_large_records_are_written_anew(is_large: bool) -> None:
+    value = bytes(1_000_000 if is_large else 1000)
+    content = record(b"k", value, offset_delta=5) + record(b"l", value, offset_delta=7)
+    validated = validate(gzipped(content, count=2), replace(NONE, max_message_bytes=3_000_000))
+    read = list(iterate_records(validated.batch))
+    assert [(r.offset_delta, r.key, r.value) for r in read] == [(0, b"k", value), (1, b"l", value)]
 
 
 def test_offsets_are_renumbered() -> None:

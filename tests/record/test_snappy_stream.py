@@ -41,6 +41,12 @@ def test_a_10_raw_block() -> None:
     assert len(read(bytes(batch_of(PRODUCE["A-10"]["hex"]).records_data))[0]) == 18
 
 
+def test_a_raw_block_is_not_copied() -> None:
+    """A copy of many bytes is made under the interpreter lock, which the event loop needs."""
+    found = decompress(2, BLOCK, output_bytes_max=len(DATA))
+    assert isinstance(found.data, memoryview)
+
+
 @pytest.mark.parametrize("versions", [(0, 0), (2, 2), (99, 99), (-1, -1)])
 def test_versions_of_the_first_header_are_not_checked(versions: tuple[int, int]) -> None:
     assert read(HEADER[:8] + struct.pack(">ii", *versions) + SIZED) == (DATA, False, False)

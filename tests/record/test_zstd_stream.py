@@ -1,6 +1,8 @@
 """R-81."""
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -124,3 +126,44 @@ def test_each_thread_has_its_own_contexts() -> None:
         theirs = pool.submit(lambda: (read(FRAME), zstd_contexts.CONTEXTS.decompressor)).result()
     assert theirs[0] == (DATA, False, False)
     assert theirs[1] is not zstd_contexts.CONTEXTS.decompressor
+
+
+@pytest.mark.parametrize(
+    ("level", "size_bytes", "memory_bytes_max", "window_bytes"),
+    [
+        (3, 1000, 1 << 40, 1 << 21),  # takes 4 MB for any size, and is kept for the next batch
+        (22, 1000, 1 << 40, 1 << 10),
+        (22, 60_000, 1 << 40, 1 << 16),
+        (19, 60_000, 0, 1 << 16),
+        (22, 3_000_000, 1 << 40, 1 << 22),
+        (22, 3_000_000, 40_000_000, 1 << 21),
+        (22, 3_000_000, 0, 1 << 17),
+    ],
+)
+def test_r84_a_level_takes_memory_for_the_data(
+    level: int, size_bytes: int, memory_bytes_max: int, window_bytes: int
+) -> None:
+    """The form of the frame is the same: a stream without its size."""
+    data = os.urandom(1000) * (size_bytes // 1000)
+    frame = compress(data, level, memory_bytes_max=memory_bytes_max)
+    found = zstandard.get_frame_parameters(frame)
+    assert found.window_size == window_bytes
+    assert (found.content_size, found.has_checksum) == (zstandard.CONTENTSIZE_UNKNOWN, False)
+    assert read(frame) == (data, False, False)
+
+
+@pytest.mark.parametrize("memory_bytes_max", [0, 8 << 20, 64 << 20])
+def test_r84_memory_of_the_highest_level_is_bounded(memory_bytes_max: int) -> None:
+    program = (
+        "import resource, sys\n"
+        "from broker_lite.record.zstd_stream import compress\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "data = bytes(20_000_000)\n"
+        "compress(data, 3)\n"
+        "before = peak()\n"
+        "compress(data, 22, memory_bytes_max=int(sys.argv[1]))\n"
+        "print(peak() - before)\n"
+    )
+    command = [sys.executable, "-c", program, str(memory_bytes_max)]
+    run = subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
+    assert int(run.stdout) < max(memory_bytes_max, 4 << 20) + (2 << 20)
