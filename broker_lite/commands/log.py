@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from broker_lite.commands.subcommands import Subcommand, add_subcommands
+from broker_lite.commands.umask import OWNER_ONLY, add_umask_flag, masked
 from broker_lite.errors import KafkaStorageError, SettingsError
 
 _INTERRUPTED: Final = 130
+_WRITERS: Final = frozenset({"repair", "import", "export"})
 
 
 ACTIONS: Final[Mapping[str, Subcommand]] = {
@@ -33,14 +35,17 @@ ACTIONS: Final[Mapping[str, Subcommand]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions."""
-    add_subcommands(parser, ACTIONS, kind="action")
+    for subparser in add_subcommands(parser, ACTIONS, kind="action"):
+        if subparser.prog.rpartition(" ")[2] in _WRITERS:
+            add_umask_flag(subparser)
+            subparser.set_defaults(umask=OWNER_ONLY)
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what is asked for."""
     module = ACTIONS[options.action].load()
     try:
-        with _told_in_one_line():
+        with _told_in_one_line(), masked(getattr(options, "umask", None)):
             code: int = module.run(options)
             return code
     except KeyboardInterrupt:

@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 from broker_lite import __version__, logs
 from broker_lite.commands.descriptors import drop_output
 from broker_lite.commands.sources import Place, add_sources, load
+from broker_lite.commands.umask import masked
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, with_first_address, with_flag
 from broker_lite.settings.one_broker import beyond_one_broker
@@ -89,7 +90,7 @@ def start(
         logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
         try:
             tell = partial(_tell_ready, partial(on_ready, settings))
-            with _umask(settings.broker_lite_umask):
+            with masked(settings.broker_lite_umask):
                 return _run(settings, Path(directory), not directories, notes, tell)
         finally:
             for number in _STOP_SIGNALS:  # one more must not leave half a directory
@@ -128,15 +129,6 @@ def _data_directory(directories: Sequence[str] | None) -> AbstractContextManager
     from tempfile import TemporaryDirectory
 
     return TemporaryDirectory(prefix="broker-lite-", ignore_cleanup_errors=True)
-
-
-@contextmanager
-def _umask(digits: str) -> Iterator[None]:
-    before = os.umask(int(digits, 8))
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 def _run(

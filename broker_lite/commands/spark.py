@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_lite.commands.spark_options import assignments
 from broker_lite.commands.subcommands import Subcommand, add_subcommands
+from broker_lite.commands.umask import OWNER_ONLY, masked
 from broker_lite.errors import KafkaStorageError, SettingsError
 
 if TYPE_CHECKING:
@@ -57,7 +58,15 @@ def run(options: argparse.Namespace) -> int:
         raise SettingsError("spark: needs more packages: pip install 'broker-lite[spark]'")
     conf = assignments("--conf", options.conf)
     module = JOBS[options.job].load()
-    with _told_in_one_line(), _session(options.job, options.master, conf) as spark:
+    # before the session is there: its workers are processes that get what this one has now
+    umask = options.umask if options.job == "generate" else None
+    if options.job == "generate" and options.broker:
+        umask = umask or OWNER_ONLY
+    with (
+        _told_in_one_line(),
+        masked(umask),
+        _session(options.job, options.master, conf) as spark,
+    ):
         code: int = module.run(spark, options)
         return code
 

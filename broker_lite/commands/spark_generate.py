@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from broker_lite.commands.broker_topics import make_topics
 from broker_lite.commands.spark_options import assignments
+from broker_lite.commands.umask import add_umask_flag
 from broker_lite.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of topics created by --broker; retention.ms is -1 unless it is given; repeatable",
     )
     parser.add_argument("--node-id", type=int, metavar="N", help="of a new data directory")
+    add_umask_flag(parser)
 
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import argparse
 import os
 from pathlib import Path
 
+from broker_lite.commands.umask import masked
 from broker_lite.errors import SettingsError
 from broker_lite.log.checkpoints import (
     META_PROPERTIES_FILE,
@@ -72,8 +73,9 @@ def _format(directory: Path, settings: Settings, options: argparse.Namespace) ->
         print("All of the log directories are already formatted.")
         return 0
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        claim_identity(directory, node_id=settings.node_id, cluster_id=options.cluster_id)
+        with masked(settings.broker_lite_umask):
+            directory.mkdir(parents=True, exist_ok=True)
+            claim_identity(directory, node_id=settings.node_id, cluster_id=options.cluster_id)
     except OSError as error:
         raise SettingsError(f"data directory {directory}: {error.strerror}") from error
     print(f"Formatting metadata directory {directory}.")

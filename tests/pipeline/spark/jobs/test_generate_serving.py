@@ -1,5 +1,7 @@
 """S-96: a broker starts on the directory that `spark generate --broker` made, or added to."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
 from broker_lite.cli import main
+from tests.commands.test_served_files import modes
 from tests.support.broker_process import BrokerProcess
 
 pytestmark = [pytest.mark.client, pytest.mark.slow]
@@ -60,6 +63,14 @@ def test_s96_generate_serve_consume(
         assert [each[: len(seen[number])] for number, each in enumerate(again)] == seen
         assert len(consumed(broker.bootstrap, "more", 0)) == 10
     assert not list(data_dir.glob("*-stray"))
+
+
+def test_nobody_else_reads_a_brokers_directory(tmp_path: Path) -> None:
+    """The workers of the session write most of its files."""
+    words = ("--topic", "t", "--set", "records=50", "--set", "partitions=2", "--master", "local[1]")
+    line = (sys.executable, "-m", "broker_lite", "spark", "generate", str(tmp_path / "data"))
+    subprocess.run([*line, "--broker", *words], check=True, capture_output=True, umask=0o022)
+    assert modes(tmp_path / "data") == ({0o700}, {0o600})
 
 
 def test_s44_a_plain_directory_is_set_aside_with_a_line(
