@@ -15,7 +15,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import TOPIC_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.large import in_turns
+from broker_lite.handler.large import in_turns, sorted_in_turns
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -30,7 +30,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.DescribeTopicPartitionsRequest, request)
     cursor = body.cursor
     start = cursor.topic_name if cursor is not None else ""
-    asked = {entry.name for entry in body.topics} or set(context.cluster.topics)
+    asked = {entry.name async for entry in in_turns(body.topics)} or set(context.cluster.topics)
     first = _utf16(start)
     names = {name: key async for name in in_turns(asked) if (key := _utf16(name)) >= first}
     # a cursor has to name one of the topics asked for, and a partition that can exist
@@ -40,7 +40,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     limit = min(context.settings.max_request_partition_size_limit, body.response_partition_limit)
     page = _Page(context, max(limit, 1))
     first_index = cursor.partition_index if cursor is not None else 0
-    async for name in in_turns(sorted(names, key=names.__getitem__)):
+    async for name in in_turns(await sorted_in_turns(names, names.__getitem__)):
         page.add(name, first_index if cursor is not None and name == start else 0)
     return encode(messages.DescribeTopicPartitionsResponse, page.response, request)
 

@@ -15,7 +15,8 @@ request is one change of the metadata, or of a group.
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from heapq import merge as merge_runs
 from time import perf_counter
 from typing import Any, Final, Self, TypeVar
 
@@ -32,6 +33,8 @@ LARGE_BYTES: Final = 8192
 ELEMENTS_MAX: Final = 131_072
 TURN_S: Final = 0.004
 """How long one slice takes before others have their turn."""
+
+_SORTED_AT_A_TIME: Final = 4096
 
 # It is mostly large for its records only, and decodes itself then.
 _PRODUCE: Final = 0
@@ -138,6 +141,22 @@ async def in_turns(items: Iterable[T], *, at_least: int = 16) -> AsyncIterator[T
         if number % at_least == 0 and perf_counter() - began > TURN_S:
             await checkpoint()
             began = perf_counter()
+
+
+async def sorted_in_turns(items: Iterable[T], key: Callable[[T], Any]) -> Iterator[T]:
+    """Sort items some at a time, and let other connections have their turn between.
+
+    Args:
+        items: all of them.
+        key: tells their order.
+    """
+    every = list(items)
+    starts = range(0, len(every), _SORTED_AT_A_TIME)
+    runs = [
+        sorted(every[start : start + _SORTED_AT_A_TIME], key=key)
+        async for start in in_turns(starts, at_least=1)
+    ]
+    return iter(runs[0]) if len(runs) == 1 else merge_runs(*runs, key=key)
 
 
 async def handle_large(handle: Handler, context: HandlerContext, request: Request) -> Parts | None:

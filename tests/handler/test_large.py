@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import random
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,15 @@ import pytest
 from broker_lite.handler import large, split
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.dispatch import dispatch
-from broker_lite.handler.large import Lane, LargeRequest, Lazily, handle_large, in_turns, leave_lane
+from broker_lite.handler.large import (
+    Lane,
+    LargeRequest,
+    Lazily,
+    handle_large,
+    in_turns,
+    leave_lane,
+    sorted_in_turns,
+)
 from broker_lite.handler.table import APIS
 from broker_lite.wire import DecodeError, messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, handler_broker
@@ -327,3 +336,10 @@ def test_produce_is_not_decoded_here(broker: HandlerBroker) -> None:
 
 def test_every_split_is_of_an_api_that_is_served() -> None:
     assert set(split._SPLITS) <= set(APIS)
+
+
+@pytest.mark.parametrize("count", [0, 3, 10_000])
+def test_items_are_sorted_some_at_a_time(count: int) -> None:
+    items = random.Random(1).sample(range(count), count)
+    found = asyncio.run(sorted_in_turns(items, lambda item: -item))
+    assert list(found) == list(range(count - 1, -1, -1))
