@@ -1,18 +1,23 @@
 """The cluster's topics as a group coordinator looks at them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic import Topic
 
+if TYPE_CHECKING:
+    from broker_lite.coordinator.subscriptions import Prepared
+
 
 class ClusterTopics:
-    """All topics of the moment, by name and by id."""
+    """All topics of the moment, by name and by id; see coordinator.topics.Topics."""
 
-    __slots__ = ("_cluster",)
+    __slots__ = ("_cluster", "prepared")
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self.prepared: Mapping[str, Prepared] = {}
 
     def get(self, name: str) -> Topic | None:
         """The topic of a name, None when there is none."""

@@ -34,7 +34,7 @@ from broker_lite.coordinator.consumer_regexes import (
 from broker_lite.coordinator.consumer_target import subscribed_ids, update_target
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.reconcile import Owned, Reconciliation, reconcile
-from broker_lite.coordinator.subscriptions import check_regex
+from broker_lite.coordinator.subscriptions import prepared
 from broker_lite.errors import UnreleasedInstanceId
 from broker_lite.wire import messages
 
@@ -72,7 +72,7 @@ def heartbeat(
     check_memory(group, updated, group.settings)
     regex = updated.regex
     if regex and regex != admission.member.regex and not group.subscribers_of_regex(regex):
-        check_regex(regex, group.topics)
+        prepared(regex, group.topics).check()
     member = advance(group, admission, updated, owned, effects, now_ms)
     group.start_session(member, now_ms)
     is_full_request = request.member_epoch == 0 or (

@@ -4,13 +4,15 @@ Kafka matches them in the background, so there the answer to a member's first he
 be without them; here they are matched at once, against the topics of the moment.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.coordinator import consumer_changes as changes
 from broker_lite.coordinator.consumer_core import ConsumerGroupCore
 from broker_lite.coordinator.consumer_state import ResolvedRegex
 from broker_lite.coordinator.effects import Effects
-from broker_lite.coordinator.subscriptions import match
+from broker_lite.coordinator.subscriptions import Prepared, prepared
+from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import InvalidRegularExpression
 
 # As match() measures it; 50 ms in the worst case. One heartbeat goes on to the next expression
@@ -34,7 +36,7 @@ def update_regex(
     """
     drop_unused_regex(group, old, effects)
     if new and new not in group.regexes:
-        _resolve(group, new, effects, now_ms)
+        _resolve(group, new, prepared(new, group.topics), effects, now_ms)
 
 
 def drop_unused_regex(group: ConsumerGroupCore, regex: str, effects: Effects) -> None:
@@ -46,31 +48,65 @@ def drop_unused_regex(group: ConsumerGroupCore, regex: str, effects: Effects) ->
 def refresh_regexes(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> bool:
     """Match regular expressions again, after topics were made or deleted.
 
-    Those that would take too long at once stay in `group.regexes_to_match`.
+    Those that would take too long at once stay in `group.regexes_to_match`, and so do those that
+    take long and were not prepared.
 
     Returns:
         Whether one of them matches other topics than before.
     """
-    if group.regexes_to_match is None:
-        # one that Kafka was about to match when it wrote this log is in no record yet
-        group.regexes_to_match = sorted(group.subscribed_regexes, reverse=True)
-    waiting = group.regexes_to_match
+    waiting = group.regexes_to_match = _waiting(group)
     is_changed = False
     work = 0
     while waiting and work < _WORK_AT_ONCE:
-        regex = waiting.pop()
+        regex = waiting[-1]
         if group.subscribers_of_regex(regex):
+            ready = prepared(regex, group.topics)
+            if ready.is_heavy and regex not in group.topics.prepared:
+                break
             before = group.regexes.get(regex)
-            work += _resolve(group, regex, effects, now_ms)
+            work += _resolve(group, regex, ready, effects, now_ms)
             is_changed |= group.regexes.get(regex) is not before
+        waiting.pop()
     return is_changed
 
 
-def _resolve(group: ConsumerGroupCore, regex: str, effects: Effects, now_ms: int) -> int:
+def _waiting(group: ConsumerGroupCore) -> list[str]:
+    """The regular expressions that are to be matched again, the next one last."""
+    if group.regexes_to_match is not None:
+        return group.regexes_to_match
+    # one that Kafka was about to match when it wrote this log is in no record yet
+    return sorted(group.subscribed_regexes, reverse=True)
+
+
+def prepare_regexes(
+    group: ConsumerGroupCore | None, new: str, topics: Topics
+) -> Iterator[tuple[str, Prepared]]:
+    """Compile what the next heartbeat of a group matches, as many as it would go on to.
+
+    Args:
+        group: None for one that the heartbeat makes.
+        new: what the member subscribes to from now on; "" for nothing new.
+        topics: those of the moment.
+    """
+    regexes = [new] if new and (group is None or new not in group.regexes) else []
+    if group is not None and group.is_metadata_stale:
+        regexes += reversed(_waiting(group))
+    work = 0
+    for regex in dict.fromkeys(regexes):
+        if work >= _WORK_AT_ONCE:
+            return
+        ready = Prepared(regex, topics)
+        yield regex, ready
+        work += ready.work
+
+
+def _resolve(
+    group: ConsumerGroupCore, regex: str, ready: Prepared, effects: Effects, now_ms: int
+) -> int:
     """Match one, and return how much work that was."""
     old = group.regexes.get(regex)
     try:
-        matching = match(regex, group.topics)
+        matching = ready.matching(group.topics)
     except InvalidRegularExpression:  # too large for so many topics by now, and so to be compiled
         return _WORK_AT_ONCE
     if old is None or old.topics != matching.names:

@@ -5,11 +5,13 @@ is about. Events that can touch several groups give one Effects a group, as each
 belong into its own partition of the state topic.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from broker_lite.coordinator import group_admin
 from broker_lite.coordinator.consumer_group import ConsumerGroup
+from broker_lite.coordinator.consumer_regexes import prepare_regexes
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_members import GroupMembers
 from broker_lite.coordinator.group_registry import GroupEffects, GroupRegistry
@@ -18,6 +20,7 @@ from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.offset_commit import OffsetCommits
 from broker_lite.coordinator.offset_fetch import fetch_offsets
 from broker_lite.coordinator.offset_removal import OffsetRemovals
+from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.coordinator.topics import Topics
 
 
@@ -68,6 +71,21 @@ class GroupCoordinator:
     def consumer_group_heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """ConsumerGroupHeartbeat (G-78 to G-90)."""
         return self._members.consumer_heartbeat(request, caller, now_ms)
+
+    def prepare_regexes(self, request: Any) -> Iterator[tuple[str, Prepared]]:
+        """Prepare what a ConsumerGroupHeartbeat will match (G-100); see consumer_regexes."""
+        registry = self._registry
+        new = request.subscribed_topic_regex or ""
+        return prepare_regexes(registry.consumer(request.group_id), new, registry.topics)
+
+    @contextmanager
+    def with_prepared(self, regexes: Mapping[str, Prepared]) -> Iterator[None]:
+        """Have the event that happens first in the body find these regular expressions matched."""
+        self._registry.topics.prepared = regexes
+        try:
+            yield
+        finally:
+            self._registry.topics.prepared = {}
 
     # offsets
 

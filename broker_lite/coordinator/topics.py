@@ -1,7 +1,10 @@
 """What a group coordinator sees of the cluster's topics."""
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from broker_lite.coordinator.subscriptions import Prepared
 
 
 class TopicView(Protocol):
@@ -21,7 +24,13 @@ class TopicView(Protocol):
 
 
 class Topics(Protocol):
-    """All topics of the moment; whoever holds it sees every change at once."""
+    """All topics of the moment; whoever holds it sees every change at once.
+
+    Attributes:
+        prepared: regular expressions that were matched beforehand, for the event that happens now.
+    """
+
+    prepared: "Mapping[str, Prepared]"
 
     def get(self, name: str) -> TopicView | None:
         """The topic of a name, None when there is none."""

@@ -18,6 +18,7 @@ from broker_lite.handler.ask_group import ask_group
 from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.group_regexes import prepare_regexes
 from broker_lite.wire import messages
 
 HEARTBEAT_MIN_VERSION: Final = 0
@@ -48,8 +49,11 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.ConsumerGroupHeartbeatRequest, request)
     if _is_on(context):
-        event = context.groups.coordinator.consumer_group_heartbeat
-        response = await ask_group(context, request, event, body, _refusal)
+        prepared = await prepare_regexes(context, body)
+        coordinator = context.groups.coordinator
+        event = coordinator.consumer_group_heartbeat
+        with coordinator.with_prepared(prepared):
+            response = await ask_group(context, request, event, body, _refusal)
     else:
         response = _refusal(UnsupportedVersion())
     return encode(messages.ConsumerGroupHeartbeatResponse, response, request)

@@ -67,7 +67,9 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
     except BrokerError as error:
         response = messages.ListTransactionsResponse(error_code=error.code)
         return encode(messages.ListTransactionsResponse, response, request)
-    return await _do(partial(_list, known, body, context.clock.steady_ms(), request), len(known))
+    # a pattern may take long however few there are
+    size = INLINE_SIZE_MAX + 1 if body.transactional_id_pattern else len(known)
+    return await _do(partial(_list, known, body, context.clock.steady_ms(), request), size)
 
 
 def _list(known: list[Transaction], body: Any, now_ms: int, request: Request) -> Parts:

@@ -1,14 +1,16 @@
 """Drives one consumer group: a clock, topics, members that behave, and the log of its records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from broker_lite.coordinator.consumer_checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer_group import ConsumerGroup
 from broker_lite.coordinator.consumer_records import decode_key
+from broker_lite.coordinator.consumer_regexes import prepare_regexes
 from broker_lite.coordinator.effects import Caller, Effects, StateRecord
 from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.coordinator.timers import Timers
 from broker_lite.errors import BrokerError
 from broker_lite.wire import messages
@@ -30,6 +32,7 @@ class FakeTopics:
     """Topics that a test makes, grows and deletes."""
 
     def __init__(self, **counts: int) -> None:
+        self.prepared: Mapping[str, Prepared] = {}
         self._topics: dict[str, FakeTopic] = {}
         self._made = 0
         for name, count in counts.items():
@@ -84,6 +87,16 @@ class Driver:
         self.owned: dict[str, dict[bytes, list[int]]] = {}
         self.log: list[list[StateRecord]] = []
 
+    def prepare(self, request: Any) -> dict[str, Prepared]:
+        """What is matched before a heartbeat, as the handler does it."""
+        prepared = {}
+        new = request.subscribed_topic_regex or ""
+        for regex, ready in prepare_regexes(self.group, new, self.topics):
+            prepared[regex] = ready
+            if ready.is_heavy:
+                assert ready.match_names(lambda: False)
+        return prepared
+
     def send(self, *, version: int = 1, client_id: str = "client", **fields: Any) -> Any:
         """One heartbeat, as the coordinator handles it; returns the response."""
         effects = Effects()
@@ -94,7 +107,9 @@ class Driver:
         except BrokerError as error:
             return Response(error_code=error.code, error_message=error.message)
         caller = Caller(version, client_id, "/127.0.0.1", "token")
+        self.topics.prepared = self.prepare(request)
         self.group.heartbeat(request, caller, effects, self.now_ms)
+        self.topics.prepared = {}
         ((token, response),) = effects.replies
         assert token == "token"
         self.log.append(effects.records)

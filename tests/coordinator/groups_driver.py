@@ -1,6 +1,6 @@
 """Drives a whole group coordinator by hand, with the log that its runtime would write."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -10,6 +10,7 @@ from broker_lite.coordinator.group_registry import GroupEffects
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.groups import GroupCoordinator
 from broker_lite.coordinator.placement import partition_of
+from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import ZERO_UUID, messages
 
@@ -31,6 +32,7 @@ class FakeTopics:
     """Topics by name; an id is the name, filled up."""
 
     def __init__(self, *names: str) -> None:
+        self.prepared: Mapping[str, Prepared] = {}
         self.topics = {name: FakeTopic(name, id_of(name)) for name in names}
 
     def get(self, name: str) -> FakeTopic | None:

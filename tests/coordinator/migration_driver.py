@@ -5,7 +5,7 @@ gives everything back before that, a cooperative one what its new assignment lac
 client reports what it owns in its heartbeats, and gives back what it is told to.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -21,6 +21,7 @@ from broker_lite.coordinator.consumer_protocol import (
 from broker_lite.coordinator.effects import Caller, Effects, StateRecord
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.groups import GroupCoordinator
+from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
@@ -41,6 +42,7 @@ class FakeTopics:
     """Topics `t` and `u`."""
 
     def __init__(self, **counts: int) -> None:
+        self.prepared: Mapping[str, Prepared] = {}
         self.topics = {
             name: FakeTopic(name, name.encode() * 16, partitions)
             for name, partitions in counts.items()

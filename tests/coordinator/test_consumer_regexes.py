@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from broker_lite.coordinator.consumer_member import ConsumerMember
-from broker_lite.coordinator.subscriptions import check_regex, matching_names
+from broker_lite.coordinator.consumer_regexes import refresh_regexes
+from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.subscriptions import Prepared, matching_names
 from broker_lite.errors import InvalidRegularExpression
 from tests.coordinator.consumer_driver import Driver
 
@@ -39,12 +41,15 @@ def test_matches(pattern: str, expected: list[str]) -> None:
         pytest.param("(?<!a)b", id="G-100 lookbehind"),
         pytest.param("a{1001}", id="G-100 too many repetitions"),
         pytest.param("((a{100}){100}){100}", id="G-100 nested repetitions"),
+        pytest.param(r"\pL|" * 129, id="G-100 more Unicode classes than RE2 compiles in 50 ms"),
+        pytest.param("a?" * 129, id="G-100 more optional parts than RE2 compiles in 50 ms"),
+        pytest.param("a{0,1}" * 129, id="G-100 the same, written otherwise"),
         pytest.param("x" * 32_768, id="G-100 longer than a record's key"),
     ],
 )
 def test_refused(pattern: str) -> None:
     with pytest.raises(InvalidRegularExpression) as caught:
-        check_regex(pattern, NAMES)
+        Prepared(pattern, NAMES).check()
     assert caught.value.code == 128
     assert "SubscribedTopicRegex" in str(caught.value.message)
 
@@ -56,7 +61,7 @@ def test_time_is_linear() -> None:
 
 def test_a_large_pattern_and_many_names() -> None:
     """G-100: 0.3 s a name is too much for 200 of them; one that is known keeps what it matched."""
-    hostile = "(a?b?){1,250}" * 100
+    hostile = "(a?b?){1,250}" * 60
     driver = Driver(a=1)
     assert driver.join("m1", None, subscribed_topic_regex=hostile).error_code == 0
     for index in range(200):
@@ -97,12 +102,50 @@ def test_many_patterns_are_matched_again_step_by_step() -> None:
     assert len(driver.group.regexes) == 1
 
 
+HOSTILE = "(a?b?){1,250}" * 20
+LONG = ["ab" * 120 + f"{number}" for number in range(3)]
+
+
+def test_names_are_matched_beforehand_and_what_has_changed_since_then() -> None:
+    """G-100: what a thread has matched counts for the topics that are still there."""
+    ready = Prepared(HOSTILE + "[0-9]", LONG)
+    assert ready.is_heavy
+    assert ready.match_names(lambda: False)
+    assert ready.matching(LONG).names == tuple(LONG)
+    now = [*LONG[1:], "ab9", "other"]
+    assert ready.matching(now).names == ("ab9", *LONG[1:])
+    assert not Prepared("a.*", LONG).is_heavy
+    assert not Prepared("(", LONG).is_heavy
+
+
+def test_a_stop_ends_the_matching() -> None:
+    """G-100: nothing of it counts then."""
+    stops = iter([False, True])
+    ready = Prepared(HOSTILE, ["a", *LONG])
+    assert not ready.match_names(lambda: next(stops))
+    assert ready.matching(["a", "x"]).names == ("a",)
+
+
+def test_a_heavy_one_that_nobody_prepared_waits_for_the_next_heartbeat() -> None:
+    """G-100: requests of the older protocol do not match it again."""
+    driver = Driver(a=1)
+    driver.join("m1", None, subscribed_topic_regex=HOSTILE + "[0-9]*")
+    for name in LONG:
+        driver.topics.make(name, 1)
+    driver.group.topics_changed(LONG)
+    assert not refresh_regexes(driver.group, Effects(), driver.now_ms)
+    assert driver.group.regexes_to_match == [HOSTILE + "[0-9]*"]
+    driver.beat("m1")
+    assert driver.group.regexes[HOSTILE + "[0-9]*"].topics == ("a", *LONG)
+    assert driver.group.regexes_to_match == []
+
+
 def test_the_library_is_loaded_by_the_first_pattern_only() -> None:
     """The broker starts without it."""
     code = (
         "import sys, broker_lite.coordinator.consumer_group;"
         "assert 're2' not in sys.modules;"
-        "from broker_lite.coordinator.subscriptions import check_regex; check_regex('a', []);"
+        "from broker_lite.coordinator.subscriptions import matching_names; matching_names('a', []);"
         "assert 're2' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)

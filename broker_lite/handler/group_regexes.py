@@ -1,0 +1,34 @@
+"""The regular expressions of a ConsumerGroupHeartbeat, matched before the group is asked.
+
+To compile one takes up to 40 ms, and to match it up to 0.3 s, which a thread does; other
+connections have their turn between and meanwhile.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+from anyio.lowlevel import checkpoint
+
+from broker_lite.handler.context import CloseConnection, HandlerContext
+
+if TYPE_CHECKING:
+    from broker_lite.coordinator.subscriptions import Prepared
+
+
+async def prepare_regexes(context: HandlerContext, body: Any) -> "dict[str, Prepared]":
+    """Prepare what a heartbeat will match; nothing, for most of them.
+
+    Raises:
+        CloseConnection: the matching was stopped.
+
+    Rule: G-100.
+    """
+    prepared = {}
+    stop = context.stop
+    for regex, ready in context.groups.coordinator.prepare_regexes(body):
+        prepared[regex] = ready
+        if not ready.is_heavy:
+            await checkpoint()
+        elif not await to_thread.run_sync(ready.match_names, lambda: stop.is_set):
+            raise CloseConnection("the matching of a regular expression was stopped")
+    return prepared
