@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from socket import SHUT_RDWR
+from typing import Any, Final, NamedTuple
 
 from broker_lite.wire import messages
 from tests.bench.growth import resident_bytes
-from tests.fuzz.heavy_batches import ATTACKS, Heavy
+from tests.fuzz.heavy_batches import ACCEPTED, ATTACKS, Heavy
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import Closed, RawClient
 from tests.support.reference_kafka import ReferenceKafka
@@ -82,12 +83,20 @@ def send(client: RawClient, topic: str, heavy: Heavy) -> set[int]:
 
 def look_up(client: RawClient, topic: str) -> int:
     """Ask for the record with the largest timestamp, the last one of a batch; give the code."""
+    return int(_list_offset(client, topic, -3).error_code)
+
+
+def end_offset(client: RawClient, topic: str) -> int:
+    """Give the log end offset of partition 0."""
+    return int(_list_offset(client, topic, -1).offset)
+
+
+def _list_offset(client: RawClient, topic: str, timestamp: int) -> Any:
     request = messages.ListOffsetsRequest
-    asked = request.ListOffsetsTopic(
-        name=topic, partitions=[request.ListOffsetsPartition(partition_index=0, timestamp=-3)]
-    )
+    partition = request.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+    asked = request.ListOffsetsTopic(name=topic, partitions=[partition])
     (answer,) = client.request(request, request(topics=[asked]), 7).topics[0].partitions
-    return int(answer.error_code)
+    return answer
 
 
 def attack(broker: BrokerProcess, watch: StallWatch, topic: str, heavy: Heavy) -> Outcome:
@@ -120,15 +129,46 @@ def stop_during(folder: Path, heavy: Heavy) -> tuple[float, bool]:
         RawClient("127.0.0.1", broker.port, timeout_s=TIMEOUT_S) as client,
         ThreadPoolExecutor(1) as threads,
     ):
-        create(client, "heavy", heavy)
-        before_s = threads_cpu_s(broker.pid)
-        answer: Future[set[int]] = threads.submit(send, client, "heavy", heavy)
-        while threads_cpu_s(broker.pid) - before_s < WORK_BEGUN_S and not answer.done():
-            time.sleep(0.005)
+        answer = begin(broker, client, heavy, threads)
         began = time.monotonic()
         assert broker.stop() == 0
         stop_s = time.monotonic() - began
         return stop_s, isinstance(answer.exception(), Closed)
+
+
+def begin(
+    broker: BrokerProcess, client: RawClient, heavy: Heavy, threads: ThreadPoolExecutor
+) -> "Future[set[int]]":
+    """Send an attack to a new topic, and return when a thread of the broker works on it."""
+    create(client, "heavy", heavy)
+    before_s = threads_cpu_s(broker.pid)
+    answer = threads.submit(send, client, "heavy", heavy)
+    while threads_cpu_s(broker.pid) - before_s < WORK_BEGUN_S and not answer.done():
+        time.sleep(0.005)
+    return answer
+
+
+def leave_during(folder: Path, heavy: Heavy) -> tuple[float, int]:
+    """Leave while the only thread for heavy batches is at work, and wait until it is free.
+
+    Returns:
+        The processor time of all threads from the leaving on, and how many records were appended.
+    """
+    settings = (*SETTINGS, "broker.lite.decompression.threads=1")
+    other = ATTACKS["plain records"](0.7)
+    with (
+        BrokerProcess(folder, settings=settings) as broker,
+        RawClient("127.0.0.1", broker.port, timeout_s=TIMEOUT_S) as staying,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        create(staying, "other", other)
+        with RawClient("127.0.0.1", broker.port, timeout_s=TIMEOUT_S) as leaving:
+            answer = begin(broker, leaving, heavy, threads)
+            assert not answer.done()
+            before_s = threads_cpu_s(broker.pid)
+            leaving.socket.shutdown(SHUT_RDWR)
+        assert send(staying, "other", other) == ACCEPTED
+        return threads_cpu_s(broker.pid) - before_s, end_offset(staying, "heavy")
 
 
 def threads_cpu_s(pid: int) -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.heavy_batches import ATTACKS
-from tests.fuzz.heavy_broker import run, stop_during
+from tests.fuzz.heavy_broker import leave_during, run, stop_during
 
 # 1 s on an idle machine, which the machine of a test run is not
 STOP_S_MAX = 5.0
@@ -24,3 +24,11 @@ def test_p16_a_stop_ends_work_in_threads(name: str, partitions: int, tmp_path: P
     stop_s, is_early = stop_during(tmp_path / "data", heavy)
     assert is_early
     assert stop_s < STOP_S_MAX
+
+
+@pytest.mark.slow
+def test_p16_work_ends_when_its_client_has_gone(tmp_path: Path) -> None:
+    """It would take more than 20 s of processor time; a second after the client it is stopped."""
+    cpu_s, appended = leave_during(tmp_path / "data", ATTACKS["slow codec"](4.0))
+    assert cpu_s < STOP_S_MAX
+    assert appended == 0
