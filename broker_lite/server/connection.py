@@ -113,7 +113,7 @@ class ClientConnection:
         A long poll would else be held for nobody, for as long as the client cared to ask for.
         """
         if self._stream.handling and self._stream.is_closed_by_client():
-            self.drop()
+            self._abandon()
 
     async def run(self) -> None:
         """Serve the client until it goes, breaks the protocol, or stop() is called.

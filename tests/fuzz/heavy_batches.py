@@ -86,7 +86,7 @@ def _odd_headers(size: float) -> Heavy:
 
 
 def _slow_codec(size: float) -> Heavy:
-    """Text of 5.5 MB for each million of words; the slowest level of zstd takes 1 s a megabyte."""
+    """Text, 5.5 MB for a million words; the slowest level of zstd takes 0.3 s a megabyte."""
     chance = random.Random(size)
     words = [chance.randbytes(chance.randrange(3, 9)) for _ in range(2000)]
     chosen = chance.choices(words, k=int(size * _MILLION))

@@ -17,7 +17,7 @@ def test_v45_others_are_served_during_heavy_batches(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "partitions"), [("slow codec", 1), ("odd headers", 16)])
+@pytest.mark.parametrize(("name", "partitions"), [("slow codec", 4), ("odd headers", 16)])
 def test_p16_a_stop_ends_work_in_threads(name: str, partitions: int, tmp_path: Path) -> None:
     """Each takes more than ten seconds when nobody stops it."""
     heavy = ATTACKS[name](2.0)._replace(partitions=partitions)
@@ -28,7 +28,7 @@ def test_p16_a_stop_ends_work_in_threads(name: str, partitions: int, tmp_path: P
 
 @pytest.mark.slow
 def test_p16_work_ends_when_its_client_has_gone(tmp_path: Path) -> None:
-    """It would take more than 20 s of processor time; a second after the client it is stopped."""
+    """It would take more than 7 s of processor time; a second after the client it is stopped."""
     cpu_s, appended = leave_during(tmp_path / "data", ATTACKS["slow codec"](4.0))
     assert cpu_s < STOP_S_MAX
     assert appended == 0
