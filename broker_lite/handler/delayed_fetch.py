@@ -60,7 +60,8 @@ async def wait(
         cluster: where the logs are.
         terms: of the request.
         partitions: all of the request or session; whoever is not pending is watched already.
-        read: of the pending ones, which are watched from now on.
+        read: of the pending ones, which are watched from now on; what it holds is given up, as it
+            is several times as much as the request.
 
     Rule: F-31, F-32 (DelayedFetch).
     """
@@ -71,6 +72,7 @@ async def wait(
             each.partition.segment_base = _NOT_READABLE
         else:
             each.partition.begin_watching(each.log)
+    read.partitions.clear()
     with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S):
         await _until_complete(cluster, terms, partitions)
 
@@ -96,7 +98,7 @@ async def is_complete(cluster: "Cluster", terms: FetchTerms, partitions: FetchPa
     Rule: F-31 (DelayedFetch.tryComplete).
     """
     size_bytes = 0
-    for position, partition in enumerate(partitions.pending()):
+    for position, partition in enumerate(partitions.in_any_order()):
         if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
             await checkpoint()
         if partition.segment_base != _NOT_READABLE:

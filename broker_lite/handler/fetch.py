@@ -18,7 +18,6 @@ message.downconversion.enable, a topic setting that Kafka 4 no longer has: recor
 converted for who needs it.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from anyio.lowlevel import checkpoint
@@ -31,12 +30,14 @@ from broker_lite.handler.fetch_many import (
     PARTITIONS_AT_A_TIME,
     encode_failed,
     encode_many,
+    let_go,
     read_many,
     want_many,
 )
 from broker_lite.handler.fetch_old import ZSTD_FROM, for_old_client
 from broker_lite.handler.fetch_partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch_read import (
+    CURRENT_LEADER_FROM,
     LOGS_AT_A_TIME,
     FetchRead,
     FetchTerms,
@@ -101,7 +102,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             session.isolation_level = terms.isolation_level
             await _remember_all(partitions, read, terms.isolation_level)
     finally:
-        if session is None:
+        partitions.users -= 1
+        if session is None or sessions.get(session.session_id) is not session:
             partitions.unwatch()
     session_id = session.session_id if session is not None else NO_SESSION
     if read.answers_at_once:
@@ -122,6 +124,19 @@ async def _incremental(
     if session is None or error is not None:
         return _refuse(terms, error or ErrorCode.FETCH_SESSION_ID_NOT_FOUND, NO_SESSION)
     partitions = session.partitions
+    partitions.users += 1
+    try:
+        return await _go_on(context, request, terms, body, session)
+    finally:
+        partitions.users -= 1
+        if sessions.get(session.session_id) is not session:
+            partitions.unwatch()
+
+
+async def _go_on(
+    context: HandlerContext, request: Request, terms: FetchTerms, body: Any, session: FetchSession
+) -> Parts:
+    sessions, partitions = context.fetch_sessions, session.partitions
     await _apply(partitions, request, body)
     if not partitions:
         sessions.remove(session.session_id)
@@ -131,15 +146,13 @@ async def _incremental(
     if session.isolation_level != terms.isolation_level:
         session.isolation_level = terms.isolation_level
         partitions.all_pending()
-    try:
-        read = await _read(context, request, terms, partitions)
-        if session.epoch != expected_epoch:
-            code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
-            return _refuse(terms, code, session.session_id)
-        news = await _news(partitions, read, terms.isolation_level)
-    finally:
-        if sessions.get(session.session_id) is not session:
-            partitions.unwatch()
+    read = await _read(context, request, terms, partitions)
+    if session.epoch != expected_epoch:
+        code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        return _refuse(terms, code, session.session_id)
+    news = await _news(partitions, read, terms.isolation_level)
+    if len(read.partitions) > PARTITIONS_AT_A_TIME:
+        await let_go(read.partitions)
     if read.answers_at_once:
         await tell_fetch(context, request, news)
     return await _answer(context, terms, news, session.session_id)
@@ -284,16 +297,19 @@ def _settle(partitions: FetchPartitions, read: PartitionRead, isolation_level: i
 
 
 async def _answer(
-    context: HandlerContext, terms: FetchTerms, reads: Sequence[PartitionRead], session_id: int
+    context: HandlerContext, terms: FetchTerms, reads: list[PartitionRead], session_id: int
 ) -> Parts:
-    """Encode an answer; neighbours of one topic share its head."""
-    has_moved = any(each.answer.current_leader is not None for each in reads)
+    """Encode an answer, and let go of what was read; neighbours of one topic share its head."""
+    has_moved = terms.version >= CURRENT_LEADER_FROM and any(
+        each.answer.current_leader is not None for each in reads
+    )
     # Kafka leaves them out for followers.
     node_endpoints = _endpoints(context) if has_moved and not terms.is_follower else ()
     if len(reads) > PARTITIONS_AT_A_TIME:
         many = await encode_many(
             terms.version, reads, session_id=session_id, node_endpoints=node_endpoints
         )
+        await let_go(reads)
         return cast(Parts, many)
     by_id = terms.version >= _TOPIC_IDS_FROM
     topics: list[tuple[str | None, bytes | None, list[FetchedPartition]]] = []

@@ -22,7 +22,7 @@ PARTITIONS_AT_A_TIME: Final = 256
 
 
 async def want_many(partitions: FetchPartitions, body: Any, *, by_id: bool) -> None:
-    """Note what a large request wants, and what it wants no more.
+    """Note what a large request wants, and what it wants no more, and let go of its arrays.
 
     Rule: F-03, F-43.
     """
@@ -40,6 +40,15 @@ async def want_many(partitions: FetchPartitions, body: Any, *, by_id: bool) -> N
     )
     async for name, index in in_turns(unwanted):
         partitions.forget(name, index)
+    body.topics, body.forgotten_topics_data = [], []
+    await checkpoint()  # to let go of 100,000 takes 10 ms
+
+
+async def let_go(reads: list[PartitionRead]) -> None:
+    """Empty a list: of 100,000 partitions at once that takes 40 ms."""
+    starts = range(0, len(reads), PARTITIONS_AT_A_TIME)
+    async for start in in_turns(reversed(starts), at_least=1):
+        del reads[start:]
 
 
 async def read_many(

@@ -28,7 +28,7 @@ READ_COMMITTED: Final = 1
 LOGS_AT_A_TIME: Final = 64
 """Logs that are loaded before other connections have their turn: 2 ms, after a restart 20 ms."""
 _FIRST_BATCH_FROM: Final = 3
-_CURRENT_LEADER_FROM: Final = 16
+CURRENT_LEADER_FROM: Final = 16
 _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
 
@@ -310,7 +310,7 @@ def _failed(
 ) -> PartitionRead:
     """Rule: F-05."""
     current_leader = None
-    if code in _MOVED and terms.version >= _CURRENT_LEADER_FROM:
+    if code in _MOVED and terms.version >= CURRENT_LEADER_FROM:
         current_leader = (cluster.node_id, find_log(cluster, partition).leader_epoch)
     answer = FetchedPartition(partition.index, code, current_leader=current_leader)
     return PartitionRead(partition, answer, None, 0, False)

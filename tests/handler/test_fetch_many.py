@@ -1,6 +1,7 @@
 """Fetching from very many partitions: the same answers, and nothing is missed in the pauses."""
 
 import asyncio
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,44 @@ def test_f01_an_answer_of_many_topics_is_as_in_one_piece(
     assert in_turns == ask()
     assert len(in_turns.responses) > 10
     assert any(size(each) for each in fetched(in_turns))
+
+
+@pytest.mark.parametrize("session_epoch", [-1, 0], ids=["F-40 no session", "F-47 a session"])
+def test_nothing_of_many_is_left_to_the_garbage_collector(
+    handlers: Handlers, session_epoch: int
+) -> None:
+    """It does nothing else while it goes through 100,000 partitions, each in a cycle: 60 ms."""
+    value = request(handlers, session_epoch=session_epoch)
+    answer(handlers, value)
+    gc.collect()
+    gc.disable()
+    try:
+        session_id = answer(handlers, value).session_id
+        handlers.context.fetch_sessions.remove(session_id)
+        assert gc.collect() < COUNT
+    finally:
+        gc.enable()
+
+
+def test_f47_a_session_that_is_removed_in_a_long_poll_is_answered(handlers: Handlers) -> None:
+    """What the poll needs is given up at its end."""
+    sessions = handlers.context.fetch_sessions
+    session_id = answer(handlers, request(handlers, session_epoch=0)).session_id
+    session = sessions.get(session_id)
+    assert session is not None
+    kept = session.partitions
+
+    async def poll() -> Any:
+        value = handlers.fetch_request(
+            session_id=session_id, session_epoch=1, max_wait_ms=60_000, topic=MANY
+        )
+        waiting = asyncio.ensure_future(handlers.answer(FETCH, 12, value))
+        while not kept.listeners:
+            await asyncio.sleep(0)
+        sessions.remove(session_id)
+        assert len(kept) == COUNT + 5
+        waiting.cancel()
+        await asyncio.wait([waiting])
+
+    asyncio.run(poll())
+    assert len(kept) == 0
