@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.lowlevel import checkpoint
 
 from broker_lite.handler import fetch, fetch_many
 from broker_lite.wire import messages
@@ -166,7 +167,7 @@ def test_f47_a_session_that_is_removed_in_a_long_poll_is_answered(handlers: Hand
         )
         waiting = asyncio.ensure_future(handlers.answer(FETCH, 12, value))
         while not kept.listeners:
-            await asyncio.sleep(0)
+            await checkpoint()
         sessions.remove(session_id)
         assert len(kept) == COUNT + 5
         waiting.cancel()
