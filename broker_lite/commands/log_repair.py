@@ -29,7 +29,15 @@ from broker_lite.control.metadata_log import MetadataLog
 from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.errors import SettingsError
 from broker_lite.log.batch_reader import SegmentOverflow, read_valid
-from broker_lite.log.checkpoints import CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE
+from broker_lite.log.checkpoints import (
+    CLEAN_SHUTDOWN_FILE,
+    CLEANER_FILE,
+    RECOVERY_POINT_FILE,
+    CorruptCheckpoint,
+    format_offsets,
+    replace_file,
+    stored_offsets,
+)
 from broker_lite.log.data_directory import DirectoryLock
 from broker_lite.log.file_cache import FileCache
 from broker_lite.log.load_watch import LoadStopped
@@ -82,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
         except BaseException:
             manager.abandon()
             raise
+        told += _mend_cleaner_checkpoint(data_dir, manager)
         failed = [key for key in partitions if key in manager.offline]
         manager.close()
     changes = len(told) + len(settled)
@@ -115,6 +124,25 @@ def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]
     finally:
         progress.clear()
     return partitions
+
+
+def _mend_cleaner_checkpoint(data_dir: Path, manager: LogManager) -> list[str]:
+    """Have the logs cleaned from their start on that end in front of where they were cleaned to.
+
+    Rule: S-82 (LogCleanerManager.cleanableOffsets).
+    """
+    path = data_dir / CLEANER_FILE
+    ends = {(log.topic, log.partition): log.log_end_offset for log in manager.loaded_logs()}
+    try:
+        offsets = stored_offsets(path)
+    except CorruptCheckpoint as error:
+        replace_file(path, format_offsets({}))
+        return [f"{path}: {error}; made anew"]
+    kept = {key: offset for key, offset in offsets.items() if offset <= ends.get(key, offset)}
+    if kept == offsets:
+        return []
+    replace_file(path, format_offsets(kept))
+    return [f"{path}: {len(offsets) - len(kept)} logs end in front of it"]
 
 
 # -- what would be done

@@ -88,8 +88,11 @@ def read_valid(
         if first < floor or (limit is not None and last_offset >= limit):
             return
         following = position + size_bytes
-        if first > floor and floor <= _offset_at(file, following, end) <= last_offset:
-            return
+        if first > floor:
+            next_first = _offset_at(file, following, end)
+            # the same batch once more confirms the offset
+            if floor <= next_first <= last_offset and next_first != first:
+                return
         if last_offset > last_fitting:
             # That of an old format may begin below, but not by more than 31 bits.
             base = first if isinstance(batch, RecordBatch) else last_offset - RELATIVE_OFFSET_MAX

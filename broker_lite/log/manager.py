@@ -30,6 +30,7 @@ from broker_lite.log.partitions import (
     Partition,
     find_partitions,
     has_records,
+    is_unwritten,
     stored_bytes,
     stored_topic_id,
 )
@@ -246,12 +247,10 @@ class LogManager:
 
     def _load(self, topic: str, partition: int, entry: Partition) -> Log:
         with self.offline.loading((topic, partition)):
-            request = self._request(topic, partition, entry)
-            if entry.is_new:
-                log = new_log(request, self._cache, self._prepare, now_ms=self._now_ms())
-            else:
-                log = load_log(request, self._cache, now_ms=self._now_ms())
-        return self._take(log)
+            request, now_ms = self._request(topic, partition, entry), self._now_ms()
+            if is_unwritten(entry, request.directory):
+                return self._take(new_log(request, self._cache, self._prepare, now_ms=now_ms))
+            return self._take(load_log(request, self._cache, now_ms=now_ms))
 
     def _request(self, topic: str, partition: int, entry: Partition) -> LoadRequest:
         """Say what is known of a partition; one that a deleted topic has left is set aside."""

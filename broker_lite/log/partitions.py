@@ -245,6 +245,23 @@ def has_records(directory: str) -> bool:
         return any(file.name.endswith(LOG_SUFFIX) and file.stat().st_size > 0 for file in files)
 
 
+def is_unwritten(entry: Partition, directory: str) -> bool:
+    """Tell whether nothing was ever written to a partition, whose checkpoint may be wrong.
+
+    Raises:
+        KafkaStorageError: the directory cannot be read.
+    """
+    try:
+        if entry.is_new and has_records(directory):
+            logger.warning("holds records that no checkpoint knows of directory=%s", directory)
+            entry.is_new = False
+    except FileNotFoundError:  # the first append makes the directory
+        return entry.is_new
+    except OSError as error:
+        raise KafkaStorageError from error
+    return entry.is_new
+
+
 def make_directory(directory: str, topic_id: bytes) -> None:
     """Make a partition's directory and write whose it is.
 

@@ -277,3 +277,21 @@ def test_a_disk_that_fails_is_one_line_and_nothing_is_left(
     assert log.fails("import", str(source), "--data-dir", str(target)).startswith("1: ")
     assert not list(target.glob("*-0"))
     assert not left_over.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "left"),
+    [
+        ("0\n2\norders 0 9\nempty 0 0\n", "1 logs end in front of it", "0\n1\nempty 0 0\n"),
+        ("0\n1\norders 0 8\n", "", "0\n1\norders 0 8\n"),
+        ("", "it is empty; made anew", "0\n0\n"),
+    ],
+)
+def test_s82_a_repair_mends_the_cleaners_checkpoint(
+    log: CommandLine, source: Path, text: str, told: str, left: str
+) -> None:
+    path = source / "cleaner-offset-checkpoint"
+    path.write_text(text)
+    assert (told in log.ok("repair", str(source))) is True
+    assert path.read_text() == left
+    assert log.ok("verify", str(source)).startswith("sound")

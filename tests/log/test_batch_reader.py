@@ -33,6 +33,7 @@ def offsets_of(segment: LogSegment, **options: int) -> list[int]:
     [
         pytest.param((100, 101, 102), [100, 101, 102], id="without gaps"),
         pytest.param((105, 120, 121), [105, 120, 121], id="with gaps, as after cleaning"),
+        pytest.param((100, 105, 105), [100, 105], id="a batch twice behind a gap"),
         pytest.param((99, 100), [], id="below the segment"),
         pytest.param((100, 100, 101), [100], id="again"),
         pytest.param((100, 7, 102), [100], id="back"),

@@ -8,7 +8,9 @@ import pytest
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.partitions import (
+    Partition,
     find_partitions,
+    is_unwritten,
     make_directory,
     set_aside,
     stored_topic_id,
@@ -113,3 +115,23 @@ def test_s44_a_stop_that_was_not_clean_is_told(
     with caplog.at_level(logging.INFO, "broker_lite.log"):
         find_partitions(tmp_path, LogConfig(), is_clean)
     assert any(line.startswith("last stop was not clean") for line in caplog.messages) != is_clean
+
+
+def test_s40_a_checkpoint_that_says_that_nothing_was_written_is_not_believed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Consumers read an empty log, and only the first append found the records."""
+    directory = tmp_path / "t-0"
+    entry = Partition(LogConfig())
+    entry.is_new = True
+    assert is_unwritten(entry, str(directory))
+    make_directory(str(directory), ID)
+    assert is_unwritten(entry, str(directory))
+    assert caplog.messages == []
+    (directory / f"{0:020}.log").write_bytes(b"x")
+    assert not is_unwritten(entry, str(directory))
+    assert not entry.is_new
+    assert caplog.messages == [f"holds records that no checkpoint knows of directory={directory}"]
+    entry.is_new = True
+    with pytest.raises(errors.KafkaStorageError):
+        is_unwritten(entry, str(directory / f"{0:020}.log"))
