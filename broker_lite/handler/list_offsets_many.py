@@ -11,6 +11,7 @@ from broker_lite.wire import messages
 from broker_lite.wire.list_offsets import AskedPartition, ListedPartition, ListOffsetsRequest
 
 _DUPLICATES_SINCE: Final = 1
+_LEADER_EPOCHS_SINCE: Final = 4
 
 Answer = Callable[[ListOffsetsRequest, str, AskedPartition], Awaitable[ListedPartition]]
 
@@ -43,7 +44,7 @@ async def list_many(request: LargeRequest, answer: Answer) -> Parts:
             listed = ListedPartition(each.partition_index, ErrorCode.INVALID_REQUEST)
         else:
             listed = await answer(body, name, each)
-        response.topics[-1].partitions.append(_response_partition(listed))
+        response.topics[-1].partitions.append(_response_partition(listed, request.api_version))
     request.answer = kinds, response
     return []
 
@@ -71,12 +72,12 @@ def _asked_once(topics: Any) -> Iterator[tuple[bool, str, AskedPartition | None]
             )
 
 
-def _response_partition(listed: ListedPartition) -> Any:
+def _response_partition(listed: ListedPartition, version: int) -> Any:
     return messages.ListOffsetsResponse.ListOffsetsPartitionResponse(
         partition_index=listed.partition_index,
         error_code=listed.error_code,
         timestamp=listed.timestamp,
         offset=listed.offset,
-        leader_epoch=listed.leader_epoch,
+        leader_epoch=listed.leader_epoch if version >= _LEADER_EPOCHS_SINCE else -1,
         old_style_offsets=list(listed.old_style_offsets),
     )
