@@ -1,33 +1,43 @@
 """The most that one request of each API and version can ask for, at a live broker.
 
-    python -m tests.fuzz.extremes --seed 1 [--api 3] [--bytes 2097152] [--latest]
+    python -m tests.fuzz.extremes --seed 1 [--api 3] [--bytes 2097152] [--latest] [--kafka]
 
 Each request of tests.fuzz.extreme_requests is sent alone, once to a broker that has a topic of many
 partitions, many topics, groups and a transactional producer, and it has to be answered or its
 connection closed. Meanwhile another client pings. The table has a line for each API and version,
 with the worst of its requests: the longest wait of the others, and of it what the broker's loop was
 at work; the broker's processor time; the most memory above what there was before, and what of it
-stays.
+stays. With --kafka a real Kafka gets the requests of each version, too, after the broker; of its
+rows only what the others wait, the times and the end can be compared.
 """
 
 import argparse
 import re
 import socket
+import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from broker_lite.handler.table import APIS
-from broker_lite.wire import messages
+from broker_lite.wire import DecodeError, messages
 from tests.bench import group_frames as groups
 from tests.bench.growth import resident_bytes
-from tests.fuzz.extreme_requests import Existing, Extreme, extreme_requests
+from tests.fuzz.extreme_requests import (
+    LARGE,
+    LARGE_TOPIC,
+    Existing,
+    Extreme,
+    extreme_requests,
+    small_requests,
+)
 from tests.support.broker_process import KEEP, BrokerProcess
 from tests.support.raw_client import RawClient
+from tests.support.reference_kafka import ReferenceKafka
 from tests.support.stall_watch import STALL_MS_MAX, StallWatch
 
 CONTROL_BYTES_MAX: Final = 2_097_152
@@ -44,6 +54,7 @@ SETTINGS: Final = (
 WIDE: Final = "wide"
 CLASSIC: Final = "classic"
 METADATA: Final = 3
+API_VERSIONS: Final = 18
 _CLEAR_PEAK: Final = "5"
 
 
@@ -86,7 +97,7 @@ class Findings:
     def add(self, outcome: Outcome) -> None:
         """Note an outcome, and whether it was wrong."""
         self.outcomes.append(outcome)
-        if outcome.end == "silent" or outcome.stall_ms > STALL_MS_MAX:
+        if outcome.end in ("silent", "garbled") or outcome.stall_ms > STALL_MS_MAX:
             self.faults.append(outcome.row())
 
     def worst(self) -> list[Outcome]:
@@ -134,12 +145,14 @@ _FIELDS: Final[Mapping[str, Any]] = {
 }
 
 
-def prepare(port: int) -> Existing:
-    """Make what the requests may name."""
+def prepare(port: int, *, has_large: bool = True) -> Existing:
+    """Make what the requests may name; a topic of very many partitions takes Kafka long."""
     with RawClient("127.0.0.1", port, timeout_s=60) as client:
         kind = messages.CreateTopicsRequest
         names = [WIDE, *(f"{WIDE}-{number:x}" for number in range(TOPICS))]
         counts = [PARTITIONS, *[1] * TOPICS]
+        if has_large:
+            make_large(client)
         topics = [
             kind.CreatableTopic(name=name, num_partitions=count, replication_factor=1)
             for name, count in zip(names, counts, strict=True)
@@ -158,6 +171,19 @@ def prepare(port: int) -> Existing:
         "producer_epoch": producer.producer_epoch,
     }
     return Existing(fields, names, [ids[name] for name in names], PARTITIONS)
+
+
+def make_large(client: RawClient) -> None:
+    """Make a topic of very many partitions, all of which are in use."""
+    topic = messages.CreateTopicsRequest.CreatableTopic
+    large = topic(name=LARGE_TOPIC, num_partitions=LARGE, replication_factor=1)
+    client.call("CreateTopics", 7, topics=[large], timeout_ms=60_000)
+    kind = messages.ListOffsetsRequest
+    partitions = [
+        kind.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(LARGE)
+    ]
+    asked = kind.ListOffsetsTopic(name=LARGE_TOPIC, partitions=partitions)
+    client.call("ListOffsets", 1, replica_id=-1, topics=[asked])
 
 
 def _ask(client: RawClient, frame: bytes) -> bytes:
@@ -196,6 +222,8 @@ def of_api(api_key: int, version: int, existing: Existing, size: int) -> Iterato
 def send(port: int, frame: bytes) -> tuple[str, float]:
     """Send one request; give how it ended, and after how many seconds."""
     began = time.monotonic()
+    answer = bytearray()
+    ended = began
     with socket.create_connection(("127.0.0.1", port), SECONDS_MAX) as sock:
         try:
             sock.sendall(frame)
@@ -203,16 +231,37 @@ def send(port: int, frame: bytes) -> tuple[str, float]:
             missing = int.from_bytes(head, "big")
             while missing and (chunk := sock.recv(min(missing, 1 << 20))):
                 missing -= len(chunk)
-            end = "answered" if len(head) == 4 and not missing else "closed"
+                answer += chunk
+            ended = time.monotonic()
+            end = "closed" if len(head) < 4 or missing else how_answered(frame, bytes(answer))
         except TimeoutError:
             end = "silent"
         except ConnectionError:
             end = "closed"
-    return end, time.monotonic() - began
+    return end, (time.monotonic() if ended == began else ended) - began
+
+
+def how_answered(frame: bytes, answer: bytes) -> str:
+    """Whether an answer can be read to its end, with what the schema of its version says."""
+    api_key, version, correlation_id = struct.unpack_from(">hhi", frame, 4)
+    request, response = messages.by_api(api_key)
+    is_flexible = request.flexible_from is not None and version >= request.flexible_from
+    position = 5 if is_flexible and api_key != API_VERSIONS else 4
+    if int.from_bytes(answer[:4], "big") != correlation_id:
+        return "garbled"
+    try:
+        _, position = response.decode(answer, version, position)
+    except DecodeError:
+        return "garbled"
+    return "answered" if position == len(answer) else "garbled"
 
 
 def measure(
-    broker: BrokerProcess, watch: StallWatch, api_key: int, version: int, extreme: Extreme
+    broker: BrokerProcess | ReferenceKafka,
+    watch: StallWatch,
+    api_key: int,
+    version: int,
+    extreme: Extreme,
 ) -> Outcome:
     """Send one request beside the watch."""
     before = resident_bytes(broker.pid)
@@ -259,6 +308,7 @@ def run(
         latest: only the last version of each API.
     """
     found = Findings()
+    told = 0
     for key, row in APIS.items():
         if api not in (None, key):
             continue
@@ -267,12 +317,35 @@ def run(
             with BrokerProcess(data, settings=SETTINGS) as broker:
                 existing = prepare(broker.port)
                 with StallWatch(broker.port, broker.pid) as watch:
-                    for extreme in of_api(key, version, existing, size):
+                    for extreme in (
+                        *of_api(key, version, existing, size),
+                        *small_requests(key, version),
+                    ):
                         found.add(measure(broker, watch, key, version, extreme))
+            for outcome in found.outcomes[told:]:
+                print(outcome.row(), flush=True)
+            told = len(found.outcomes)
             if "Traceback" in broker.log:
                 start = broker.log.index("Traceback")
                 found.faults.append(f"{row.name} v{version}: {broker.log[start:][:3000]}")
     return found
+
+
+def run_kafka(size: int, folder: Path, api: int | None, rows: Iterable[Outcome]) -> list[Outcome]:
+    """Send a real Kafka what was sent to the broker, in the versions of some rows."""
+    versions = {(key, o.version) for o in rows for key in APIS if APIS[key].name == o.api}
+    outcomes = []
+    with ReferenceKafka(folder / "kafka", settings={"auto.create.topics.enable": "true"}) as kafka:
+        existing = prepare(kafka.port, has_large=False)
+        with StallWatch(kafka.port, kafka.pid) as watch:
+            for key, version in sorted(versions):
+                if api not in (None, key):
+                    continue
+                for extreme in of_api(key, version, existing, size):
+                    outcome = measure(kafka, watch, key, version, extreme)
+                    outcomes.append(outcome._replace(api=f"Kafka's {outcome.api}"))
+                    print(outcomes[-1].row(), flush=True)
+    return outcomes
 
 
 def main() -> int:
@@ -282,14 +355,14 @@ def main() -> int:
     parser.add_argument("--api", type=int)
     parser.add_argument("--bytes", type=int, default=CONTROL_BYTES_MAX)
     parser.add_argument("--latest", action="store_true")
-    parser.add_argument("--each", action="store_true")
+    parser.add_argument("--kafka", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="extremes-") as folder:
         found = run(
             options.seed, options.bytes, Path(folder), api=options.api, latest=options.latest
         )
-    for outcome in found.outcomes if options.each else ():
-        print(outcome.row())
+        if options.kafka:
+            run_kafka(options.bytes, Path(folder), options.api, found.outcomes)
     for fault in found.faults:
         print(fault)
     print(found.summary())
