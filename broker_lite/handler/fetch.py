@@ -141,7 +141,7 @@ async def _go_on(
     if not partitions:
         sessions.remove(session.session_id)
         return await _answer(context, terms, [], NO_SESSION)
-    sessions.touch(session, context.clock.monotonic_ms())
+    has_room = sessions.touch(session, context.clock.monotonic_ms())
     session.epoch = expected_epoch = next_epoch(session.epoch)
     if session.isolation_level != terms.isolation_level:
         session.isolation_level = terms.isolation_level
@@ -155,7 +155,8 @@ async def _go_on(
         await let_go(read.partitions)
     if read.answers_at_once:
         await tell_fetch(context, request, news)
-    return await _answer(context, terms, news, session.session_id)
+    # a session without an id has ended: the client begins a new one
+    return await _answer(context, terms, news, session.session_id if has_room else NO_SESSION)
 
 
 def _session_error(session: FetchSession | None, body: Any, version: int) -> ErrorCode | None:

@@ -4,6 +4,10 @@ A session holds the partitions of its consumer; an incremental request names tho
 has moved. The cache is bounded: a full one takes a new session only in the stead of one that is
 idle, or worth less.
 
+A difference to Kafka: the memory of all fetch sessions is bounded, too
+(broker.lite.fetch.sessions.max.bytes); a client that gets none sends full fetches, and one whose
+session grows beyond that begins anew.
+
 The cache is one shard where Kafka has eight: the same number of sessions altogether, and an id
 tells nothing about the shard.
 
@@ -21,6 +25,7 @@ NO_SESSION: Final = 0
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 SLOTS_DEFAULT: Final = 1000
+BYTES_DEFAULT: Final = 64 * 1024 * 1024
 MIN_EVICTION_MS: Final = 120_000
 _INT32_MAX: Final = 2**31 - 1
 
@@ -49,6 +54,7 @@ class FetchSession:
         "partitions",
         "session_id",
         "size",
+        "size_bytes",
         "uses_topic_ids",
     )
 
@@ -64,25 +70,35 @@ class FetchSession:
         self.last_used_ms = now_ms
         # As of the last request: what a session is worth does not change while it is idle.
         self.size = len(partitions)
+        self.size_bytes = partitions.size_bytes
 
 
 class FetchSessionCache:
     """All sessions of a node, at most `slots` of them; 0 slots means no sessions at all.
+
+    `size_bytes` is what all of them take in memory.
 
     Rule: F-47 (FetchSessionCacheShard). All sessions are those of consumers: a broker alone has no
     followers, which Kafka would prefer.
     """
 
     def __init__(
-        self, slots: int = SLOTS_DEFAULT, *, make_id: Callable[[], int] = random_session_id
+        self,
+        slots: int = SLOTS_DEFAULT,
+        bytes_max: int = BYTES_DEFAULT,
+        *,
+        make_id: Callable[[], int] = random_session_id,
     ) -> None:
         """Start empty.
 
         Args:
             slots: max.incremental.fetch.session.cache.slots.
+            bytes_max: broker.lite.fetch.sessions.max.bytes.
             make_id: gives a number from 1 to 2^31 - 1.
         """
         self._slots = slots
+        self._bytes_max = bytes_max
+        self.size_bytes = 0
         self._make_id = make_id
         # By last use, the least recent first.
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
@@ -94,16 +110,28 @@ class FetchSessionCache:
         """The session of an id."""
         return self._sessions.get(session_id)
 
-    def touch(self, session: FetchSession, now_ms: int) -> None:
-        """Note that a session is in use."""
+    def touch(self, session: FetchSession, now_ms: int) -> bool:
+        """Note that a session is in use, and what it has become.
+
+        Returns:
+            Whether there is room for it; if not, it is removed.
+        """
         session.last_used_ms = now_ms
         session.size = len(session.partitions)
         self._sessions.move_to_end(session.session_id)
+        size_bytes = session.partitions.size_bytes
+        more_bytes, session.size_bytes = size_bytes - session.size_bytes, size_bytes
+        self.size_bytes += more_bytes
+        if self.size_bytes > self._bytes_max and more_bytes > 0:
+            self.remove(session.session_id)
+            return False
+        return True
 
     def remove(self, session_id: int) -> None:
         """End a session; one that is not there is no error."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
+            self.size_bytes -= session.size_bytes
             session.partitions.unwatch()
 
     def create(
@@ -113,13 +141,18 @@ class FetchSessionCache:
 
         Rule: F-42, F-47 (FetchSessionCacheShard.maybeCreateSession).
         """
-        if len(self._sessions) >= self._slots and not self._evict(len(partitions), now_ms):
+        left_bytes = self._bytes_max - partitions.size_bytes
+        if left_bytes < 0:
             return None
+        while len(self._sessions) >= self._slots or self.size_bytes > left_bytes:
+            if not self._evict(len(partitions), now_ms):
+                return None
         session_id = self._make_id()
         while session_id in self._sessions:
             session_id = self._make_id()
         session = FetchSession(session_id, partitions, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
         self._sessions[session_id] = session
+        self.size_bytes += session.size_bytes
         return session
 
     def _evict(self, size: int, now_ms: int) -> bool:

@@ -191,7 +191,10 @@ def _open_listeners(site: _Site, cluster: Cluster) -> str:
 
 def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
     apis = offered(cluster.settings.emulate)
-    fetch_sessions = FetchSessionCache(cluster.settings.max_incremental_fetch_session_cache_slots)
+    fetch_sessions = FetchSessionCache(
+        cluster.settings.max_incremental_fetch_session_cache_slots,
+        cluster.settings.broker_lite_fetch_sessions_max_bytes,
+    )
     lane = Lane()
     hooks: list[Hook] = []
     client_log = RateLimitedLog(clock.monotonic_ms)

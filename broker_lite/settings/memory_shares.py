@@ -11,7 +11,8 @@ set them, they are shares of the memory that is left beside the program itself:
 | 1/100, which takes 50 times as much decoded | `broker.lite.control.request.max.bytes` |
 | 1/8, of which a batch takes up to five | `broker.lite.decompressed.max.bytes` |
 | 1/8 | `broker.lite.unsent.max.bytes` |
-| 1/8 | `broker.lite.groups.max.bytes` |
+| 3/32 | `broker.lite.groups.max.bytes` |
+| 1/32 | `broker.lite.fetch.sessions.max.bytes` |
 
 Kafka has no limit for requests (-1), and its heap is the bound. A Python process has none, so that
 also without a container the requests get no more than a quarter of the machine's memory.
@@ -61,5 +62,6 @@ def _shares(settings: Settings, memory_bytes: int) -> Mapping[str, int]:
         "broker.lite.decompressed.max.bytes": batch_bytes,
         "broker.lite.decompression.threads": max(left_bytes // 4 // (2 * batch_bytes), 1),
         "broker.lite.unsent.max.bytes": left_bytes // 8,
-        "broker.lite.groups.max.bytes": left_bytes // 8,
+        "broker.lite.groups.max.bytes": left_bytes * 3 // 32,
+        "broker.lite.fetch.sessions.max.bytes": left_bytes // 32,
     }

@@ -262,6 +262,14 @@ NETWORK_SETTINGS: Final = (
         own=True,
     ),
     Setting(
+        "broker.lite.fetch.sessions.max.bytes",
+        ConfigType.LONG,
+        "67108864",
+        "Memory of all fetch sessions; a consumer that finds no room sends full fetches.",
+        Between(0),
+        own=True,
+    ),
+    Setting(
         "broker.lite.groups.max.bytes",
         ConfigType.LONG,
         "268435456",

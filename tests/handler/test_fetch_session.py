@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.handler.fetch_partition import FetchPartitions
+from broker_lite.handler.fetch_partition import PARTITION_BYTES, FetchPartitions
 from broker_lite.handler.fetch_session import (
     MIN_EVICTION_MS,
     FetchSessionCache,
@@ -275,3 +275,76 @@ def test_f47_else_the_smallest_of_the_old_ones(count: int, made: int) -> None:
         cache.touch(session, MIN_EVICTION_MS + 1)
     assert create(cache, count, MIN_EVICTION_MS + 2) == made
     assert (cache.get(1) is None) == bool(made)
+
+
+EACH = PARTITION_BYTES + len("t")
+"""What a partition of the cache's tests counts as."""
+
+
+def bounded(partitions: int, ids: Sequence[int] = (1, 2, 3)) -> FetchSessionCache:
+    numbers = iter(ids)
+    return FetchSessionCache(9, partitions * EACH, make_id=lambda: next(numbers))
+
+
+def test_f47_the_memory_of_all_sessions_is_bounded() -> None:
+    cache = bounded(10)
+    assert [create(cache, 11, 0), create(cache, 6, 0), create(cache, 4, 0)] == [0, 1, 2]
+    assert cache.size_bytes == 10 * EACH
+    assert create(cache, 1, 0) == 0, "young sessions stay, as where there is no slot"
+    cache.remove(1)
+    assert cache.size_bytes == 4 * EACH
+    assert create(cache, 6, 0) == 3
+
+
+def test_f47_as_many_idle_sessions_go_as_are_in_the_way() -> None:
+    cache = bounded(10, (1, 2, 3, 4))
+    for count in (3, 3, 3):
+        create(cache, count, 0)
+    assert create(cache, 5, MIN_EVICTION_MS + 1) == 4
+    assert [cache.get(number) is None for number in (1, 2, 3)] == [True, True, False]
+    assert cache.size_bytes == 8 * EACH
+
+
+def test_f47_a_session_that_grows_beyond_the_bound_ends() -> None:
+    cache = bounded(10)
+    create(cache, 6, 0)
+    create(cache, 3, 0)
+    session = cache.get(2)
+    assert session is not None
+    session.partitions.want("t", wanted(7))
+    assert cache.touch(session, 1)
+    session.partitions.want("t", wanted(8))
+    assert not cache.touch(session, 2)
+    assert cache.get(2) is None
+    assert cache.size_bytes == 6 * EACH
+    first = cache.get(1)
+    assert first is not None
+    first.partitions.forget("t", 0)
+    assert cache.touch(first, 3)
+    assert cache.size_bytes == 5 * EACH
+
+
+def test_f47_long_names_count() -> None:
+    partitions = FetchPartitions()
+    partitions.want("n" * 1000, wanted(0))
+    assert partitions.size_bytes == PARTITION_BYTES + 1000
+    partitions.forget("n" * 1000, 1)
+    partitions.forget("n" * 1000, 0)
+    assert partitions.size_bytes == 0
+
+
+def test_f47_a_client_whose_session_grows_too_much_begins_anew(handlers: Handlers) -> None:
+    """The answer is complete, and has no session id: clients send a full fetch next."""
+    sessions = FetchSessionCache(9, 2 * EACH + 1)
+    handlers.context.fetch_sessions = sessions
+    client = Client(handlers, wanted(0))
+    assert client.session_id
+    handlers.log(0).append_batch(BATCH, now_ms=0)
+    answer = client.send(wanted(1), wanted(2), session_id=client.session_id, session_epoch=1)
+    assert (answer.error_code, answer.session_id) == (0, 0)
+    assert sorted(indexes(answer)) == [0, 1, 2]
+    assert (len(sessions), sessions.size_bytes) == (0, 0)
+    assert not handlers.log(0)._waiters
+    again = client.send(wanted(0), wanted(1), session_id=0, session_epoch=0)
+    assert again.session_id
+    assert client.send(*map(wanted, range(3)), session_id=0, session_epoch=0).session_id == 0

@@ -28,6 +28,7 @@ def held_bytes_max(settings: Settings) -> int:
         + decompressed
         + settings.broker_lite_unsent_max_bytes
         + settings.broker_lite_groups_max_bytes
+        + settings.broker_lite_fetch_sessions_max_bytes
     )
     return held
 
