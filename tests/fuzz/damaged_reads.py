@@ -256,15 +256,16 @@ def _is_in_doubt(template: Template, case: Case, batch: TrueBatch) -> bool:
     """Whether the offset of a batch, which no checksum covers, has nothing that confirms it.
 
     In a log without gaps that is one with no neighbours: the batch in front of it is damaged, and
-    it is the last one, or what came behind it in its file was cut off. In a log with gaps, the
-    batches beside one with another offset: either may be the wrong one.
+    it is the last one, or what came behind it in its file was cut off or has another offset now. In
+    a log with gaps, the batches beside one with another offset: either may be the wrong one.
     """
     number = template.batches.index(batch)
     around = template.batches[max(number - 1, 0) : number + 2]
     if not template.has_gaps:
         is_last = number + 1 == len(template.batches)
-        is_last = is_last or len(case.files[batch.path]) == batch.end
-        return is_last and not _is_in_place(template, case, around[0])
+        is_cut_off = len(case.files[batch.path]) == batch.end
+        is_alone = is_last or is_cut_off or _has_moved(case, around[-1])
+        return is_alone and not _is_in_place(template, case, around[0])
     return any(_has_moved(case, one) for one in around)
 
 
