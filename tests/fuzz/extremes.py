@@ -54,6 +54,8 @@ SETTINGS: Final = (
 WIDE: Final = "wide"
 CLASSIC: Final = "classic"
 METADATA: Final = 3
+DELETE_TOPICS: Final = 20
+CREATE_PARTITIONS: Final = 37
 API_VERSIONS: Final = 18
 _CLEAR_PEAK: Final = "5"
 
@@ -145,14 +147,14 @@ _FIELDS: Final[Mapping[str, Any]] = {
 }
 
 
-def prepare(port: int, *, has_large: bool = True) -> Existing:
-    """Make what the requests may name; a topic of very many partitions takes Kafka long."""
+def prepare(port: int, api_key: int | None = None) -> Existing:
+    """Make what the requests may name, and what those of one API ask for besides."""
     with RawClient("127.0.0.1", port, timeout_s=60) as client:
         kind = messages.CreateTopicsRequest
         names = [WIDE, *(f"{WIDE}-{number:x}" for number in range(TOPICS))]
         counts = [PARTITIONS, *[1] * TOPICS]
-        if has_large:
-            make_large(client)
+        if api_key in (METADATA, CREATE_PARTITIONS, DELETE_TOPICS):
+            make_large(client, is_used=api_key == DELETE_TOPICS)
         topics = [
             kind.CreatableTopic(name=name, num_partitions=count, replication_factor=1)
             for name, count in zip(names, counts, strict=True)
@@ -173,11 +175,13 @@ def prepare(port: int, *, has_large: bool = True) -> Existing:
     return Existing(fields, names, [ids[name] for name in names], PARTITIONS)
 
 
-def make_large(client: RawClient) -> None:
-    """Make a topic of very many partitions, all of which are in use."""
+def make_large(client: RawClient, *, is_used: bool) -> None:
+    """Make a topic of very many partitions, and maybe have all of them in use."""
     topic = messages.CreateTopicsRequest.CreatableTopic
     large = topic(name=LARGE_TOPIC, num_partitions=LARGE, replication_factor=1)
     client.call("CreateTopics", 7, topics=[large], timeout_ms=60_000)
+    if not is_used:
+        return
     kind = messages.ListOffsetsRequest
     partitions = [
         kind.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(LARGE)
@@ -315,7 +319,7 @@ def run(
         for version in range(row.max_version if latest else row.min_version, row.max_version + 1):
             data = folder / f"{seed}-{key}-{version}"
             with BrokerProcess(data, settings=SETTINGS) as broker:
-                existing = prepare(broker.port)
+                existing = prepare(broker.port, key)
                 with StallWatch(broker.port, broker.pid) as watch:
                     for extreme in (
                         *of_api(key, version, existing, size),
@@ -336,7 +340,7 @@ def run_kafka(size: int, folder: Path, api: int | None, rows: Iterable[Outcome])
     versions = {(key, o.version) for o in rows for key in APIS if APIS[key].name == o.api}
     outcomes = []
     with ReferenceKafka(folder / "kafka", settings={"auto.create.topics.enable": "true"}) as kafka:
-        existing = prepare(kafka.port, has_large=False)
+        existing = prepare(kafka.port)
         with StallWatch(kafka.port, kafka.pid) as watch:
             for key, version in sorted(versions):
                 if api not in (None, key):
