@@ -42,7 +42,7 @@ class HeavyBatch(Exception):
         next_offset: where the search goes on when nothing is found in it.
     """
 
-    def __init__(self, candidate: "_Candidate", next_offset: int) -> None:
+    def __init__(self, candidate: "Candidate", next_offset: int) -> None:
         super().__init__(next_offset)
         self.candidate = candidate
         self.next_offset = next_offset
@@ -85,7 +85,7 @@ def _search(
     for place, file in _batches_from(segment, max(offset, start_offset)):
         if place.max_timestamp < timestamp or place.last_offset < start_offset:
             continue
-        candidate = _Candidate(file, place, timestamp, offset_min=start_offset)
+        candidate = Candidate(file, place, timestamp, offset_min=start_offset)
         found = candidate.search(at_once=at_once)
         if found is not None:
             return found
@@ -115,7 +115,7 @@ def max_timestamp_offset(
         for place, file in _batches_from(segment, max(offset, from_offset)):
             if place.max_timestamp != timestamp or place.last_offset < from_offset:
                 continue
-            found = _Candidate(file, place, timestamp, exactly=True).search(at_once=at_once)
+            found = Candidate(file, place, timestamp, exactly=True).search(at_once=at_once)
             if found is not None:
                 return found
     except OSError as error:
@@ -148,7 +148,7 @@ def offsets_before(log: "LocalLog", timestamp: int, max_offsets: int, now_ms: in
     return sorted((offset for offset, _ in candidates[first : last + 1]), reverse=True)
 
 
-class _Candidate:
+class Candidate:
     """A batch that may have the record, and what that record must be like.
 
     Args:

@@ -14,7 +14,7 @@ from broker_lite.record import scan as imported_scan
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.implementation import form_of
-from tests.record.conftest import load_python_scan
+from tests.record.conftest import load_python
 
 ROUNDS = {"native": 25, "python": 5}
 COUNTS = (1, 160, 10_000)
@@ -52,7 +52,7 @@ def seconds_per_view(batch: RecordBatch) -> float:
 
 
 def main() -> None:
-    forms = {"python": load_python_scan()}
+    forms = {"python": load_python("scan")}
     if form_of(imported_scan) == "native":
         forms["native"] = imported_scan
     else:

@@ -147,5 +147,5 @@ def test_s23_old_messages_below_the_log_start_do_not_count(offset_min: int, expe
     data = encode_message(0, 1, 0, T0, b"k", b"v")
     file: Any = SimpleNamespace(read=lambda size_bytes, position: data[position:size_bytes])
     place: Any = SimpleNamespace(size_bytes=len(data), position=0, leader_epoch=3)
-    candidate = timestamps._Candidate(file, place, T0, offset_min=offset_min)
+    candidate = timestamps.Candidate(file, place, T0, offset_min=offset_min)
     assert candidate.search_within(UNBOUNDED) == expected

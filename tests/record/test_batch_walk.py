@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from broker_lite.record.batch import HEADER, SEQUENCE_MAX, RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from tests.record.conftest import load_as_python, load_native
+from tests.record.conftest import load_native, load_python
 
 FIELDS = (
     *("base_offset", "length", "leader_epoch", "magic", "crc", "attributes", "last_offset_delta"),
@@ -23,9 +23,9 @@ BASE = 1000
 NO_LIMIT = 2**63 - 1
 
 
-@pytest.fixture(scope="session", params=["python", "native"])
-def module(request: pytest.FixtureRequest) -> ModuleType:
-    return load_as_python("batch_walk") if request.param == "python" else load_native("batch_walk")
+@pytest.fixture
+def module(batch_walk: ModuleType) -> ModuleType:
+    return batch_walk
 
 
 def batch(base_offset: int, *, count: int = 2, sequence: int = -1, **header: int) -> bytes:
@@ -323,6 +323,6 @@ def story(module: ModuleType, log: tuple[bytes, bytes, bytes], cleaned_end: int)
 def test_python_and_native_agree(log: tuple[bytes, bytes, bytes], cleaned_end: int) -> None:
     python, native = (
         story(module, log, cleaned_end)
-        for module in (load_as_python("batch_walk"), load_native("batch_walk"))
+        for module in (load_python("batch_walk"), load_native("batch_walk"))
     )
     assert native == python

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.record.conftest import load_native, load_python_synthetic
+from tests.record.conftest import load_native, load_python
 
 T0 = 1_700_000_000_000
 POOL = memoryview(b"the quick brown fox")
@@ -80,7 +80,7 @@ def test_both_forms_make_the_same(
     }
     native, python = (
         cells(source(module, **changes), first, 20)
-        for module in (load_native("synthetic"), load_python_synthetic())
+        for module in (load_native("synthetic"), load_python("synthetic"))
     )
     assert native == python
 

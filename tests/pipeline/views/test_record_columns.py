@@ -10,7 +10,7 @@ from broker_lite.pipeline.views.record_columns import TimestampOutOfRange
 from broker_lite.record.builder import BatchBuilder
 from tests.pipeline.reading import arrow, read
 from tests.pipeline.support import T0, NewRecord, Partition, numbered, whole_split, write_segment
-from tests.record.conftest import load_python_columns
+from tests.record.conftest import load_python
 
 
 @pytest.mark.as_written
@@ -59,7 +59,7 @@ def test_without_a_compiler_it_is_the_same(tmp_path: Path, monkeypatch: pytest.M
             partition.append(numbered(9), codec=codec)
         partition.append([NewRecord(headers=((b"h", None), (b"\xff", b"v"))), NewRecord()])
     compiled = arrow(whole_split(tmp_path))
-    python = load_python_columns()
+    python = load_python("columns")
     monkeypatch.setattr(measured, "measure_records", python.measure_records)
     monkeypatch.setattr(record_columns, "RecordColumns", python.RecordColumns)
     assert arrow(whole_split(tmp_path)) == compiled
