@@ -13,6 +13,7 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
 from broker_lite.record.decompressed import UNBOUNDED
 from broker_lite.record.legacy_builder import encode_message
+from tests.log.batches import batch, record
 from tests.log.logs import FOREVER_MS, NOW_MS, T0, append, batch_bytes, open_log, validated
 
 
@@ -142,10 +143,37 @@ def test_s23_a_batch_that_unfolds_to_much_is_for_a_thread(
     assert heavy.value.candidate.search_within(UNBOUNDED) == (T0, 0, 0)
 
 
+def test_s23_a_batch_of_many_bytes_is_not_read_at_once(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timestamps, "AT_ONCE_FILE_BYTES_MAX", 1)
+    with pytest.raises(timestamps.HeavyBatch) as heavy:
+        timestamps.offset_for_timestamp(log, T0, at_once=True)
+    assert heavy.value.candidate.search_within(UNBOUNDED) == (T0, 0, 0)
+
+
+def candidate_of(data: bytes, timestamp: int, offset_min: int) -> timestamps.Candidate:
+    """A batch that is a whole file; the leader epoch is 3."""
+    file: Any = SimpleNamespace(read=lambda size_bytes, position: data[position:size_bytes])
+    place: Any = SimpleNamespace(size_bytes=len(data), position=0, leader_epoch=3)
+    return timestamps.Candidate(file, place, timestamp, offset_min=offset_min)
+
+
+@pytest.mark.parametrize(("offset_min", "expected"), [(0, (T0, 0, 3)), (1, None)])
+def test_s23_records_below_the_log_start_do_not_count(offset_min: int, expected: Any) -> None:
+    data = batch(record(), timestamp=T0)
+    assert candidate_of(data, T0, offset_min).search_within(UNBOUNDED) == expected
+
+
+def test_s23_damaged_records_are_an_error() -> None:
+    """The batch before the wrong record is read, as by Kafka's iterator."""
+    data = batch(record() + b"\x01", count=2, timestamp=T0)
+    assert candidate_of(data, T0, 0).search_within(UNBOUNDED) == (T0, 0, 3)
+    with pytest.raises(errors.InvalidRecord):
+        candidate_of(data, T0 + 1, 0).search_within(UNBOUNDED)
+
+
 @pytest.mark.parametrize(("offset_min", "expected"), [(0, (T0, 0, 3)), (1, None)])
 def test_s23_old_messages_below_the_log_start_do_not_count(offset_min: int, expected: Any) -> None:
     data = encode_message(0, 1, 0, T0, b"k", b"v")
-    file: Any = SimpleNamespace(read=lambda size_bytes, position: data[position:size_bytes])
-    place: Any = SimpleNamespace(size_bytes=len(data), position=0, leader_epoch=3)
-    candidate = timestamps.Candidate(file, place, T0, offset_min=offset_min)
-    assert candidate.search_within(UNBOUNDED) == expected
+    assert candidate_of(data, T0, offset_min).search_within(UNBOUNDED) == expected

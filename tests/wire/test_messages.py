@@ -31,6 +31,8 @@ def test_facts_of_a_message_p60() -> None:
     request = messages.MetadataRequest
     assert (request.name, request.api_key) == ("MetadataRequest", 3)
     assert (request.min_version, request.max_version, request.flexible_from) == (0, 13, 9)
+    assert request.listeners == ("broker",)
+    assert messages.CreateTopicsRequest.listeners == ("broker", "controller")
     assert repr(request) == "<MessageType MetadataRequest>"
     assert messages.SaslHandshakeRequest.flexible_from is None  # P-44
     assert messages.OffsetDeleteRequest.flexible_from is None  # P-44
