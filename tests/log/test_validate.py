@@ -17,9 +17,7 @@ from broker_lite.log.validate import (
     STREAM_PARTS_MAX,
     validate_records,
 )
-from broker_lite.log.validate_records import AT_ONCE_RECORDS_MAX
 from broker_lite.log.validated import (
-    RejectedAsInvalid,
     RejectedByTimestamp,
     TakesLong,
     ValidatedRecords,
@@ -254,20 +252,6 @@ def test_v45_streams_of_many_parts() -> None:
             continue
         with pytest.raises(error):
             validate_records(writable(data), config, now_ms=NOW_MS, at_once=error is TakesLong)
-
-
-def test_v45_many_bad_records_are_not_listed_at_once() -> None:
-    """Each takes some microseconds in Python; a thread lists them."""
-    config = ValidationConfig(topic="t", is_compacted=True)
-    for count in (AT_ONCE_RECORDS_MAX, AT_ONCE_RECORDS_MAX + 1):
-        content = b"".join(record(None, offset_delta=index) for index in range(count))
-        data = batch(content, count=count)
-        is_listed = count <= AT_ONCE_RECORDS_MAX
-        with pytest.raises(RejectedAsInvalid if is_listed else TakesLong):
-            validate_now(data, config)
-        with pytest.raises(RejectedAsInvalid) as refused:
-            validate(data, config)
-        assert len(refused.value.record_errors) == count
 
 
 def test_v45_a_batch_of_very_many_records() -> None:

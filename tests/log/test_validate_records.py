@@ -5,11 +5,13 @@ import pytest
 from broker_lite.errors import ErrorCode
 from broker_lite.log import validate_records as validate_records_module
 from broker_lite.log.validate import validate_records
+from broker_lite.log.validate_records import AT_ONCE_RECORDS_MAX
 from broker_lite.log.validated import (
     RecordError,
     RejectedAsInvalid,
     RejectedByTimestamp,
     RejectedRecords,
+    TakesLong,
     ValidatedRecords,
     ValidationConfig,
 )
@@ -201,3 +203,14 @@ def test_v_44_the_list_of_bad_records_ends(monkeypatch: pytest.MonkeyPatch) -> N
     content = b"".join(record(key=None, offset_delta=i) for i in range(9))
     error = rejected(gzipped(content, count=9), COMPACTED)
     assert error.record_errors == [RecordError(i, NO_KEY) for i in range(5)]
+
+
+def test_v45_many_bad_records_are_not_listed_at_once() -> None:
+    """Each takes some microseconds in Python; a thread lists them."""
+    for count in (AT_ONCE_RECORDS_MAX, AT_ONCE_RECORDS_MAX + 1):
+        content = b"".join(record(None, offset_delta=index) for index in range(count))
+        data = writable(batch(content, count=count))
+        for at_once in (True, False):
+            is_left = at_once and count > AT_ONCE_RECORDS_MAX
+            with pytest.raises(TakesLong if is_left else RejectedAsInvalid):
+                validate_records(data, COMPACTED, now_ms=NOW_MS, at_once=at_once)
