@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.log.file_cache import FileCache
+from broker_lite.log.manager import LogManager
 
 
 @pytest.fixture
@@ -126,3 +127,8 @@ def test_s32_a_file_opened_by_its_name_is_the_one_in_the_cache(paths: list[str])
     first.unlink()
     with pytest.raises(FileNotFoundError, match="No such file"):
         cache.named(paths[0])
+
+
+def test_half_of_the_open_files_may_be_in_answers(tmp_path: Path) -> None:
+    manager = LogManager(tmp_path, node_id=1, now_ms=lambda: 0, file_cache=FileCache(10))
+    assert manager.sent_files_max == 5

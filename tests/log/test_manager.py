@@ -44,10 +44,6 @@ def started(path: Path, *partitions: int, **options: object) -> LogManager:
     return manager
 
 
-def test_half_of_the_open_files_may_be_in_answers(tmp_path: Path) -> None:
-    assert opened(tmp_path, file_cache=FileCache(10)).sent_files_max == 5
-
-
 def test_tv67_files_of_a_clean_stop(tmp_path: Path) -> None:
     """S-01, S-33, S-47, S-70, S-75, S-77, TV-67."""
     manager = started(tmp_path, 0, 1)
