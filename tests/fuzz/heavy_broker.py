@@ -31,8 +31,8 @@ SETTINGS: Final = ("message.max.bytes=100000000", "auto.create.topics.enable=fal
 TIMEOUT_S: Final = 120
 STOP_S_MAX: Final = 1.0
 PEAK_BYTES_MAX: Final = 1_000_000_000
-WORK_BEGUN_S: Final = 0.5
-"""More processor time than threads take for what a new broker has to do."""
+WORK_BEGUN_S: Final = 0.2
+"""More processor time than threads take for what a new broker has to do, which is 0.05 s."""
 _SETTLING: Final = frozenset({3, 6})
 """UNKNOWN_TOPIC_OR_PARTITION and NOT_LEADER_OR_FOLLOWER."""
 
