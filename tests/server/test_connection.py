@@ -1,6 +1,7 @@
 """One connection: P-02 to P-11, P-16, P-45."""
 
 import logging
+import socket
 import struct
 
 import anyio
@@ -245,6 +246,34 @@ async def test_a_parked_request_ends_when_its_client_leaves(serve: Serve) -> Non
         await served.parking.has_ended.wait()
         assert served.parking.ended == ["cancelled"]
         await served.until(lambda: served.node.connection_count == 0)
+
+
+@pytest.mark.slow
+async def test_threads_have_more_time_for_a_client_that_left_than_its_request(serve: Serve) -> None:
+    """Each client leaves in a way that is noticed elsewhere: by the reader, the sweep, Resets."""
+    contexts: list[HandlerContext] = []
+    is_stopped_at_the_end: list[bool] = []
+
+    async def park(context: HandlerContext, request: Request) -> Parts | None:
+        contexts.append(context)
+        try:
+            await anyio.sleep_forever()
+            return None
+        finally:
+            is_stopped_at_the_end.append(context.stop.is_set)
+
+    async with serve({PARKED: park}, Limits(connections_max_idle_ms=100)) as served:
+        closing, hiding, resetting = [await served.connect() for _ in range(3)]
+        for client in (closing, hiding, resetting):
+            await client.send(request_frame(PARKED))
+        await served.until(lambda: len(contexts) == 3)
+        await hiding.send(request_frame(ECHO))
+        resetting.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        for client in (closing, hiding, resetting):
+            client.close()
+        await served.until(lambda: len(is_stopped_at_the_end) == 3)
+        assert is_stopped_at_the_end == [False] * 3
+        await served.until(lambda: all(context.stop.is_set for context in contexts))
 
 
 async def test_a_parked_request_survives_pipelined_bytes(serve: Serve) -> None:
