@@ -30,7 +30,6 @@ from broker_lite.handler.fetch_many import (
     PARTITIONS_AT_A_TIME,
     encode_failed,
     encode_many,
-    let_go,
     read_many,
     want_many,
 )
@@ -53,7 +52,7 @@ from broker_lite.handler.fetch_session import (
     FetchSession,
     next_epoch,
 )
-from broker_lite.handler.large import LargeRequest, leave_lane
+from broker_lite.handler.large import LargeRequest, leave_lane, let_go
 from broker_lite.handler.refusals import tell_fetch
 from broker_lite.wire import messages
 from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint, encode_fetch_response
@@ -224,6 +223,8 @@ async def _read(
     if must_wait(read, terms, len(partitions)):
         leave_lane(request)
         await wait(cluster, terms, partitions, read)
+        if isinstance(request, LargeRequest):
+            await request.enter(context.lane)
         read = await _look(cluster, terms, partitions.pending())
     if terms.is_old:
         converted = await for_old_client(cluster, terms.version, read.partitions, context.stop)

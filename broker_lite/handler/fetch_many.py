@@ -11,7 +11,7 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.handler.fetch_partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch_read import FetchRead, FetchTerms, PartitionRead, read_partitions
-from broker_lite.handler.large import in_turns
+from broker_lite.handler.large import in_turns, let_go
 from broker_lite.wire.fetch import FetchedPartition, FetchEncoder, NodeEndpoint, Part
 
 if TYPE_CHECKING:
@@ -40,15 +40,8 @@ async def want_many(partitions: FetchPartitions, body: Any, *, by_id: bool) -> N
     )
     async for name, index in in_turns(unwanted):
         partitions.forget(name, index)
-    body.topics, body.forgotten_topics_data = [], []
-    await checkpoint()  # to let go of 100,000 takes 10 ms
-
-
-async def let_go(reads: list[PartitionRead]) -> None:
-    """Empty a list: of 100,000 partitions at once that takes 40 ms."""
-    starts = range(0, len(reads), PARTITIONS_AT_A_TIME)
-    async for start in in_turns(reversed(starts), at_least=1):
-        del reads[start:]
+    await let_go(body.topics)
+    await let_go(body.forgotten_topics_data)
 
 
 async def read_many(

@@ -35,7 +35,10 @@ TURN_S: Final = 0.004
 """How long one slice takes before others have their turn."""
 
 _SORTED_AT_A_TIME: Final = 4096
+_LET_GO_AT_A_TIME: Final = 256
 
+# To look at so many new objects for garbage takes 3 ms.
+_MANY_OBJECTS: Final = 10_000
 # It is mostly large for its records only, and decodes itself then.
 _PRODUCE: Final = 0
 
@@ -45,8 +48,9 @@ T = TypeVar("T")
 class Lane:
     """Where one large request of a node is worked on at a time, the others in the order they came.
 
-    No garbage is looked for meanwhile: to go through all objects of a large request takes longer
-    than any slice, and there are no cycles among them.
+    No garbage is looked for meanwhile, and what a request has made that is still there behind it is
+    not looked at later, while it waits: to go through all objects of a large request takes longer
+    than any slice. There are no cycles among them, and none in what other connections leave behind.
     """
 
     __slots__ = ("_collects", "_lock")
@@ -63,6 +67,8 @@ class Lane:
 
     def leave(self) -> None:
         """Let the next one in."""
+        if gc.get_count()[0] > _MANY_OBJECTS:
+            gc.freeze()
         if self._collects:
             gc.enable()
         self._lock.release()
@@ -157,6 +163,13 @@ async def sorted_in_turns(items: Iterable[T], key: Callable[[T], Any]) -> Iterat
         async for start in in_turns(starts, at_least=1)
     ]
     return iter(runs[0]) if len(runs) == 1 else merge_runs(*runs, key=key)
+
+
+async def let_go(items: list[Any]) -> None:
+    """Empty a list some at a time: all 100,000 of a large request at once take 40 ms."""
+    starts = range(0, len(items), _LET_GO_AT_A_TIME)
+    async for start in in_turns(reversed(starts), at_least=1):
+        del items[start:]
 
 
 async def handle_large(handle: Handler, context: HandlerContext, request: Request) -> Parts | None:

@@ -118,6 +118,7 @@ class Stream:
             return await waiter
         finally:
             self._waiter = None
+            del waiter  # its error refers to this frame, and a cycle would keep both
 
     async def send_rest(self, outgoing: Outgoing) -> None:
         """Send on whenever the client makes room, until all is sent.
@@ -133,6 +134,7 @@ class Stream:
         finally:
             self.is_sending = False
             self._loop.remove_writer(self.fd)
+            del waiter  # see receive_request()
 
     def finish(self) -> None:
         """Let a waiting receive_request() return None."""
@@ -141,6 +143,9 @@ class Stream:
 
     def close(self) -> None:
         """Close the socket; what is waiting here must have been cancelled before."""
+        # its owner holds this stream: both go at once, with the receive buffer, and no collection
+        # of garbage has to find them
+        self._on_gone = _nobody
         self._resets.forget(self.fd)
         self._pause()
         self._leave_line()
@@ -175,6 +180,7 @@ class Stream:
             waiter.set_result(None)
         except Exception as error:  # the task that waits is the one to handle it
             waiter.set_exception(error)
+            del waiter  # see receive_request()
         else:
             if request is not None:
                 waiter.set_result(request)
@@ -256,3 +262,8 @@ class Stream:
                 waiter.set_result(None)
         except Exception as error:  # the task that waits is the one to handle it
             waiter.set_exception(error)
+            del waiter  # see receive_request()
+
+
+def _nobody() -> None:
+    """Whom a closed stream tells that its client has gone."""

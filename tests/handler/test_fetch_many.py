@@ -9,6 +9,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from broker_lite.handler import fetch, fetch_many
+from broker_lite.handler.dispatch import dispatch
 from broker_lite.wire import messages
 from tests.handler.data_apis import FETCH, Handlers, fetched, size, wanted
 from tests.log.batches import batch, record
@@ -95,6 +96,32 @@ def test_f30_f32_a_long_poll_of_many_ends_when_one_has_records(handlers: Handler
 
     answers = by_partition(asyncio.run(poll()))
     assert [(p[0], p[3]) for p in answers if p[3]] == [(5, len(BATCH))]
+
+
+def test_f31_a_large_long_poll_takes_its_turn_when_it_looks_again(handlers: Handlers) -> None:
+    """Another large request is in work then."""
+
+    async def poll() -> bool:
+        value = handlers.fetch_request(
+            *(wanted(n) for n in range(COUNT)), max_wait_ms=60_000, topic=MANY
+        )
+        body = messages.FetchRequest.encode(value, 12)
+        waiting = asyncio.ensure_future(
+            dispatch(handlers.context, handlers.request(FETCH, 12, body))
+        )
+        while not handlers.log(COUNT - 1, MANY)._waiters:
+            await checkpoint()
+        lane = handlers.context.lane
+        await lane.enter()
+        append(handlers, COUNT - 1)
+        for _ in range(100):
+            await checkpoint()
+        waits = not waiting.done()
+        lane.leave()
+        assert await waiting
+        return waits
+
+    assert asyncio.run(poll())
 
 
 def test_f43_many_are_wanted_no_more(handlers: Handlers) -> None:

@@ -6,7 +6,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from broker_lite.handler import large, split
 from broker_lite.handler.context import HandlerContext, Parts, Request
@@ -279,6 +281,44 @@ def test_the_lane_leaves_garbage_alone_that_nobody_collects() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_a_large_request_leaves_is_not_looked_at_for_garbage() -> None:
+    async def make(count: int) -> list[list[int]]:
+        lane = Lane()
+        await lane.enter()
+        made = [[number] for number in range(count)]
+        lane.leave()
+        return made
+
+    gc.collect()
+    try:
+        before = gc.get_freeze_count()
+        few = asyncio.run(make(100))
+        assert gc.get_freeze_count() == before
+        many = asyncio.run(make(20_000))
+        assert gc.get_freeze_count() - before >= len(many) + len(few)
+    finally:
+        gc.unfreeze()
+
+
+@pytest.mark.anyio
+async def test_a_list_is_emptied_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "TURN_S", 0)
+    items = [object() for _ in range(1000)]
+    seen = []
+
+    async def look() -> None:
+        while items:
+            seen.append(len(items))
+            await checkpoint()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(look)
+        await checkpoint()
+        await large.let_go(items)
+    assert len(seen) > 3
+    assert items == []
 
 
 def test_elements_are_made_when_they_are_wanted() -> None:

@@ -4,6 +4,7 @@ import gc
 import os
 import resource
 import socket
+import struct
 import time
 
 import anyio
@@ -12,6 +13,7 @@ import pytest
 
 from broker_lite.errors import SettingsError
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Parts, Request
+from broker_lite.server.connection import ClientConnection
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, bind, plain_address
 from tests.server.conftest import ECHO, PARKED, SILENT, Serve, echo, request_frame
@@ -117,6 +119,34 @@ async def test_a_long_poll_for_nobody_ends_behind_unread_bytes(serve: Serve) -> 
         served.parking.release.set()
         assert await staying.answer() == (1, b"late")
         assert await staying.answer() == (2, b"")
+
+
+@pytest.mark.parametrize("end", ["closed", "reset", "broken"])
+async def test_a_connection_leaves_nothing_for_the_garbage_collector(
+    serve: Serve, end: str
+) -> None:
+    """It would keep the receive buffer, and full collections take long in a large broker."""
+
+    def are_gone() -> bool:
+        return not any(isinstance(each, ClientConnection) for each in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        async with serve() as served:
+            client = await served.connect()
+            await client.send(request_frame(ECHO))
+            await client.answer()
+            assert not are_gone()
+            if end == "reset":
+                client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            if end == "broken":
+                await client.send(struct.pack(">i", -1))
+                assert await client.receive(1) == b""
+            client.close()
+            await served.until(are_gone)
+    finally:
+        gc.enable()
 
 
 async def test_p_02_the_limit_of_requests_without_records_is_a_setting(serve: Serve) -> None:
