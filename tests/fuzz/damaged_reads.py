@@ -12,6 +12,7 @@ and reads it. The truth is what a walk over the undamaged bytes gives (log_refer
 """
 
 import logging
+import operator
 import random
 import shutil
 import sys
@@ -30,7 +31,7 @@ from broker_lite.pipeline.stream.log_watch import LogWatch
 from broker_lite.pipeline.stream.planned import plan_settled, read_planned
 from broker_lite.pipeline.stream.stretch import Stretch, read_stretch
 from tests.fuzz.log_damage import MOVED, SOUND, Case, make_case, sound_case
-from tests.fuzz.log_reference import TrueBatch, TrueRow, could_be_whole
+from tests.fuzz.log_reference import HEADER, TrueBatch, TrueRow, could_be_whole, segments_of
 from tests.fuzz.log_templates import Template, make_templates
 from tests.support.command import seeded_main
 
@@ -39,6 +40,9 @@ DIRECTORY: Final = "topic-0"
 _SOUND_SHARE: Final = 0.1
 _FAULTS_MAX: Final = 20
 _PROGRESS_CASES: Final = 500
+
+# base offset and last offset delta, from the bytes of a header
+_OFFSETS: Final = operator.itemgetter(slice(0, 8), slice(23, 27))
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -255,25 +259,51 @@ def _is_in_place(template: Template, case: Case, batch: TrueBatch) -> bool:
 def _is_in_doubt(template: Template, case: Case, batch: TrueBatch) -> bool:
     """Whether the offset of a batch, which no checksum covers, has nothing that confirms it.
 
-    In a log without gaps that is one with no neighbours: the batch in front of it is damaged, and
-    it is the last one, or what came behind it in its file was cut off or has another offset now. In
-    a log with gaps, the batches beside one with another offset: either may be the wrong one.
+    In a log without gaps that is one with no neighbours: the batch in front of it is damaged, its
+    offsets too, and it is the last one, or what came behind it in its file was cut off or has
+    another offset now, one that it could have. In a log with gaps, the batches beside one with
+    another offset: either may be the wrong one.
     """
     number = template.batches.index(batch)
     around = template.batches[max(number - 1, 0) : number + 2]
     if not template.has_gaps:
         is_last = number + 1 == len(template.batches)
         is_cut_off = len(case.files[batch.path]) == batch.end
-        is_alone = is_last or is_cut_off or _has_moved(case, around[-1])
-        return is_alone and not _is_in_place(template, case, around[0])
+        is_alone = is_last or is_cut_off or _has_moved(case, around[-1], template)
+        fronts = template.batches[max(number - 2, 0) : number]
+        return is_alone and not _are_followed(template, case, fronts)
     return any(_has_moved(case, one) for one in around)
 
 
-def _has_moved(case: Case, batch: TrueBatch) -> bool:
-    """Whether the bytes of a batch are there but for its offset."""
+def _are_followed(template: Template, case: Case, fronts: list[TrueBatch]) -> bool:
+    """Whether what is in front of a batch tells its offset.
+
+    Either the one in front is sound, or it has the right offsets still, behind one that is sound.
+    """
+    if not fronts or _is_in_place(template, case, fronts[-1]):
+        return True
+    front = fronts[-1]
+    given = case.files[front.path][front.position : front.position + HEADER.size]
+    is_right = _OFFSETS(given) == _OFFSETS(front.data)
+    return is_right and all(_is_in_place(template, case, one) for one in fronts[:-1])
+
+
+def _has_moved(case: Case, batch: TrueBatch, template: Template | None = None) -> bool:
+    """Whether the bytes of a batch are there but for its offset.
+
+    Args:
+        case: its log.
+        batch: that batch.
+        template: given, the other offset has to be one in front of the next segment.
+    """
     data = case.files[batch.path]
     at = data.find(batch.data[16:])
-    return at >= 0 and data[at - 16 : at - 8] != batch.data[:8]
+    if at < 0 or data[at - 16 : at - 8] == batch.data[:8]:
+        return False
+    bases = [base for base, path in segments_of(template.files if template else {})]
+    limit = min((base for base in bases if base > batch.last_offset), default=1 << 63)
+    offset = int.from_bytes(data[at - 16 : at - 8], "big", signed=True)
+    return offset + batch.last_offset - batch.base_offset < limit
 
 
 def _may_have_moved(template: Template, case: Case, row: TrueRow) -> bool:

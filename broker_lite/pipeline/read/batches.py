@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, ReadableFile
-from broker_lite.pipeline.files.headers import BatchHeader, header_at
-from broker_lite.pipeline.files.layout import EVERY_OFFSET
+from broker_lite.pipeline.files.headers import BatchHeader
 from broker_lite.pipeline.files.witnesses import indexed_end
 from broker_lite.pipeline.read.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.read.due_offsets import DueOffsets
@@ -100,7 +99,7 @@ class _RangeReader:
         held_offsets: its offsets.
         beyond: how many batches in a row lie behind what is wanted. One alone has a damaged
             offset, which no checksum covers: the batch after it tells, or that there is none.
-        beyond_offset: of the last of them.
+        beyond_offsets: of the last of them, with what follows it.
         last_position: of the batch before.
         has_old: whether the batch before is of magic 0 or 1, or there is none.
         unchecked: position of the batch before when its checksum was not looked at, else -1: its
@@ -138,7 +137,7 @@ class _RangeReader:
         self.held: LogBatch | None = None
         self.held_offsets: HeldOffsets | None = None
         self.beyond = 0
-        self.beyond_offset = 0
+        self.beyond_offsets = 0, 0
         self.has_old = True
         self.unchecked = -1
         self.behind = SoundBehind(file, part)
@@ -228,8 +227,8 @@ class _RangeReader:
 
     def _take(self, batch: RecordBatch | LegacyMessage) -> Iterator[LogBatch]:
         """Yield the batch at position if it is wanted, and go on behind it."""
-        found, lowest = LogBatch(self.segment, self.position, batch), self.next_offset
-        doubt = self._settle_held(batch)
+        found = LogBatch(self.segment, self.position, batch)
+        doubt, lowest = self._settle_held(batch), self.next_offset
         is_wanted = self._is_wanted(batch)
         if is_wanted and self.check_crc and not batch.crc_is_valid():
             if self.keep_unsound:
@@ -238,12 +237,9 @@ class _RangeReader:
             if self.keep_unsound:
                 yield found
             return
-        fault = None
-        if is_wanted:
-            offsets = first_offset_of(batch, self.next_offset), batch.next_offset
-            fault = doubt or order_fault(*offsets, self.next_offset, self.limit)
-        if self.held is not None:
-            yield from self._released()
+        offsets = first_offset_of(batch, lowest), batch.next_offset
+        fault = doubt or order_fault(*offsets, lowest, self.limit) if is_wanted else None
+        yield from self._released()
         if fault is not None:
             self._tell(self.position, "S-05", fault)
         self.unchecked = -1 if is_wanted and self.check_crc else self.position
@@ -253,8 +249,8 @@ class _RangeReader:
         self.next_offset = batch.next_offset
         self.has_old = isinstance(batch, LegacyMessage)
         is_vague = self.due.is_strict and self.due.is_told
-        if isinstance(batch, RecordBatch) and (batch.base_offset > lowest or is_vague):
-            offsets = batch.base_offset, batch.next_offset
+        is_sure = not isinstance(batch, RecordBatch) or self.due.is_claimed(batch.base_offset)
+        if not is_sure and (is_vague or batch.base_offset > lowest):
             self.held = found
             self.held_offsets = HeldOffsets(lowest, *offsets, found.position, batch.crc, is_vague)
         else:
@@ -293,10 +289,8 @@ class _RangeReader:
 
         Who wants every offset that there can be looks at the indexes by itself.
         """
-        limit = self.segment.limit
-        is_short = limit is not None and self.next_offset < self.due.end_of(limit)
-        is_asked = self.end_offset != EVERY_OFFSET and not self.due.is_told
-        if is_short and is_asked and self.end == self.segment.size_bytes:
+        is_short = self.due.is_short(self.next_offset, self.segment.limit)
+        if is_short and self.end == self.segment.size_bytes:
             witness = indexed_end(self.io, self.segment, self.next_offset)
             if witness is not None:
                 text = f"the segment ends at offset {self.next_offset}, and its {witness.text}"
@@ -313,7 +307,9 @@ class _RangeReader:
     def _tell_beyond(self) -> None:
         """The batch before lies behind what is wanted, and nothing else does: it is damaged."""
         self.beyond = 0
-        text = f"offset {self.beyond_offset}, behind the last one that can be here"
+        first_offset, next_offset = self.beyond_offsets
+        self.due.claim_count(next_offset - first_offset, self.next_offset)
+        text = f"offset {first_offset}, behind the last one that can be here"
         self._tell(self.last_position, "S-05", text)
 
     def _is_wanted(self, batch: RecordBatch | LegacyMessage) -> bool:
@@ -321,7 +317,7 @@ class _RangeReader:
         first_offset = first_offset_of(batch, self.next_offset)
         if first_offset >= self.end_offset:
             self.beyond += 1
-            self.beyond_offset = first_offset
+            self.beyond_offsets = first_offset, batch.next_offset
             return False
         if self.beyond:
             self._tell_beyond()
@@ -339,13 +335,19 @@ class _RangeReader:
         held, first_offset = self.held_offsets, first_offset_of(batch, self.next_offset)
         if held is None or not held.is_contradicted(first_offset, batch.crc):
             return None
+        is_sound = not self.check_crc or batch.crc_is_valid()
+        found = None if is_sound else self._next_sound()
+        if held.is_right_beside(first_offset, batch.next_offset, self.limit, found):
+            self.held_offsets = held._replace(is_before_damage=True)
+            return None
         self._drop_held(held, f"the next batch has offset {first_offset}")
-        return held.doubt(first_offset)
+        return None if self.due.is_claimed(first_offset) else held.doubt(first_offset)
 
     def _drop_held(self, held: HeldOffsets, why: str) -> None:
         """The batch that is held does not fit to the one behind it: its offset is damaged."""
         self.held, self.held_offsets = None, None
         self.next_offset = held.lowest
+        self.due.claim_count(held.count, held.lowest)
         self._tell(held.position, "S-05", held.fault(why))
 
     def _pass_unsound(self, batch: RecordBatch | LegacyMessage) -> None:
@@ -356,10 +358,9 @@ class _RangeReader:
         """
         position, end = self.position, self.position + batch.size_bytes
         lost_end = batch.next_offset
-        following = header_at(self.file, end, self.end, lost_end)
+        self.due.claim(*self.behind.offsets_at(position), self.next_offset)
         is_next = first_offset_of(batch, self.next_offset) == self._lowest < lost_end
-        is_followed = following is not None and following.base_offset == lost_end
-        if not (is_next and (is_followed or end == self.end)):
+        if not (is_next and self.behind.follows(end, lost_end)):
             found = self._next_sound()
             if found is not None:
                 end = min(end, found.position)
@@ -373,6 +374,7 @@ class _RangeReader:
     def _pass_damage(self, rule: str, text: str) -> None:
         """Tell what is wrong at position, and go on at the next sound batch."""
         position, found = self.position, self._next_sound()
+        self.due.claim(*self.behind.offsets_at(position), self.next_offset)
         self.position = self.end if found is None else found.position
         lost = self.due.lost_below(self._lost_end(found), self._lowest)
         self._tell(position, rule, text + lost)

@@ -3,6 +3,9 @@
 A broker gives offsets one after the other, and only its cleaner takes some away. So in a log that
 no cleaner was at, the batches of a split have all of its offsets; where one ends before the next
 one begins, a file was cut, emptied or lost, or an offset is damaged.
+
+No checksum covers the offset of a batch. Behind damage, the headers of the damaged batches confirm
+it, if each of them goes on from the one in front.
 """
 
 from broker_lite.pipeline.files.layout import EVERY_OFFSET
@@ -26,6 +29,7 @@ class DueOffsets:
         self.end_offset = end_offset
         self.next_offset = first_offset
         self.is_told = False
+        self._claimed: int | None = None
         self._cleaned_end = cleaned_end
 
     @property
@@ -41,6 +45,37 @@ class DueOffsets:
         """Go on behind a batch, or behind a segment."""
         self.next_offset = max(self.next_offset, next_offset)
         self.is_told = False
+        self._claimed = None
+
+    def claim(self, first_offset: int, next_offset: int, lowest: int) -> None:
+        """Follow the damaged batches behind the last sound one by the offsets in their headers.
+
+        Headers that do not go on from each other are passed over.
+
+        Args:
+            first_offset: of a damaged batch, by its header.
+            next_offset: behind its last one.
+            lowest: what follows the last sound batch.
+        """
+        expected = lowest if self._claimed is None else self._claimed
+        if first_offset == expected < next_offset:
+            self._claimed = next_offset
+
+    def claim_count(self, count: int, lowest: int) -> None:
+        """Follow a batch with a damaged offset by how many offsets it has.
+
+        Args:
+            count: that number, which its checksum covers.
+            lowest: what follows the last sound batch.
+        """
+        self._claimed = count + (lowest if self._claimed is None else self._claimed)
+
+    def is_claimed(self, offset: int) -> bool:
+        """Whether the headers of the damaged batches in front confirm the offset of a batch.
+
+        See: S-05.
+        """
+        return offset == self._claimed
 
     def lost_to(self, end_offset: int) -> None:
         """Go on behind damage that was told with the offsets that it took."""
@@ -49,6 +84,14 @@ class DueOffsets:
     def end_of(self, limit: int | None) -> int:
         """Give the end of what a segment has of the split, by the base offset of the next one."""
         return self.end_offset if limit is None else min(self.end_offset, limit)
+
+    def is_short(self, next_offset: int, limit: int | None) -> bool:
+        """Whether a segment ends before the next one begins, and no damage tells why.
+
+        Never where every offset that there can be is wanted.
+        """
+        is_asked = self.end_offset != EVERY_OFFSET and not self.is_told
+        return is_asked and limit is not None and next_offset < self.end_of(limit)
 
     def ends_right(self, next_offset: int, limit: int | None) -> bool:
         """Whether a last batch ends where the next segment, or the next split, begins."""

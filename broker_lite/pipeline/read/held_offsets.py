@@ -6,6 +6,8 @@ until the batch behind it is there.
 
 from typing import NamedTuple
 
+from broker_lite.pipeline.files.headers import BatchHeader
+
 
 class HeldOffsets(NamedTuple):
     """The offsets of a batch that is held.
@@ -29,6 +31,11 @@ class HeldOffsets(NamedTuple):
     is_before_damage: bool = False
 
     @property
+    def count(self) -> int:
+        """How many offsets it has."""
+        return self.next_offset - self.base_offset
+
+    @property
     def is_behind_gap(self) -> bool:
         """Whether there is a gap in front of it, and no damage behind that could explain more."""
         return self.base_offset > self.lowest and not self.is_before_damage
@@ -42,14 +49,32 @@ class HeldOffsets(NamedTuple):
             return False
         return self.lowest <= first_offset < self.next_offset or self._is_gap(first_offset)
 
+    def is_right_beside(
+        self, first_offset: int, next_offset: int, limit: int | None, found: BatchHeader | None
+    ) -> bool:
+        """Whether the batch behind it, which contradicts, is surely the damaged one of the two.
+
+        Args:
+            first_offset: of the one behind it.
+            next_offset: behind its last one.
+            limit: offset of the segment or batch behind, None where there is none.
+            found: where the checksum of the one behind it is wrong, the next sound batch. If that
+                one agrees, the header of the damaged one is not believed; but where their offsets
+                overlap, the held one may be wrong.
+        """
+        is_behind = first_offset >= self.next_offset
+        if limit is not None and next_offset > limit:
+            return is_behind
+        is_apart = is_behind or next_offset <= self.base_offset
+        return is_apart and found is not None and found.base_offset >= self.next_offset
+
     def doubt(self, first_offset: int) -> str | None:
         """Say what is wrong with a batch that contradicts; None when it is right for certain.
 
         It is right where it goes on from the batches in front, with the one that is held or
         without. Else either of the two may be damaged, and none is given.
         """
-        count = self.next_offset - self.base_offset
-        if self._is_gap(first_offset) or first_offset in (self.lowest, self.lowest + count):
+        if self._is_gap(first_offset) or first_offset in (self.lowest, self.lowest + self.count):
             return None
         return f"offset {first_offset} after offset {self.next_offset - 1}"
 

@@ -1,7 +1,8 @@
 """Where a read goes on behind damage."""
 
+from broker_lite.log.walk import HEADER
 from broker_lite.pipeline.files.file_io import ReadableFile
-from broker_lite.pipeline.files.headers import BatchHeader
+from broker_lite.pipeline.files.headers import BatchHeader, header_at
 from broker_lite.pipeline.files.sound_search import find_sound, offset_bounds
 from broker_lite.pipeline.read.split import SegmentRange
 
@@ -40,3 +41,26 @@ class SoundBehind:
             self._found = find_sound(self._file, begin, end, bounds, with_old=with_old)
             self._begin, self._lowest = begin, lowest
         return self._found
+
+    def follows(self, position: int, offset: int) -> bool:
+        """Whether a batch with a first offset begins at a position, or the range ends there.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if position == self._part.end_position:
+            return True
+        header = header_at(self._file, position, self._part.end_position, offset)
+        return header is not None and header.base_offset == offset
+
+    def offsets_at(self, position: int) -> tuple[int, int]:
+        """Give the first offset of the damaged v2 batch at a position, and what follows its last.
+
+        Its header may be right in these, although its length or its magic is damaged.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        header = HEADER.unpack(self._file.read_at(position, HEADER.size).ljust(HEADER.size, b"\0"))
+        base_offset, last_offset_delta = header[0], header[6]
+        return base_offset, base_offset + last_offset_delta + 1

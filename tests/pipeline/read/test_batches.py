@@ -249,6 +249,68 @@ class TestDamage:
         assert [(one.rule, one.position) for one in corrupt] == [("S-05", 11 * BATCH_BYTES)]
         assert offsets(found) == EVERY[:11]
 
+    @pytest.mark.parametrize(
+        ("byte", "xor"),
+        [
+            pytest.param(CONTENT, 1, id="R-06 content"),
+            pytest.param(MAGIC, 3, id="R-06 magic 1"),
+            pytest.param(MAGIC, 7, id="R-02 magic 5"),
+            pytest.param(LENGTH_HIGH_BYTE, 0x40, id="R-04 too long to be one"),
+            pytest.param(LENGTH_LOW_BYTES + 1, 1, id="R-04 one byte less"),
+            pytest.param(BASE_OFFSET_LOW_BYTE, 0x80, id="S-05 another offset"),
+        ],
+    )
+    @pytest.mark.parametrize("is_front_sound", [True, False])
+    def test_s_05_the_last_batch_is_confirmed_by_the_damaged_one_in_front(
+        self, partition: Partition, byte: int, xor: int, *, is_front_sound: bool
+    ) -> None:
+        path = log_path(partition)
+        if not is_front_sound:
+            damage(path, 9 * BATCH_BYTES + CONTENT)
+        damage(path, 10 * BATCH_BYTES + byte, xor)
+        split = whole_split(partition.directory.parent, end_offset=120)._replace(cleaned_end=0)
+        expected = EVERY[:9] + EVERY[9:10] * is_front_sound + EVERY[11:]
+        assert offsets(read(split)[0]) == expected
+
+    def test_s_05_a_last_batch_behind_garbage_is_not_confirmed(self, partition: Partition) -> None:
+        path = log_path(partition)
+        for byte in range(20, 30):
+            damage(path, 10 * BATCH_BYTES + byte)
+        damage(path, 10 * BATCH_BYTES)
+        split = whole_split(partition.directory.parent, end_offset=120)._replace(cleaned_end=0)
+        found, corrupt = read(split)
+        assert offsets(found) == EVERY[:10]
+        assert (corrupt[-1].rule, corrupt[-1].position) == ("S-05", 11 * BATCH_BYTES)
+
+    def test_s_05_a_damaged_batch_does_not_contradict_a_sound_one(
+        self, partition: Partition
+    ) -> None:
+        """Two batches of a compacted log change places, and then the length of one is damaged."""
+        path = log_path(partition)
+        data = path.read_bytes()
+        fifth, sixth, behind = (number * BATCH_BYTES for number in (4, 5, 6))
+        path.write_bytes(data[:fifth] + data[sixth:behind] + data[fifth:sixth] + data[behind:])
+        damage(path, sixth + LENGTH_LOW_BYTES + 1, 1)
+        found, corrupt = read(whole_split(partition.directory.parent, end_offset=120))
+        assert offsets(found) == EVERY[:4] + EVERY[5:]
+        assert {sixth <= one.position < behind for one in corrupt} == {True}
+
+    def test_s_05_an_offset_of_the_segment_behind_contradicts_nothing(self, tmp_path: Path) -> None:
+        with Partition(tmp_path) as partition:
+            for _ in range(2):
+                for _ in range(3):
+                    partition.append(numbered(1))
+                partition.roll()
+        first = min(partition.directory.glob("*.log"))
+        batch_bytes = first.stat().st_size // 3
+        damage(first, 0)
+        damage(first, 1)
+        damage(first, LENGTH_HIGH_BYTE)
+        damage(first, 2 * batch_bytes + BASE_OFFSET_LOW_BYTE, 0x20)
+        found, corrupt = read(whole_split(tmp_path, end_offset=6)._replace(cleaned_end=0))
+        assert offsets(found) == [1, 3, 4, 5]
+        assert [one.position for one in corrupt] == [0, 2 * batch_bytes]
+
     def test_a_place_is_told_once(self, partition: Partition) -> None:
         damage(log_path(partition), 3 * BATCH_BYTES + CONTENT)
         damage(log_path(partition), 4 * BATCH_BYTES + MAGIC, 7)

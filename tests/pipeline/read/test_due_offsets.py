@@ -1,4 +1,4 @@
-"""R-18: offsets that are missing without a word of damage."""
+"""R-18, S-05: offsets that are missing without a word of damage, and those that damage took."""
 
 from broker_lite.pipeline.files.layout import EVERY_OFFSET
 from broker_lite.pipeline.read.due_offsets import DueOffsets
@@ -40,3 +40,32 @@ def test_where_a_segment_ends() -> None:
     assert not due.ends_right(49, 50)
     assert due.ends_right(103, 150)
     assert not due.ends_right(99, None)
+
+
+def test_what_ends_short_of_the_next_segment() -> None:
+    due = DueOffsets(5, 100, 0)
+    assert due.is_short(49, 50)
+    assert not due.is_short(50, 50)
+    assert not due.is_short(49, None)
+    assert not DueOffsets(5, EVERY_OFFSET, 0).is_short(49, 50)
+    due.is_told = True
+    assert not due.is_short(49, 50)
+
+
+def test_s_05_headers_of_damaged_batches_confirm_the_offset_behind_them() -> None:
+    due = DueOffsets(5, 100, 0)
+    assert not due.is_claimed(5)
+    due.claim(20, 30, 10)  # it does not go on from what is sound
+    assert not due.is_claimed(30)
+    due.claim(10, 10, 10)  # it has no offsets
+    assert not due.is_claimed(10)
+    due.claim(10, 20, 10)
+    due.claim(0, 1, 10)
+    assert due.is_claimed(20)
+    due.claim(20, 30, 10)
+    due.claim_count(5, 10)
+    assert due.is_claimed(35)
+    due.came_to(35)
+    assert not due.is_claimed(35)
+    due.claim_count(5, 35)
+    assert due.is_claimed(40)

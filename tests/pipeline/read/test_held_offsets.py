@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker_lite.pipeline.files.headers import BatchHeader
 from broker_lite.pipeline.read.held_offsets import HeldOffsets, order_fault
 
 # Behind offset 9 comes a batch that says it begins at 20, with five records.
@@ -34,6 +35,27 @@ def test_s_05_behind_damage_a_gap_tells_too() -> None:
     assert held.doubt(20) is None
     assert not held.is_contradicted(15, 78)
     assert not held._replace(is_before_damage=True).is_contradicted(20, 78)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "limit", "found_offset", "is_right"),
+    [
+        pytest.param((12, 15), None, 25, True, id="S-05 in front of it, and what follows agrees"),
+        pytest.param((12, 15), 40, 30, True, id="S-05 in front of it, and a gap follows"),
+        pytest.param((12, 15), None, 22, False, id="S-05 what follows contradicts, too"),
+        pytest.param((12, 15), None, None, False, id="S-05 it is sound, or nothing follows"),
+        pytest.param((15, 21), None, 25, False, id="S-05 the two overlap"),
+        pytest.param((30, 35), None, 30, True, id="S-05 behind it, and what follows agrees"),
+        pytest.param((38, 42), 40, None, True, id="S-05 an offset of the segment behind"),
+        pytest.param((22, 42), 40, None, False, id="S-05 the two overlap in front of the limit"),
+    ],
+)
+def test_s_05_the_next_batch_is_the_damaged_one(
+    offsets: tuple[int, int], limit: int | None, found_offset: int | None, is_right: bool
+) -> None:
+    header = BatchHeader(900, 100, found_offset or 0, found_offset or 0, 0, 2)
+    found = None if found_offset is None else header
+    assert HELD.is_right_beside(*offsets, limit, found) is is_right
 
 
 def test_s_05_the_same_batch_once_more_confirms_it() -> None:

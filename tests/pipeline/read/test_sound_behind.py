@@ -1,4 +1,4 @@
-"""R-04: what was found behind damage once is not searched again."""
+"""R-04, S-05: what was found behind damage once is not searched again; what damaged headers say."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from broker_lite.pipeline.read import sound_behind
 from broker_lite.pipeline.read.sound_behind import SoundBehind
 from broker_lite.pipeline.read.split import SegmentRange
 from tests.pipeline.files.filled import IO, fill, log_of
+from tests.pipeline.support import damage
 
 
 def test_a_search_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +36,18 @@ def test_a_search_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert behind.find(places[-1][1] + 1, 0, with_old=False) is None
         assert behind.find(places[-1][1] + 2, 0, with_old=False) is None
     assert begins == [1, second + 1, places[-1][1] + 1]
+
+
+def test_s_05_what_follows_and_what_a_damaged_header_says(tmp_path: Path) -> None:
+    places = fill(tmp_path, batches=3, segment_bytes=1 << 20)
+    segment = log_of(tmp_path).segments[0]
+    second = places[1][1]
+    damage(Path(segment.log_path), second + 8)  # its length
+    with IO.open(segment.log_path) as file:
+        behind = SoundBehind(file, SegmentRange(segment, 0, file.size_bytes))
+        assert behind.follows(places[2][1], 10)
+        assert not behind.follows(places[2][1], 11)
+        assert not behind.follows(second, 5)
+        assert behind.follows(file.size_bytes, 15)
+        assert behind.offsets_at(second) == (5, 10)
+        assert behind.offsets_at(file.size_bytes - 7)[0] != 10
