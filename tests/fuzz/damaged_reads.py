@@ -268,7 +268,7 @@ def _is_in_doubt(template: Template, case: Case, batch: TrueBatch) -> bool:
     around = template.batches[max(number - 1, 0) : number + 2]
     if not template.has_gaps:
         is_last = number + 1 == len(template.batches)
-        is_cut_off = len(case.files[batch.path]) == batch.end
+        is_cut_off = case.files[batch.path].endswith(batch.data)
         is_alone = is_last or is_cut_off or _has_moved(case, around[-1], template)
         fronts = template.batches[max(number - 2, 0) : number]
         return is_alone and not _are_followed(template, case, fronts)

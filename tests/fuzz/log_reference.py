@@ -179,10 +179,16 @@ def _may_be_torn(tail: bytes, offset: int, truth: list[TrueBatch]) -> bool:
     if not tail:
         return True
     data = b"".join(batch.data for batch in truth if batch.base_offset >= offset)
-    # Of a batch that is cut off, no checksum tells whether its content is right.
+    # Of a batch that is cut off, no checksum tells whether its content is right. And no checksum
+    # covers a leader epoch.
     size_bytes = 12 + int.from_bytes(tail[8:12], "big")
     is_cut_off = len(tail) >= HEADER.size and len(tail) < size_bytes
-    return data.startswith(tail[: HEADER.size] if is_cut_off else tail)
+    kept = tail[: HEADER.size] if is_cut_off else tail
+    return _without_epoch(data).startswith(_without_epoch(kept))
+
+
+def _without_epoch(data: bytes) -> bytes:
+    return data[:12] + data[16:]
 
 
 def _is_indexed_behind(files: Files, path: str, end: int) -> bool:

@@ -307,9 +307,8 @@ class _RangeReader:
     def _tell_beyond(self) -> None:
         """The batch before lies behind what is wanted, and nothing else does: it is damaged."""
         self.beyond = 0
-        first_offset, next_offset = self.beyond_offsets
-        self.due.claim_count(next_offset - first_offset, self.next_offset)
-        text = f"offset {first_offset}, behind the last one that can be here"
+        self.due.claim_count(*self.beyond_offsets, self.next_offset)
+        text = f"offset {self.beyond_offsets[0]}, behind the last one that can be here"
         self._tell(self.last_position, "S-05", text)
 
     def _is_wanted(self, batch: RecordBatch | LegacyMessage) -> bool:
@@ -335,8 +334,9 @@ class _RangeReader:
         held, first_offset = self.held_offsets, first_offset_of(batch, self.next_offset)
         if held is None or not held.is_contradicted(first_offset, batch.crc):
             return None
-        is_sound = not self.check_crc or batch.crc_is_valid()
-        found = None if is_sound else self._next_sound()
+        if self.due.is_lost(held.next_offset, first_offset):
+            return None  # the damaged batch in front is one that belongs between the two
+        found = None if not self.check_crc or batch.crc_is_valid() else self._next_sound()
         if held.is_right_beside(first_offset, batch.next_offset, self.limit, found):
             self.held_offsets = held._replace(is_before_damage=True)
             return None
@@ -347,7 +347,7 @@ class _RangeReader:
         """The batch that is held does not fit to the one behind it: its offset is damaged."""
         self.held, self.held_offsets = None, None
         self.next_offset = held.lowest
-        self.due.claim_count(held.count, held.lowest)
+        self.due.claim_count(held.base_offset, held.next_offset, held.lowest)
         self._tell(held.position, "S-05", held.fault(why))
 
     def _pass_unsound(self, batch: RecordBatch | LegacyMessage) -> None:
@@ -359,7 +359,7 @@ class _RangeReader:
         position, end = self.position, self.position + batch.size_bytes
         lost_end = batch.next_offset
         self.due.claim(*self.behind.offsets_at(position), self.next_offset)
-        is_next = first_offset_of(batch, self.next_offset) == self._lowest < lost_end
+        is_next = first_offset_of(batch, self.next_offset) == self.next_offset < lost_end
         if not (is_next and self.behind.follows(end, lost_end)):
             found = self._next_sound()
             if found is not None:

@@ -30,6 +30,7 @@ class DueOffsets:
         self.next_offset = first_offset
         self.is_told = False
         self._claimed: int | None = None
+        self._lost: tuple[int, int] | None = None
         self._cleaned_end = cleaned_end
 
     @property
@@ -45,7 +46,7 @@ class DueOffsets:
         """Go on behind a batch, or behind a segment."""
         self.next_offset = max(self.next_offset, next_offset)
         self.is_told = False
-        self._claimed = None
+        self._claimed = self._lost = None
 
     def claim(self, first_offset: int, next_offset: int, lowest: int) -> None:
         """Follow the damaged batches behind the last sound one by the offsets in their headers.
@@ -57,18 +58,22 @@ class DueOffsets:
             next_offset: behind its last one.
             lowest: what follows the last sound batch.
         """
+        self._lost = first_offset, next_offset
         expected = lowest if self._claimed is None else self._claimed
         if first_offset == expected < next_offset:
             self._claimed = next_offset
 
-    def claim_count(self, count: int, lowest: int) -> None:
-        """Follow a batch with a damaged offset by how many offsets it has.
+    def claim_count(self, first_offset: int, next_offset: int, lowest: int) -> None:
+        """Follow a batch with a damaged offset, or in a wrong place, by how many offsets it has.
 
         Args:
-            count: that number, which its checksum covers.
+            first_offset: of the batch, by its header.
+            next_offset: behind its last one.
             lowest: what follows the last sound batch.
         """
-        self._claimed = count + (lowest if self._claimed is None else self._claimed)
+        self._lost = first_offset, next_offset
+        expected = lowest if self._claimed is None else self._claimed
+        self._claimed = expected + next_offset - first_offset
 
     def is_claimed(self, offset: int) -> bool:
         """Whether the headers of the damaged batches in front confirm the offset of a batch.
@@ -76,6 +81,10 @@ class DueOffsets:
         See: S-05.
         """
         return offset == self._claimed
+
+    def is_lost(self, first_offset: int, next_offset: int) -> bool:
+        """Whether some offsets are those of the last damaged batch, by its header."""
+        return self._lost == (first_offset, next_offset)
 
     def lost_to(self, end_offset: int) -> None:
         """Go on behind damage that was told with the offsets that it took."""

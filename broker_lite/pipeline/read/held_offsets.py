@@ -31,11 +31,6 @@ class HeldOffsets(NamedTuple):
     is_before_damage: bool = False
 
     @property
-    def count(self) -> int:
-        """How many offsets it has."""
-        return self.next_offset - self.base_offset
-
-    @property
     def is_behind_gap(self) -> bool:
         """Whether there is a gap in front of it, and no damage behind that could explain more."""
         return self.base_offset > self.lowest and not self.is_before_damage
@@ -74,7 +69,8 @@ class HeldOffsets(NamedTuple):
         It is right where it goes on from the batches in front, with the one that is held or
         without. Else either of the two may be damaged, and none is given.
         """
-        if self._is_gap(first_offset) or first_offset in (self.lowest, self.lowest + self.count):
+        count = self.next_offset - self.base_offset
+        if self._is_gap(first_offset) or first_offset in (self.lowest, self.lowest + count):
             return None
         return f"offset {first_offset} after offset {self.next_offset - 1}"
 

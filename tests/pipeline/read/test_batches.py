@@ -295,6 +295,35 @@ class TestDamage:
         assert offsets(found) == EVERY[:4] + EVERY[5:]
         assert {sixth <= one.position < behind for one in corrupt} == {True}
 
+    @pytest.mark.parametrize("with_damage", [False, True])
+    def test_s_05_of_two_batches_that_changed_places_the_second_is_read(
+        self, partition: Partition, *, with_damage: bool
+    ) -> None:
+        path = log_path(partition)
+        data = path.read_bytes()
+        fifth, sixth, behind = (number * BATCH_BYTES for number in (4, 5, 6))
+        path.write_bytes(data[:fifth] + data[sixth:behind] + data[fifth:sixth] + data[behind:])
+        if with_damage:
+            damage(path, fifth + CONTENT)
+        split = whole_split(partition.directory.parent, end_offset=120)._replace(cleaned_end=0)
+        found, corrupt = read(split)
+        assert offsets(found) == EVERY[:5] + EVERY[6:]
+        assert corrupt[0].position == fifth
+
+    def test_s_05_a_batch_over_a_damaged_one_is_not_passed_over(self, partition: Partition) -> None:
+        """The damaged one seems to be followed by a second copy of the one in front of it."""
+        path = log_path(partition)
+        data = path.read_bytes()
+        fifth, sixth, seventh, eighth = (
+            data[number * BATCH_BYTES : (number + 1) * BATCH_BYTES] for number in (4, 5, 6, 7)
+        )
+        long = bytearray(fifth + seventh)
+        long[8:12] = (len(long) - 12).to_bytes(4, "big")
+        front = data[: 4 * BATCH_BYTES]
+        path.write_bytes(front + sixth + long + sixth + eighth)
+        split = whole_split(partition.directory.parent, end_offset=80)._replace(cleaned_end=0)
+        assert offsets(read(split)[0]) == [*EVERY[:4], *EVERY[5:8]]
+
     def test_s_05_an_offset_of_the_segment_behind_contradicts_nothing(self, tmp_path: Path) -> None:
         with Partition(tmp_path) as partition:
             for _ in range(2):

@@ -63,9 +63,20 @@ def test_s_05_headers_of_damaged_batches_confirm_the_offset_behind_them() -> Non
     due.claim(0, 1, 10)
     assert due.is_claimed(20)
     due.claim(20, 30, 10)
-    due.claim_count(5, 10)
+    due.claim_count(77, 82, 10)
     assert due.is_claimed(35)
     due.came_to(35)
     assert not due.is_claimed(35)
-    due.claim_count(5, 35)
+    due.claim_count(77, 82, 35)
     assert due.is_claimed(40)
+
+
+def test_s_05_offsets_of_a_damaged_batch_that_is_in_a_wrong_place() -> None:
+    due = DueOffsets(5, 100, 0)
+    due.claim(20, 30, 10)
+    assert due.is_lost(20, 30)
+    assert not due.is_lost(20, 29)
+    due.claim_count(40, 50, 10)
+    assert due.is_lost(40, 50)
+    due.came_to(50)
+    assert not due.is_lost(40, 50)
