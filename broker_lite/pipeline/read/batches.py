@@ -249,8 +249,8 @@ class _RangeReader:
         self.next_offset = batch.next_offset
         self.has_old = isinstance(batch, LegacyMessage)
         is_vague = self.due.is_strict and self.due.is_told
-        is_sure = not isinstance(batch, RecordBatch) or self.due.is_claimed(batch.base_offset)
-        if not is_sure and (is_vague or batch.base_offset > lowest):
+        is_sure = isinstance(batch, LegacyMessage) or self.due.is_claimed(offsets[0])
+        if not is_sure and (is_vague or offsets[0] > lowest):
             self.held = found
             self.held_offsets = HeldOffsets(lowest, *offsets, found.position, batch.crc, is_vague)
         else:
