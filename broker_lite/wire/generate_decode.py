@@ -88,6 +88,8 @@ class _DecoderWriter:
         source.line(f"def decode(data, p{room}, new=object.__new__):")
         source.indent()
         source.line("size = len(data)")
+        if self.in_slices:
+            source.line(f"pause = room - {ELEMENTS_PER_SLICE}")
         if any(
             field.element_type == "records"
             for fields in self.layout.schema.structs.values()
@@ -303,7 +305,7 @@ class _DecoderWriter:
         source.indent()
         if self.in_slices:
             source.line("room -= 1")
-            source.line(f"if not room % {ELEMENTS_PER_SLICE}: yield")
+            source.line(f"if room <= pause: pause = room - {ELEMENTS_PER_SLICE}; yield")
         if field.is_struct:
             source.line(f"{items}.append({self.write_struct(field.element_type)})")
         else:

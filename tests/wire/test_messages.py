@@ -197,6 +197,15 @@ def test_many_elements_make_many_slices() -> None:
     assert len(list(messages.MetadataRequest.encode_slices(many_names(1000), 1))) > 3
 
 
+@pytest.mark.parametrize("inner", range(5))
+def test_what_elements_hold_themselves_does_not_hide_the_pauses(inner: int) -> None:
+    """Each counts as one more than it holds, so that the count may pass any number unseen."""
+    kind = messages.FetchRequest
+    forgotten = [kind.ForgottenTopic(topic=f"{n}", partitions=[0] * inner) for n in range(1000)]
+    body = kind.encode(kind(forgotten_topics_data=forgotten), 12)
+    assert len(list(kind.decode_slices(body, 12, 0, 10_000))) > 10
+
+
 def test_p34_more_elements_than_allowed_are_refused() -> None:
     body = messages.MetadataRequest.encode(many_names(1000), 1)
     with pytest.raises(DecodeError, match="Topics: 1000 are more than one request may have"):
