@@ -52,7 +52,8 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     types = messages.DescribeClientQuotasResponse
     quotas = context.cluster.client_quotas
     components = [
-        FilterComponent(one.entity_type, one.match_type, one.match) for one in body.components
+        FilterComponent(one.entity_type, one.match_type, one.match)
+        async for one in in_turns(body.components)
     ]
     try:
         selected = QuotaFilter(components, is_strict=body.strict)
