@@ -98,7 +98,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             await wait_for_coordinators(context, failures)
         acks_are_valid = produce.acks in _ACKS
         turn_bytes = 0
-        listed = 0
+        room = RECORD_ERRORS_MAX
         for key, partition in accepted.items():
             topic, index, records, _ = partition
             if turn_bytes > _TURN_BYTES_MAX:
@@ -111,8 +111,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
                     context, topic, index, records, guard, is_old=version < MIN_VERSION
                 )
             answer = answer or refusal(unknown(None, version), why=NO_TOPIC)
-            answers[key] = answer = answer.with_errors_up_to(RECORD_ERRORS_MAX - listed)
-            listed += len(answer.record_errors)
+            answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
+            room -= len(answer.record_errors) if answer[0] else 0
             failed |= answer[0]
         if commits.held or commits.failures != failures:
             context.has_waited = True
