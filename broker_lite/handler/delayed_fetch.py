@@ -23,6 +23,7 @@ from broker_lite.handler.fetch_read import (
     find_log,
     limit_offset,
 )
+from broker_lite.handler.large import let_go
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster import Cluster
@@ -72,7 +73,10 @@ async def wait(
             each.partition.segment_base = _NOT_READABLE
         else:
             each.partition.begin_watching(each.log)
-    read.partitions.clear()
+    if len(read.partitions) > PARTITIONS_AT_A_TIME:
+        await let_go(read.partitions)
+    else:
+        read.partitions.clear()
     with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S):
         await _until_complete(cluster, terms, partitions)
 

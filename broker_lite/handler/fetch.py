@@ -87,9 +87,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     sessions = context.fetch_sessions
     sessions.remove(body.session_id)
     partitions = FetchPartitions()
-    await _apply(partitions, request, body)
     session = None
     try:
+        await _apply(partitions, request, body)
         read = await _read(context, request, terms, partitions)
         if body.session_epoch == INITIAL_EPOCH:
             session = sessions.create(
@@ -136,11 +136,13 @@ async def _go_on(
     context: HandlerContext, request: Request, terms: FetchTerms, body: Any, session: FetchSession
 ) -> Parts:
     sessions, partitions = context.fetch_sessions, session.partitions
-    await _apply(partitions, request, body)
+    try:
+        await _apply(partitions, request, body)
+    finally:  # what was added before the client left counts, too
+        has_room = sessions.touch(session, context.clock.monotonic_ms())
     if not partitions:
         sessions.remove(session.session_id)
         return await _answer(context, terms, [], NO_SESSION)
-    has_room = sessions.touch(session, context.clock.monotonic_ms())
     session.epoch = expected_epoch = next_epoch(session.epoch)
     if session.isolation_level != terms.isolation_level:
         session.isolation_level = terms.isolation_level

@@ -18,6 +18,7 @@ PartitionKey: TypeAlias = tuple[str | bytes, int]
 PARTITION_BYTES: Final = 600
 """What one partition takes in memory without its topic's name: measured, with its numbers."""
 
+_CHARACTER_BYTES_MAX: Final = 4
 _BY_ORDER: Final = attrgetter("order")
 
 
@@ -130,7 +131,7 @@ class FetchPartitions:
             partition = FetchPartition(self, topic, self._next_order, wanted)
             self._next_order += 1
             self._by_key[key] = partition
-            self.size_bytes += PARTITION_BYTES + len(topic)
+            self.size_bytes += PARTITION_BYTES + _text_bytes(topic)
         else:
             partition.update(wanted)
         self._pending.add(partition)
@@ -141,7 +142,7 @@ class FetchPartitions:
         if partition is not None:
             partition.unwatch()
             self._pending.discard(partition)
-            self.size_bytes -= PARTITION_BYTES + len(topic)
+            self.size_bytes -= PARTITION_BYTES + _text_bytes(topic)
 
     def pending(self) -> list[FetchPartition]:
         """The partitions to look at, in order."""
@@ -187,3 +188,11 @@ class FetchPartitions:
         if not self.users:
             self._by_key.clear()
             self._pending.clear()
+
+
+def _text_bytes(topic: str | bytes) -> int:
+    """What a name takes at the most: one character beyond ASCII may make each of them four bytes.
+
+    See: F-47.
+    """
+    return len(topic) if topic.isascii() else len(topic) * _CHARACTER_BYTES_MAX

@@ -114,8 +114,11 @@ class FetchSessionCache:
         """Note that a session is in use, and what it has become.
 
         Returns:
-            Whether there is room for it; if not, it is removed.
+            Whether it is kept. It is not if there is no room for it, or if another client ended it
+            or took its slot while this request waited.
         """
+        if self._sessions.get(session.session_id) is not session:
+            return False
         session.last_used_ms = now_ms
         session.size = len(session.partitions)
         self._sessions.move_to_end(session.session_id)

@@ -3,15 +3,17 @@
 import asyncio
 import gc
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from anyio.lowlevel import checkpoint
 
-from broker_lite.handler import fetch, fetch_many
+from broker_lite.handler import delayed_fetch, fetch, fetch_many
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.large import let_go
 from broker_lite.wire import messages
-from tests.handler.data_apis import FETCH, Handlers, fetched, size, wanted
+from tests.handler.data_apis import FETCH, Handlers, fetched, join, size, wanted
 from tests.log.batches import batch, record
 
 BATCH = batch(record())
@@ -202,3 +204,111 @@ def test_f47_a_session_that_is_removed_in_a_long_poll_is_answered(handlers: Hand
 
     asyncio.run(poll())
     assert len(kept) == 0
+
+
+async def leave(_: list[Any]) -> None:
+    """Stands for a pause in which the client leaves."""
+    raise asyncio.CancelledError
+
+
+def is_left(handlers: Handlers, value: Any) -> bool:
+    async def ask() -> bool:
+        waiting = asyncio.ensure_future(dispatched(handlers, value))
+        await asyncio.wait([waiting])
+        return waiting.cancelled()
+
+    return asyncio.run(ask())
+
+
+async def dispatched(handlers: Handlers, value: Any) -> Any:
+    """What a request is answered that is large by its bytes."""
+    body = messages.FetchRequest.encode(value, 12)
+    parts = await dispatch(handlers.context, handlers.request(FETCH, 12, body))
+    assert parts is not None
+    return messages.FetchResponse.decode(join(parts), 12)[0]
+
+
+def test_nothing_is_left_of_a_client_that_leaves_before_the_first_look(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A collection that is too late would keep 60 MB for good, as the lane freezes what is left."""
+    monkeypatch.setattr(fetch_many, "let_go", leave)
+    value = request(handlers, session_epoch=0)
+    assert is_left(handlers, value)
+    gc.collect()
+    gc.disable()
+    try:
+        assert is_left(handlers, value)
+        assert gc.collect() < COUNT
+    finally:
+        gc.enable()
+    assert len(handlers.context.fetch_sessions) == 0
+
+
+def test_f47_what_a_client_added_before_it_left_counts(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = handlers.context.fetch_sessions
+    first = handlers.fetch_request(wanted(0), session_epoch=0, topic=MANY)
+    session = sessions.get(answer(handlers, first).session_id)
+    assert session is not None
+    monkeypatch.setattr(fetch_many, "let_go", leave)
+    assert is_left(handlers, request(handlers, session_id=session.session_id, session_epoch=1))
+    assert len(session.partitions) == COUNT + 5
+    assert sessions.size_bytes == session.partitions.size_bytes
+
+
+def test_f47_a_session_that_ends_while_a_large_request_is_read(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is complete, and the client begins a new session."""
+    sessions = handlers.context.fetch_sessions
+    session_id = answer(handlers, request(handlers, session_epoch=0)).session_id
+
+    async def end(items: list[Any]) -> None:
+        sessions.remove(session_id)
+        await let_go(items)
+
+    monkeypatch.setattr(fetch_many, "let_go", end)
+    append(handlers, 3)
+    value = request(handlers, session_id=session_id, session_epoch=1)
+    answered = asyncio.run(dispatched(handlers, value))
+    assert (answered.error_code, answered.session_id) == (0, 0)
+    assert [p[0] for p in by_partition(answered) if p[3]] == [3]
+    assert (len(sessions), sessions.size_bytes) == (0, 0)
+    assert not handlers.log(5, MANY)._waiters
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[int]:
+    """How many items there are in each list that a module lets go of, from now on."""
+    counts: list[int] = []
+
+    async def count(items: list[Any]) -> None:
+        counts.append(len(items))
+        await let_go(items)
+        assert items == []
+
+    monkeypatch.setattr(module, "let_go", count)
+    return counts
+
+
+def test_f45_what_a_session_has_read_is_let_go_of_some_at_a_time(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it was looked at for another isolation level, and only the unknown ones are told."""
+    session_id = answer(handlers, request(handlers, session_epoch=0)).session_id
+    counts = counted(monkeypatch, fetch)
+    value = handlers.fetch_request(
+        session_id=session_id, session_epoch=1, isolation_level=1, topic=MANY
+    )
+    assert len(fetched(answer(handlers, value))) == 5
+    assert counts == [COUNT + 5]
+
+
+def test_f31_what_a_long_poll_has_read_is_let_go_of_some_at_a_time(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = counted(monkeypatch, delayed_fetch)
+    value = handlers.fetch_request(*map(wanted, range(COUNT)), max_wait_ms=1, topic=MANY)
+    assert len(fetched(answer(handlers, value))) == COUNT
+    assert counts == [COUNT]

@@ -324,12 +324,16 @@ def test_f47_a_session_that_grows_beyond_the_bound_ends() -> None:
     assert cache.size_bytes == 5 * EACH
 
 
-def test_f47_long_names_count() -> None:
+@pytest.mark.parametrize(
+    ("name", "name_bytes"), [("n" * 1000, 1000), ("n" * 999 + "\N{SNOWMAN}", 4000)]
+)
+def test_f47_long_names_count(name: str, name_bytes: int) -> None:
+    """One character beyond ASCII may make all of a text take four bytes each."""
     partitions = FetchPartitions()
-    partitions.want("n" * 1000, wanted(0))
-    assert partitions.size_bytes == PARTITION_BYTES + 1000
-    partitions.forget("n" * 1000, 1)
-    partitions.forget("n" * 1000, 0)
+    partitions.want(name, wanted(0))
+    assert partitions.size_bytes == PARTITION_BYTES + name_bytes
+    partitions.forget(name, 1)
+    partitions.forget(name, 0)
     assert partitions.size_bytes == 0
 
 
