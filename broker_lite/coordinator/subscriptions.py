@@ -70,14 +70,15 @@ class Prepared:
         self._names = list(names)
         self._known: set[str] = set()
         self._matched: list[str] = []
-        self._error: InvalidRegularExpression | None = None
+        # its text: the error itself would refer to this object, and both to all names
+        self._error: str | None = None
         self._compiled: Any = None
         self.work = _WORK_TO_COMPILE
         try:
             self._compiled = _compile(pattern)
             self.work += _check_work(pattern, self._compiled, self._names)
         except InvalidRegularExpression as error:
-            self._error = error.with_traceback(None)
+            self._error = error.message
         else:
             self.work += _WORK_PER_NAME * len(self._names)
 
@@ -126,7 +127,7 @@ class Prepared:
             InvalidRegularExpression: see matching().
         """
         if self._error is not None:
-            raise self._error
+            raise InvalidRegularExpression(self._error)
 
 
 def prepared(pattern: str, topics: Topics) -> Prepared:

@@ -1,7 +1,9 @@
 """G-100: subscriptions by regular expression."""
 
+import gc
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -116,6 +118,19 @@ def test_names_are_matched_beforehand_and_what_has_changed_since_then() -> None:
     assert ready.matching(now).names == ("ab9", *LONG[1:])
     assert not Prepared("a.*", LONG).is_heavy
     assert not Prepared("(", LONG).is_heavy
+
+
+def test_a_refusal_leaves_nothing_for_the_garbage_collector() -> None:
+    """G-100: the names of all topics would be kept for good where a large request comes behind."""
+    Prepared("a", NAMES).check()  # loads the library
+    gc.collect()
+    gc.disable()
+    try:
+        with suppress(InvalidRegularExpression):
+            Prepared("(", NAMES).check()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_a_stop_ends_the_matching() -> None:
