@@ -69,7 +69,7 @@ def _parameters(
     if _is_for_any_size(level):
         return _of_level(level, 0)
     while True:
-        parameters = _of_level(level, size_bytes)
+        parameters = _of_level(level, max(size_bytes, 1))  # 0 is any size
         needed_bytes = _memory_bytes(parameters)
         if needed_bytes <= max(memory_bytes_max, CONTEXT_BYTES_MAX):
             return parameters

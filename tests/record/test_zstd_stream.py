@@ -133,6 +133,7 @@ def test_each_thread_has_its_own_contexts() -> None:
     [
         (3, 1000, 1 << 40, 1 << 21),  # takes 4 MB for any size, and is kept for the next batch
         (22, 1000, 1 << 40, 1 << 10),
+        (22, 0, 0, 1 << 10),
         (22, 60_000, 1 << 40, 1 << 16),
         (19, 60_000, 0, 1 << 16),
         (22, 3_000_000, 1 << 40, 1 << 22),
