@@ -10,6 +10,7 @@ import mmap
 import struct
 from typing import Final
 
+from broker_lite.errors import UnknownServerError
 from broker_lite.log import refusals
 from broker_lite.log.validate_records import PlainRecords, RecordTotals
 from broker_lite.log.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
@@ -131,7 +132,8 @@ def _write_anew(
         status = rewriter.measure(
             batch.base_timestamp, has_append_time, batch.max_timestamp, NO_TIMESTAMP
         )
-    assert not status, "the records were checked before"
+    if status:  # the records were checked before, so there are more than 2 GB of them
+        raise UnknownServerError
     if rewriter.size_bytes > bytes_max:
         raise refusals.rewritten_too_large(bytes_max)
     target = _memory(rewriter.size_bytes)

@@ -1,11 +1,14 @@
 """V-42, V-50: batches for topics with a codec of their own. Rows probed on 4.3.1."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import zstandard
 
 from broker_lite import errors
+from broker_lite.log import validate_rebuild
 from broker_lite.log.validate import validate_records
 from broker_lite.log.validated import ValidatedRecords, ValidationConfig
 from broker_lite.record.compression import compress
@@ -69,6 +72,17 @@ def test_large_records_are_written_anew(is_large: bool) -> None:
     validated = validate(gzipped(content, count=2), replace(NONE, max_message_bytes=3_000_000))
     read = list(iterate_records(validated.batch))
     assert [(r.offset_delta, r.key, r.value) for r in read] == [(0, b"k", value), (1, b"l", value)]
+
+
+def test_r50_more_than_2_gb_of_records_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Header keys that are not UTF-8 grow threefold, and the bound may be set above 2 GB."""
+
+    def full(*_: object) -> Any:
+        return SimpleNamespace(stop=lambda: None, measure=lambda *_: 1)
+
+    monkeypatch.setattr(validate_rebuild, "RecordRewriter", full)
+    with pytest.raises(errors.UnknownServerError):
+        validate(gzipped(record(offset_delta=5)), NONE)
 
 
 def test_offsets_are_renumbered() -> None:
