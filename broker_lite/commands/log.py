@@ -35,8 +35,9 @@ ACTIONS: Final[Mapping[str, Subcommand]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions."""
-    for subparser in add_subcommands(parser, ACTIONS, kind="action"):
-        if subparser.prog.rpartition(" ")[2] in _WRITERS:
+    parsers = add_subcommands(parser, ACTIONS, kind="action")
+    for action, subparser in zip(ACTIONS, parsers, strict=True):
+        if action in _WRITERS:
             add_umask_flag(subparser)
             subparser.set_defaults(umask=OWNER_ONLY)
 

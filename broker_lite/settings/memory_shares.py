@@ -9,7 +9,7 @@ set them, they are shares of the memory that is left beside the program itself:
 | 1/4, exceeded by less than one request | `queued.max.request.bytes` |
 | the same, or what a largest message needs | `socket.request.max.bytes` |
 | 1/100, which takes 50 times as much decoded | `broker.lite.control.request.max.bytes` |
-| 1/8, of which a batch takes up to five | `broker.lite.decompressed.max.bytes` |
+| 1/8; a batch in work takes up to five times it | `broker.lite.decompressed.max.bytes` |
 | 1/8 | `broker.lite.unsent.max.bytes` |
 | 3/32 | `broker.lite.groups.max.bytes` |
 | 1/32 | `broker.lite.fetch.sessions.max.bytes` |
