@@ -11,7 +11,7 @@ from broker_lite.coordinator.classic_generation import SESSION
 from broker_lite.coordinator.classic_member import ClassicGroupState, ClassicMember, Protocol
 from broker_lite.coordinator.classic_rebalance import ClassicRebalance
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.held_bytes import size_of_protocols
+from broker_lite.coordinator.held_bytes import size_of_promise, size_of_protocols
 from broker_lite.errors import ErrorCode
 
 # from this version on a dynamic member has to join with an id that the broker gave it (KIP-394)
@@ -102,6 +102,8 @@ def _can_hold(group: ClassicRebalance, member_id: str, protocols: Sequence[Proto
     more_bytes = size_of_protocols(protocols)
     if member is not None:
         more_bytes -= size_of_protocols(member.protocols)
+    elif member_id in group.pending_members:
+        more_bytes -= size_of_promise(member_id)
     return group.held.allows(more_bytes, group.settings.held_bytes_max)
 
 
@@ -124,15 +126,23 @@ def _join_new(group: ClassicRebalance, event: _Join) -> None:
     instance_id = event.request.group_instance_id
     new_id = group.new_member_id(event.caller.client_id, instance_id)
     if instance_id is None and event.caller.version >= _ID_REQUIRED:
-        group.pending_members.add(new_id)
-        deadline_ms = event.now_ms + event.request.session_timeout_ms
-        group.timers.set((group.group_id, SESSION, new_id), deadline_ms)
-        event.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_id)
+        _promise(group, new_id, event)
     elif instance_id in group.static_members:
         member = group.members[group.static_members[instance_id]]
         _replace(group, member, new_id, event)
     else:
         _add(group, new_id, event)
+
+
+def _promise(group: ClassicRebalance, new_id: str, event: _Join) -> None:
+    """Have a member join with an id that it is given, if there is memory to remember the id."""
+    if not group.held.allows(size_of_promise(new_id), group.settings.held_bytes_max):
+        event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        return
+    group.promise(new_id)
+    deadline_ms = event.now_ms + event.request.session_timeout_ms
+    group.timers.set((group.group_id, SESSION, new_id), deadline_ms)
+    event.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_id)
 
 
 def _add(group: ClassicRebalance, member_id: str, event: _Join) -> None:

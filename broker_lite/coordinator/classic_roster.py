@@ -8,7 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from broker_lite.coordinator.classic_member import ClassicMember, Protocol
 from broker_lite.coordinator.effects import Caller
-from broker_lite.coordinator.held_bytes import HeldBytes, size_of_classic, size_of_protocols
+from broker_lite.coordinator.held_bytes import (
+    HeldBytes,
+    size_of_classic,
+    size_of_promise,
+    size_of_protocols,
+)
 from broker_lite.errors import ErrorCode
 
 
@@ -22,7 +27,7 @@ class ClassicRoster:
         pending_members: ids that were given out and have not joined yet.
         pending_syncs: members that were told of this generation and have not sent SyncGroup.
         joins_parked: how many members have an open JoinGroup.
-        held: what the members take in memory.
+        held: what the members, and the ids that were given out, take in memory.
     """
 
     def __init__(self) -> None:
@@ -46,7 +51,17 @@ class ClassicRoster:
             self.static_members[member.instance_id] = member.member_id
         if self.leader is None:
             self.leader = member.member_id
-        self.pending_members.discard(member.member_id)
+        self._end_promise(member.member_id)
+
+    def promise(self, member_id: str) -> None:
+        """Wait for a member with an id that it is given."""
+        self.pending_members.add(member_id)
+        self.held.add(size_of_promise(member_id))
+
+    def _end_promise(self, member_id: str) -> None:
+        if member_id in self.pending_members:
+            self.pending_members.remove(member_id)
+            self.held.add(-size_of_promise(member_id))
 
     def remove(self, member_id: str) -> ClassicMember | None:
         """Forget a member or a pending id, and let the next member lead if it led.
@@ -55,7 +70,7 @@ class ClassicRoster:
             The member, None for a pending or unknown id. It holds no counted JoinGroup any more;
             who removes it answers its tokens first.
         """
-        self.pending_members.discard(member_id)
+        self._end_promise(member_id)
         self.pending_syncs.discard(member_id)
         member = self.members.pop(member_id, None)
         if member is None:

@@ -1,15 +1,20 @@
 """How much memory the members of all groups take by what they tell.
 
-A member's metadata, its subscription and its assignment stay until it leaves or its session ends.
+A member's metadata, its subscription and its assignment stay until it leaves or its session ends;
+so does an id that a member was given to join with, until it does.
 Kafka bounds the members of a group, not their bytes: it has a heap of its own. A difference: above
 `broker.lite.groups.max.bytes` for all groups, who comes with more is refused as if its group were
 full.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from broker_lite.coordinator.classic_member import ClassicMember, Protocol
 from broker_lite.coordinator.consumer_member import ConsumerMember
+
+_PROMISE_BYTES: Final = 600
+_CHARACTER_BYTES_MAX: Final = 4
 
 
 class HeldBytes:
@@ -44,6 +49,12 @@ class HeldBytes:
         """Whether all groups together may hold so much more."""
         held_bytes = self.count if self._whole is None else self._whole.count
         return size_bytes <= 0 or held_bytes + size_bytes <= size_max
+
+
+def size_of_promise(member_id: str) -> int:
+    """What an id that was given out takes, with its timer: measured, besides its own text."""
+    character_bytes = 1 if member_id.isascii() else _CHARACTER_BYTES_MAX
+    return _PROMISE_BYTES + len(member_id) * character_bytes
 
 
 def size_of_protocols(protocols: Iterable[Protocol]) -> int:

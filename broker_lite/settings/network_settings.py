@@ -273,7 +273,7 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.groups.max.bytes",
         ConfigType.LONG,
         "268435456",
-        "Memory of the metadata and assignments of all groups; above it a join is refused.",
+        "Memory of metadata, assignments, promised ids of all groups; a join above it is refused.",
         Between(1),
         own=True,
     ),

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from broker_lite.coordinator.group_registry import GroupRegistry
-from broker_lite.coordinator.held_bytes import size_of_classic, size_of_subscription
+from broker_lite.coordinator.held_bytes import size_of_promise
 from broker_lite.errors import ErrorCode
 from tests.coordinator.classic_driver import Driver as ClassicDriver
 from tests.coordinator.groups_driver import Driver
+from tests.coordinator.held import added_up
 
 FULL = ErrorCode.GROUP_MAX_SIZE_REACHED
 NAME_BYTES = len("range")
@@ -21,13 +22,7 @@ def registry_of(driver: Driver) -> GroupRegistry:
 def held_bytes(driver: Driver) -> int:
     """The count, which has to be what all members hold."""
     registry = registry_of(driver)
-    found = 0
-    for group_id in registry.groups:
-        classic, consumer = registry.classic(group_id), registry.consumer(group_id)
-        if classic is not None:
-            found += sum(map(size_of_classic, classic.members.values()))
-        if consumer is not None:
-            found += sum(map(size_of_subscription, consumer.members.values()))
+    found = added_up(registry)
     assert registry.held.count == found
     return found
 
@@ -95,12 +90,45 @@ def test_a_member_may_always_come_with_less() -> None:
     assert held_bytes(driver) == 900
 
 
+def test_ids_that_were_given_out_count_until_their_members_come_or_their_sessions_end() -> None:
+    """G-40: very many clients that ask for an id and never come back."""
+    driver = Driver(held_bytes_max=2000)
+    answers = [driver.join(version=9, group_id=f"g{number % 2}") for number in range(4)]
+    required = ErrorCode.MEMBER_ID_REQUIRED
+    assert [answer.error_code for answer in answers] == [required, required, required, FULL]
+    assert (answers[3].member_id, held_bytes(driver)) == (
+        "",
+        sum(size_of_promise(answer.member_id) for answer in answers[:3]),
+    )
+    member_id = answers[0].member_id
+    driver.join(member_id, version=9, group_id="g0")
+    assert NAME_BYTES < held_bytes(driver) <= 2000 - size_of_promise(member_id)
+    assert driver.join(version=9, group_id="g1").error_code == required
+    driver.leave(answers[1].member_id, group_id="g1")
+    assert held_bytes(driver) < 2000 - size_of_promise(member_id)
+    driver.step(400_000)
+    assert held_bytes(driver) == 0
+
+
+def test_a_member_may_come_with_the_id_that_it_was_given_when_there_is_no_room_left() -> None:
+    driver = Driver(held_bytes_max=700)
+    member_id = driver.join(version=9).member_id
+    assert driver.join(version=9).error_code == FULL
+    size_bytes = size_of_promise(member_id)
+    assert driver.join(member_id, version=9, metadata=bytes(size_bytes)).error_code == 0
+    assert held_bytes(driver) == NAME_BYTES + size_bytes
+
+
+def test_an_id_beyond_ascii_counts_with_all_its_bytes() -> None:
+    assert size_of_promise("\N{SNOWMAN}" * 100) - size_of_promise("c" * 100) == 300
+
+
 def test_assignments_count() -> None:
-    driver = ClassicDriver(held_bytes_max=100)
+    driver = ClassicDriver(held_bytes_max=1000)
     member_id, _ = driver.enter()
-    assert driver.sync(member_id, {member_id: bytes(101)}).error_code == FULL
-    assert driver.sync(member_id, {member_id: bytes(90)}).error_code == 0
-    assert driver.group.held.count == 90 + size_of_range(driver)
+    assert driver.sync(member_id, {member_id: bytes(1001)}).error_code == FULL
+    assert driver.sync(member_id, {member_id: bytes(990)}).error_code == 0
+    assert driver.group.held.count == 990 + size_of_range(driver)
 
 
 def size_of_range(driver: ClassicDriver) -> int:

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from broker_lite.coordinator.classic_group import ClassicGroup
 from broker_lite.coordinator.classic_member import ClassicGroupState
 from broker_lite.coordinator.consumer_group import ConsumerGroup
-from broker_lite.coordinator.held_bytes import size_of_classic, size_of_subscription
+from tests.coordinator.held import added_up
 from tests.coordinator.migration_driver import (
     REBALANCE_MS,
     SESSION_MS,
@@ -152,13 +152,7 @@ class MigrationMachine(RuleBasedStateMachine):
     @invariant()
     def what_members_hold_is_counted(self) -> None:
         registry = self.broker.coordinator._registry
-        held_bytes = 0
-        for group in registry.groups.values():
-            if isinstance(group, ConsumerGroup):
-                held_bytes += sum(map(size_of_subscription, group.members.values()))
-            else:
-                held_bytes += sum(map(size_of_classic, group.members.values()))
-        assert registry.held.count == held_bytes
+        assert registry.held.count == added_up(registry)
 
     def teardown(self) -> None:
         if not getattr(self, "clients", None):
