@@ -1,7 +1,6 @@
 """Who may read the files that commands make in data directories."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,27 +42,22 @@ def source(tmp_path: Path) -> Path:
 
 
 @FLAGS
-def test_import(
+@pytest.mark.parametrize(
+    ("action", "words"), [("import", ("--data-dir", "new/data")), ("export", ("new/data",))]
+)
+def test_copies(
     command: CommandLine,
     source: Path,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    action: str,
+    words: tuple[str, ...],
     flags: tuple[str, ...],
     expected: tuple[set[int], set[int]],
 ) -> None:
-    command.ok("log", "import", str(source), "--data-dir", str(tmp_path / "new" / "data"), *flags)
+    monkeypatch.chdir(tmp_path)
+    command.ok("log", action, str(source), *words, *flags)
     assert modes(tmp_path / "new") == expected
-
-
-@FLAGS
-def test_export(
-    command: CommandLine,
-    source: Path,
-    tmp_path: Path,
-    flags: tuple[str, ...],
-    expected: tuple[set[int], set[int]],
-) -> None:
-    command.ok("log", "export", str(source), str(tmp_path / "target"), *flags)
-    assert modes(tmp_path / "target") == expected
 
 
 @FLAGS
@@ -94,7 +88,6 @@ def test_a_umask_that_is_none(command: CommandLine, source: Path, tmp_path: Path
         )
         assert told.startswith("2: ")
         assert "--umask" in told
-    shutil.rmtree(source)
 
 
 def test_the_one_from_before_is_put_back_after_an_error() -> None:

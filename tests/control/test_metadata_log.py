@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log
 from broker_lite.log.log import Log
-from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
 from broker_lite.settings import Settings
+from tests.control.metadata_files import stored
 from tests.support.reference_kafka import run_tool
 from tests.support.toolchain import require
 
@@ -32,14 +31,6 @@ def log(tmp_path: Path) -> Log:
     directory.mkdir()
     request = LoadRequest("__cluster_metadata", 0, str(directory), LogConfig(), is_clean=False)
     return load_log(request, FileCache(4), now_ms=NOW_MS)
-
-
-def stored(path: Path) -> Iterator[RecordBatch]:
-    data, position = path.read_bytes(), 0
-    while position < len(data):
-        size_bytes = int.from_bytes(data[position + 8 : position + 12], "big") + 12
-        yield RecordBatch(memoryview(data), position, size_bytes)
-        position += size_bytes
 
 
 def test_each_start_is_an_election_that_is_won(log: Log) -> None:

@@ -1,7 +1,6 @@
 """S-75, S-76: the small files beside the metadata log."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,21 +14,13 @@ from broker_lite.control.quorum_files import (
     write_quorum_state,
 )
 from broker_lite.errors import KafkaStorageError
-from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import iterate_records
+from tests.control.metadata_files import stored
 
 NOW_MS = 1_700_000_000_000
 FEATURES = {"group.version": 1, "metadata.version": 25}
 ID_TEXT = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
 OTHER_ID_TEXT = "version: 0\ntopic_id: AQIDBAUGBwgJCgsMDQ4PEA"
-
-
-def batches(path: Path) -> Iterator[RecordBatch]:
-    data, position = path.read_bytes(), 0
-    while position < len(data):
-        size_bytes = int.from_bytes(data[position + 8 : position + 12], "big") + 12
-        yield RecordBatch(memoryview(data), position, size_bytes)
-        position += size_bytes
 
 
 def test_s75_the_directory_of_the_metadata_log_says_so(tmp_path: Path) -> None:
@@ -90,7 +81,7 @@ def test_the_bootstrap_checkpoint_is_header_features_footer(tmp_path: Path) -> N
     write_bootstrap_checkpoint(
         tmp_path, {"group.version": 1, "metadata.version": 25}, now_ms=NOW_MS
     )
-    header, features, footer = batches(tmp_path / "bootstrap.checkpoint")
+    header, features, footer = stored(tmp_path / "bootstrap.checkpoint")
     assert [batch.base_offset for batch in (header, features, footer)] == [0, 1, 3]
     names = [kinds.decode(record.value or b"").value.name for record in iterate_records(features)]
     assert names == ["metadata.version", "group.version"]
@@ -118,7 +109,7 @@ def test_a_lost_bootstrap_checkpoint_is_made_anew_and_told(
         mend_bootstrap_checkpoint(tmp_path, FEATURES, now_ms=NOW_MS)
     (line,) = caplog.messages
     assert line.startswith(f"bootstrap.checkpoint is made anew path={path} reason={reason}")
-    assert len(list(batches(path))) == 3
+    assert len(stored(path)) == 3
 
 
 def test_a_bootstrap_checkpoint_that_cannot_be_read(tmp_path: Path) -> None:

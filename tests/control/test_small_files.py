@@ -78,6 +78,15 @@ NOTHING: Final = Told()
 IS_DIRECTORY: Final = Told(refusal="Is a directory")
 IS_LOOP: Final = Told(refusal="Too many levels of symbolic links")
 _IGNORED: Final = "checkpoint ignored"
+# in the order of DAMAGES
+OFFSETS_ARE_LOST: Final = (
+    Told(f"{_IGNORED}.*it is missing"),
+    Told(f"{_IGNORED}.*it is empty"),
+    Told(f"{_IGNORED}.*is not text"),
+    NOTHING,
+    IS_DIRECTORY,
+    IS_LOOP,
+)
 
 TABLE: Final[dict[str, tuple[Told, ...]]] = {
     # in the order of DAMAGES
@@ -89,22 +98,8 @@ TABLE: Final[dict[str, tuple[Told, ...]]] = {
         IS_DIRECTORY,
         IS_LOOP,
     ),
-    "recovery-point-offset-checkpoint": (
-        Told(f"{_IGNORED}.*it is missing"),
-        Told(f"{_IGNORED}.*it is empty"),
-        Told(f"{_IGNORED}.*is not text"),
-        NOTHING,
-        IS_DIRECTORY,
-        IS_LOOP,
-    ),
-    "log-start-offset-checkpoint": (
-        Told(f"{_IGNORED}.*it is missing"),
-        Told(f"{_IGNORED}.*it is empty"),
-        Told(f"{_IGNORED}.*is not text"),
-        NOTHING,
-        IS_DIRECTORY,
-        IS_LOOP,
-    ),
+    "recovery-point-offset-checkpoint": OFFSETS_ARE_LOST,
+    "log-start-offset-checkpoint": OFFSETS_ARE_LOST,
     "replication-offset-checkpoint": (
         NOTHING,  # with one replica a log's end is its high watermark
         Told(f"{_IGNORED}.*it is empty"),

@@ -16,7 +16,6 @@ import operator
 import random
 import shutil
 import sys
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,16 +29,14 @@ from broker_lite.pipeline.read.ranges import PlanError
 from broker_lite.pipeline.stream.log_watch import LogWatch
 from broker_lite.pipeline.stream.planned import plan_settled, read_planned
 from broker_lite.pipeline.stream.stretch import Stretch, read_stretch
-from tests.fuzz.log_damage import MOVED, SOUND, Case, make_case, sound_case
+from tests.fuzz.damaged_cases import judge_all
+from tests.fuzz.log_damage import MOVED, SOUND, Case
 from tests.fuzz.log_reference import HEADER, TrueBatch, TrueRow, could_be_whole, segments_of
 from tests.fuzz.log_templates import Template, make_templates
 from tests.support.command import seeded_main
 
 IO: Final = LocalFileIO()
 DIRECTORY: Final = "topic-0"
-_SOUND_SHARE: Final = 0.1
-_FAULTS_MAX: Final = 20
-_PROGRESS_CASES: Final = 500
 
 # base offset and last offset delta, from the bytes of a header
 _OFFSETS: Final = operator.itemgetter(slice(0, 8), slice(23, 27))
@@ -332,25 +329,9 @@ def run(seed: int, cases: int, folder: Path) -> Found:
     found = Found()
     templates = make_templates(folder / "templates")
     reader = Reader(folder / "damaged", found)
-    began = time.monotonic()
-    for number in range(cases):
-        judge_one(seed, number, templates, reader)
-        found.cases += 1
-        if len(found.faults) >= _FAULTS_MAX:
-            break
-        if number % _PROGRESS_CASES == 0 and sys.stderr.isatty():
-            rate = found.cases / (time.monotonic() - began)
-            print(f"\r{number:,} of {cases:,}, {rate:.0f}/s", end="", file=sys.stderr)
+    judge_all(seed, cases, templates, reader, found)
     shutil.rmtree(folder / "templates")
     return found
-
-
-def judge_one(seed: int, number: int, templates: list[Template], reader: Reader) -> None:
-    """Do one case."""
-    source = random.Random(f"{seed} {number}")
-    template = source.choice(templates)
-    make = sound_case if source.random() < _SOUND_SHARE else make_case
-    reader.judge(number, source, template, make(source, template.files, template.batches))
 
 
 def main() -> int:

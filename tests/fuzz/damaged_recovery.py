@@ -23,7 +23,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -36,7 +36,8 @@ from broker_lite.log.checkpoints import format_partition_metadata
 from broker_lite.log.log import Log
 from broker_lite.pipeline.audit.local import LocalVerifier
 from broker_lite.settings import Settings
-from tests.fuzz.log_damage import Case, make_case, sound_case
+from tests.fuzz.damaged_cases import judge_all
+from tests.fuzz.log_damage import Case
 from tests.fuzz.log_reference import HEADER, TrueBatch, could_be_whole, walk
 from tests.fuzz.log_templates import Template, make_templates
 from tests.log.logs import content
@@ -47,8 +48,6 @@ PARTITION: Final = f"{TOPIC}-0"
 CLEAN, KILLED, UNKNOWN = "stopped cleanly", "killed", "killed, without a recovery point"
 _MARK: Final = ".kafka_cleanshutdown"
 _RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
-_SOUND_SHARE: Final = 0.1
-_FAULTS_MAX: Final = 20
 _SLOW_S: Final = 20
 _READ_BYTES: Final = 1 << 20
 _MAGIC_MAX: Final = 2
@@ -288,20 +287,8 @@ def run(seed: int, cases: int, folder: Path) -> Found:
     found = Found()
     templates = make_templates(folder / "templates")
     starter = Starter(folder, found)
-    for number in range(cases):
-        judge_one(seed, number, templates, starter)
-        found.cases += 1
-        if len(found.faults) >= _FAULTS_MAX:
-            break
+    judge_all(seed, cases, templates, starter, found)
     return found
-
-
-def judge_one(seed: int, number: int, templates: Iterable[Template], starter: Starter) -> None:
-    """Do one case."""
-    source = random.Random(f"{seed} {number}")
-    template = source.choice(list(templates))
-    make = sound_case if source.random() < _SOUND_SHARE else make_case
-    starter.judge(number, source, template, make(source, template.files, template.batches))
 
 
 def main() -> int:

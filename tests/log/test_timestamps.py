@@ -133,22 +133,14 @@ def test_files_that_are_gone(log: Log) -> None:
         log.offsets_before(-1, 1, now_ms=0)
 
 
-def test_s23_a_batch_that_unfolds_to_much_is_for_a_thread(
-    log: Log, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("limit", ["AT_ONCE_BYTES_MAX", "AT_ONCE_FILE_BYTES_MAX"])
+def test_s23_a_batch_that_is_large_or_unfolds_to_much_is_for_a_thread(
+    log: Log, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timestamps, "AT_ONCE_BYTES_MAX", 1)
+    monkeypatch.setattr(timestamps, limit, 1)
     with pytest.raises(timestamps.HeavyBatch) as heavy:
         timestamps.offset_for_timestamp(log, T0, at_once=True)
     assert heavy.value.next_offset == 2
-    assert heavy.value.candidate.search_within(UNBOUNDED) == (T0, 0, 0)
-
-
-def test_s23_a_batch_of_many_bytes_is_not_read_at_once(
-    log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(timestamps, "AT_ONCE_FILE_BYTES_MAX", 1)
-    with pytest.raises(timestamps.HeavyBatch) as heavy:
-        timestamps.offset_for_timestamp(log, T0, at_once=True)
     assert heavy.value.candidate.search_within(UNBOUNDED) == (T0, 0, 0)
 
 
