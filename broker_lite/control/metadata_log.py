@@ -123,7 +123,7 @@ class MetadataLog:
             KafkaStorageError: not written.
         """
         directory = self._log.directory
-        claim_directory(directory)
+        claim_directory(directory)  # open() has made it if it was not there, and it is nobody's yet
         if not self.is_new:
             tell_of_quorum_state(directory, self._node_id)
         # a log that begins at a snapshot may know of no epoch yet
