@@ -90,7 +90,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     session = None
     try:
         await _apply(partitions, request, body)
-        read = await _read(context, request, terms, partitions)
+        read = await _read_all(context, request, terms, partitions)
         if body.session_epoch == INITIAL_EPOCH:
             session = sessions.create(
                 partitions,
@@ -207,6 +207,26 @@ async def _apply(partitions: FetchPartitions, request: Request, body: Any) -> No
         name = topic.topic_id if by_id else topic.topic
         for index in topic.partitions:
             partitions.forget(name, index)
+
+
+async def _read_all(
+    context: HandlerContext, request: Request, terms: FetchTerms, partitions: FetchPartitions
+) -> FetchRead:
+    """Read for a client without a session: while it waits, a large request counts as one.
+
+    If there is no room for it, it does not wait.
+
+    Rule: F-47.
+    """
+    if not isinstance(request, LargeRequest):
+        return await _read(context, request, terms, partitions)
+    sessions, size_bytes = context.fetch_sessions, partitions.size_bytes
+    if not sessions.hold(size_bytes):
+        return await _read(context, request, terms._replace(max_wait_ms=0), partitions)
+    try:
+        return await _read(context, request, terms, partitions)
+    finally:
+        sessions.give_back(size_bytes)
 
 
 async def _read(

@@ -6,7 +6,8 @@ idle, or worth less.
 
 A difference to Kafka: the memory of all fetch sessions is bounded, too
 (broker.lite.fetch.sessions.max.bytes); a client that gets none sends full fetches, and one whose
-session grows beyond that begins anew.
+session grows beyond that begins anew. A full fetch of very many partitions counts, too, while it
+waits, and is answered at once when there is no room.
 
 The cache is one shard where Kafka has eight: the same number of sessions altogether, and an id
 tells nothing about the shard.
@@ -76,7 +77,7 @@ class FetchSession:
 class FetchSessionCache:
     """All sessions of a node, at most `slots` of them; 0 slots means no sessions at all.
 
-    `size_bytes` is what all of them take in memory.
+    `size_bytes` is what all of them take in memory, and the large fetches that wait without one.
 
     Rule: F-47 (FetchSessionCacheShard). All sessions are those of consumers: a broker alone has no
     followers, which Kafka would prefer.
@@ -136,6 +137,21 @@ class FetchSessionCache:
         if session is not None:
             self.size_bytes -= session.size_bytes
             session.partitions.unwatch()
+
+    def hold(self, size_bytes: int) -> bool:
+        """Let a fetch without a session take memory, until give_back() is called.
+
+        Returns:
+            Whether there is room for it.
+        """
+        if self.size_bytes + size_bytes > self._bytes_max:
+            return False
+        self.size_bytes += size_bytes
+        return True
+
+    def give_back(self, size_bytes: int) -> None:
+        """Have the memory of a fetch without a session back."""
+        self.size_bytes -= size_bytes
 
     def create(
         self, partitions: FetchPartitions, *, uses_topic_ids: bool, now_ms: int

@@ -11,6 +11,8 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.handler import delayed_fetch, fetch, fetch_many
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.fetch_partition import PARTITION_BYTES
+from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.large import let_go
 from broker_lite.wire import messages
 from tests.handler.data_apis import FETCH, Handlers, fetched, join, size, wanted
@@ -277,6 +279,29 @@ def test_f47_a_session_that_ends_while_a_large_request_is_read(
     assert [p[0] for p in by_partition(answered) if p[3]] == [3]
     assert (len(sessions), sessions.size_bytes) == (0, 0)
     assert not handlers.log(5, MANY)._waiters
+
+
+def test_f47_large_polls_count_as_sessions_while_they_wait(handlers: Handlers) -> None:
+    """Each keeps 60 MB for 100,000 partitions; one for which there is no room does not wait."""
+    value = handlers.fetch_request(*map(wanted, range(COUNT)), max_wait_ms=60_000, topic=MANY)
+    size_bytes = COUNT * (PARTITION_BYTES + len(MANY))
+    handlers.context.fetch_sessions = sessions = FetchSessionCache(9, 2 * size_bytes - 1)
+
+    async def poll() -> Any:
+        waiting = asyncio.ensure_future(dispatched(handlers, value))
+        while not handlers.log(COUNT - 1, MANY)._waiters:
+            await checkpoint()
+        assert sessions.size_bytes == size_bytes
+        answered = await dispatched(handlers, value)
+        assert not waiting.done()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        return answered
+
+    assert len(fetched(asyncio.run(poll()))) == COUNT
+    assert sessions.size_bytes == 0
+    first = asyncio.run(dispatched(handlers, request(handlers, session_epoch=0)))
+    assert first.session_id, "what is held while it waits is given back before it is a session"
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[int]:
