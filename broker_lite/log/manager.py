@@ -23,6 +23,7 @@ from broker_lite.log.file_cache import FileCache
 from broker_lite.log.loading import LoadRequest, load_log, new_log
 from broker_lite.log.local_log import LocalLog
 from broker_lite.log.log import Log
+from broker_lite.log.long_lived import LongLived
 from broker_lite.log.names import METADATA_TOPIC, partition_directory
 from broker_lite.log.offline import OfflinePartitions
 from broker_lite.log.offset_checkpoints import OffsetCheckpoints
@@ -49,6 +50,7 @@ class LogManager:
     Attributes:
         chores: what a worker thread has to do from time to time.
         commits: the logs that hold records back until they are on disk.
+        long_lived: keeps the logs in use out of garbage collections.
         offline: the partitions whose disk failed.
         checkpoints: the offsets of all partitions in files.
         removal: the way by which segments leave a log.
@@ -77,13 +79,13 @@ class LogManager:
         """
         self.data_dir = data_dir
         self.node_id = node_id
-        self.cluster_id = cluster_id or ""
-        self.directory_id = ""
+        self.cluster_id, self.directory_id = cluster_id or "", ""
         self.was_clean = False
         self.defaults = defaults if defaults is not None else LogConfig()
         self.metadata_log: Log | None = None
         self.chores = Chores(data_dir)
         self.commits = Commits()
+        self.long_lived = LongLived()
         self._cache = file_cache if file_cache is not None else FileCache()
         self._now_ms = now_ms
         self._lock: DirectoryLock | None = None
@@ -116,12 +118,11 @@ class LogManager:
             self.data_dir.mkdir(parents=True, exist_ok=True)
             self._lock = DirectoryLock(self.data_dir)
             self._find_partitions()
-        except OSError as error:
+        except (OSError, SettingsError) as error:
             self._unlock()
+            if isinstance(error, SettingsError):
+                raise
             raise SettingsError(f"data directory {self.data_dir}: {error}") from error
-        except SettingsError:
-            self._unlock()
-            raise
 
     def _unlock(self) -> None:
         if self._lock is not None:
@@ -129,9 +130,8 @@ class LogManager:
             self._lock = None
 
     def _find_partitions(self) -> None:
-        meta = claim_identity(
-            self.data_dir, node_id=self.node_id, cluster_id=self.cluster_id or None
-        )
+        wanted = self.cluster_id or None
+        meta = claim_identity(self.data_dir, node_id=self.node_id, cluster_id=wanted)
         self.cluster_id, self.directory_id = meta.cluster_id, meta.directory_id
         self.was_clean = take_clean_mark(self.data_dir)
         found = find_partitions(self.data_dir, self.defaults, self.was_clean)
@@ -275,6 +275,7 @@ class LogManager:
         log.become_leader(entry.leader_epoch)
         entry.log = log
         entry.is_clean = True
+        self.long_lived.add_one()
         return log
 
     def _prepare(self, log: LocalLog) -> None:

@@ -167,6 +167,7 @@ async def _live(
         gc.enable()
         if order is Order.RESET:
             cluster.logs.abandon()
+            cluster.logs.long_lived.release()
         else:
             cluster.close(sync=site.durable)
     return order
