@@ -39,7 +39,8 @@ async def wait_until_flushed(
         try:
             cluster.log(topic.name, index).when_flushed(partial(_tell, future))
         except BrokerError as error:  # deleted, or offline since the append
-            future.set_result(error)
+            # without the frames, which refer to the future
+            future.set_result(error.with_traceback(None))
     for key, future in waiting.items():
         failure = await future
         if failure is not None:
