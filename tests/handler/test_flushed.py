@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import gc
 import os
 import random
 import threading
@@ -20,9 +19,7 @@ from broker_lite.handler import produce_validate
 from broker_lite.handler.context import CloseConnection, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.fetch_session import FetchSessionCache
-from broker_lite.handler.flushed import wait_for_coordinators, wait_until_flushed
-from broker_lite.handler.produce_response import PartitionAnswer, refusal
-from broker_lite.handler.produce_transaction import Accepted
+from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.produce_validate import INLINE_BYTES_MAX
 from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.validate import validate_records
@@ -389,26 +386,3 @@ async def test_s32_a_flush_that_has_just_failed_in_its_thread_counts(
     log.offline_reason = OSError(errno.EIO, "the disk is gone")
     with pytest.raises(CloseConnection):
         await wait_for_coordinators(durable.context, commits.failures)
-
-
-async def test_p92_a_topic_deleted_before_its_flush_is_no_garbage(
-    broker: HandlerBroker,
-) -> None:
-    topic = broker.cluster.create_topic("gone")
-    broker.cluster.delete_topics([topic])
-    key = "gone", 0
-    accepted = {key: Accepted(topic, 0, memoryview(b""), None)}
-
-    async def answered() -> int:
-        answers: dict[Any, PartitionAnswer] = {key: refusal(ErrorCode.NONE)}
-        await wait_until_flushed(broker.cluster, accepted, answers)
-        return int(answers[key].error_code)
-
-    await answered()
-    gc.collect()
-    gc.disable()
-    try:
-        assert await answered() == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert gc.collect() == 0
-    finally:
-        gc.enable()

@@ -10,10 +10,14 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from broker_lite.errors import ErrorCode
 from broker_lite.handler import large, produce, produce_many
 from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.flushed import wait_until_flushed
 from broker_lite.handler.large import LargeRequest
+from broker_lite.handler.produce_response import PartitionAnswer, refusal
+from broker_lite.handler.produce_transaction import Accepted
 from broker_lite.handler.table import APIS
 from broker_lite.log.validate_legacy import check_old_record_set
 from broker_lite.wire import DecodeError, messages
@@ -246,6 +250,30 @@ async def test_v02_null_records_of_an_old_client_fail_all(handlers: Handlers) ->
     assert handlers.log().log_end_offset == 0
     response = await as_usual(handlers, 2, ask({"u": [(0, None)]}, 2))
     assert response.responses[0].partition_responses[0].error_code == 3
+
+
+async def test_p92_a_topic_deleted_before_its_flush_is_no_garbage(
+    handlers: Handlers,
+) -> None:
+    handlers.create("gone")
+    topic = handlers.cluster.topics["gone"]
+    handlers.delete("gone")
+    key = "gone", 0
+    accepted = {key: Accepted(topic, 0, memoryview(b""), None)}
+
+    async def answered() -> int:
+        answers: dict[Any, PartitionAnswer] = {key: refusal(ErrorCode.NONE)}
+        await wait_until_flushed(handlers.cluster, accepted, answers)
+        return int(answers[key].error_code)
+
+    await answered()
+    gc.collect()
+    gc.disable()
+    try:
+        assert await answered() == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_the_first_version_of_batches() -> None:
