@@ -11,7 +11,7 @@ from broker_lite.coordinator.classic_generation import SESSION
 from broker_lite.coordinator.classic_member import ClassicGroupState, ClassicMember, Protocol
 from broker_lite.coordinator.classic_rebalance import ClassicRebalance
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.held_bytes import size_of_promise, size_of_protocols
+from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, size_of_protocols
 from broker_lite.errors import ErrorCode
 
 # from this version on a dynamic member has to join with an id that the broker gave it (KIP-394)
@@ -58,7 +58,7 @@ def join(
     member_id = request.member_id
     protocols = [(protocol.name, protocol.metadata) for protocol in request.protocols]
     event = _Join(request, protocols, caller, effects, now_ms)
-    if not _accepts(group, member_id) or not _can_hold(group, member_id, protocols):
+    if not _accepts(group, member_id) or not _can_hold(group, event):
         group.drop_member(member_id, effects)
         event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
     elif not _suits(group, request.protocol_type, protocols):
@@ -96,14 +96,18 @@ def _accepts(group: ClassicRebalance, member_id: str) -> bool:
     return member is not None or len(group.members) < size_max
 
 
-def _can_hold(group: ClassicRebalance, member_id: str, protocols: Sequence[Protocol]) -> bool:
-    """Whether there is memory for what a member tells, in place of what it told before."""
-    member = group.members.get(member_id)
-    more_bytes = size_of_protocols(protocols)
+def _can_hold(group: ClassicRebalance, event: _Join) -> bool:
+    """Whether there is memory for a member and what it tells, in place of what was there before."""
+    member_id, instance_id = event.request.member_id, event.request.group_instance_id
+    member = group.members.get(member_id or group.static_members.get(instance_id, ""))
+    more_bytes = size_of_protocols(event.protocols)
     if member is not None:
         more_bytes -= size_of_protocols(member.protocols)
-    elif member_id in group.pending_members:
-        more_bytes -= size_of_promise(member_id)
+    else:
+        client_id = event.caller.client_id
+        more_bytes += size_of_new(member_id or client_id, instance_id, client_id)
+        if member_id in group.pending_members:
+            more_bytes -= size_of_promise(member_id)
     return group.held.allows(more_bytes, group.settings.held_bytes_max)
 
 

@@ -93,6 +93,7 @@ class ClassicRoster:
         """
         assert member.instance_id is not None
         del self.members[member.member_id]
+        self.held.add(-size_of_classic(member))
         if member.member_id in self.pending_syncs:
             self.pending_syncs.remove(member.member_id)
             self.pending_syncs.add(member_id)
@@ -101,6 +102,7 @@ class ClassicRoster:
         member.member_id = member_id
         member.is_new = False
         self.members[member_id] = member
+        self.held.add(size_of_classic(member))
         self.static_members[member.instance_id] = member_id
 
     def check_member(self, member_id: str, instance_id: str | None) -> ErrorCode | None:

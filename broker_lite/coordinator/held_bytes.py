@@ -1,7 +1,7 @@
 """How much memory the members of all groups take by what they tell.
 
-A member's metadata, its subscription and its assignment stay until it leaves or its session ends;
-so does an id that a member was given to join with, until it does.
+A member's names, its metadata, its subscription and its assignment stay until it leaves or its
+session ends; so does an id that a member was given to join with, until it does.
 Kafka bounds the members of a group, not their bytes: it has a heap of its own. A difference: above
 `broker.lite.groups.max.bytes` for all groups, who comes with more is refused as if its group were
 full.
@@ -13,7 +13,10 @@ from typing import Final
 from broker_lite.coordinator.classic_member import ClassicMember, Protocol
 from broker_lite.coordinator.consumer_member import ConsumerMember
 
-_PROMISE_BYTES: Final = 600
+MEMBER_BYTES: Final = 1500
+"""Of a member without any text, with its timers: measured in a group of 600."""
+_TOLD_BYTES: Final = 600
+"""Kept free for what a member will tell that was given an id; most tell less."""
 _CHARACTER_BYTES_MAX: Final = 4
 
 
@@ -51,25 +54,39 @@ class HeldBytes:
         return size_bytes <= 0 or held_bytes + size_bytes <= size_max
 
 
+def size_of_text(text: str | None) -> int:
+    """What a text takes: one character beyond ASCII makes each of them take up to four bytes."""
+    if text is None:
+        return 0
+    return len(text) * (1 if text.isascii() else _CHARACTER_BYTES_MAX)
+
+
+def size_of_new(member_id: str, instance_id: str | None, client_id: str) -> int:
+    """What a member takes before it has told anything but its names."""
+    return MEMBER_BYTES + sum(map(size_of_text, (member_id, instance_id, client_id)))
+
+
 def size_of_promise(member_id: str) -> int:
-    """What an id that was given out takes, with its timer: measured, besides its own text."""
-    character_bytes = 1 if member_id.isascii() else _CHARACTER_BYTES_MAX
-    return _PROMISE_BYTES + len(member_id) * character_bytes
+    """What is kept for a member that was given an id; without it, it could not come any more."""
+    return size_of_new(member_id, None, "") + _TOLD_BYTES
 
 
 def size_of_protocols(protocols: Iterable[Protocol]) -> int:
     """What a member's protocols take."""
-    return sum(len(name) + len(metadata) for name, metadata in protocols)
+    return sum(size_of_text(name) + len(metadata) for name, metadata in protocols)
 
 
 def size_of_classic(member: ClassicMember) -> int:
     """What a member of a classic group takes by what it and its leader told."""
-    return size_of_protocols(member.protocols) + len(member.assignment)
+    names_bytes = size_of_new(member.member_id, member.instance_id, member.client_id)
+    return names_bytes + size_of_protocols(member.protocols) + len(member.assignment)
 
 
 def size_of_subscription(member: ConsumerMember) -> int:
     """What a member of a consumer group takes by what it told."""
-    size_bytes = sum(map(len, member.topic_names)) + len(member.regex)
+    size_bytes = size_of_new(member.member_id, member.instance_id, member.client_id)
+    size_bytes += sum(map(size_of_text, member.topic_names))
+    size_bytes += size_of_text(member.regex) + size_of_text(member.rack_id)
     if member.classic is not None:
         size_bytes += size_of_protocols(member.classic.protocols)
     return size_bytes
@@ -80,5 +97,8 @@ def is_same_subscription(one: ConsumerMember, other: ConsumerMember) -> bool:
     return (
         one.topic_names is other.topic_names
         and one.regex is other.regex
+        and one.client_id is other.client_id
+        and one.instance_id is other.instance_id
+        and one.rack_id is other.rack_id
         and one.classic is other.classic
     )

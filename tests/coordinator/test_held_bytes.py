@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from broker_lite.coordinator.group_registry import GroupRegistry
-from broker_lite.coordinator.held_bytes import size_of_promise
+from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, size_of_text
 from broker_lite.errors import ErrorCode
 from tests.coordinator.classic_driver import Driver as ClassicDriver
 from tests.coordinator.groups_driver import Driver
@@ -13,6 +13,13 @@ from tests.coordinator.held import added_up
 
 FULL = ErrorCode.GROUP_MAX_SIZE_REACHED
 NAME_BYTES = len("range")
+CLIENT_ID = "c"  # of the drivers
+ID = CLIENT_ID + "-00000000-0000-4000-8000-000000000000"
+MEMBER_BYTES = size_of_new(ID, None, CLIENT_ID)
+"""A member of a classic group that has told nothing."""
+PROMISE_BYTES = size_of_promise(ID)
+CONSUMER_BYTES = size_of_new("a", None, CLIENT_ID)
+"""One of a consumer group, with an id of one character."""
 
 
 def registry_of(driver: Driver) -> GroupRegistry:
@@ -30,13 +37,13 @@ def held_bytes(driver: Driver) -> int:
 def test_members_are_counted_until_they_leave() -> None:
     driver = Driver()
     first = driver.stable_member(group_id="one", metadata=bytes(1000))
-    assert held_bytes(driver) == NAME_BYTES + 1000 + len(b"a")
+    assert held_bytes(driver) == MEMBER_BYTES + NAME_BYTES + 1000 + len(b"a")
     driver.join(group_id="two", metadata=bytes(50))
-    assert held_bytes(driver) == 2 * NAME_BYTES + 1051
+    assert held_bytes(driver) == 2 * (MEMBER_BYTES + NAME_BYTES) + 1051
     driver.join(first, group_id="one", metadata=bytes(10))
-    assert held_bytes(driver) == 2 * NAME_BYTES + 61
+    assert held_bytes(driver) == 2 * (MEMBER_BYTES + NAME_BYTES) + 61
     driver.leave(first, group_id="one")
-    assert held_bytes(driver) == NAME_BYTES + 50
+    assert held_bytes(driver) == MEMBER_BYTES + NAME_BYTES + 50
     driver.step(400_000)
     assert held_bytes(driver) == 0
 
@@ -45,11 +52,11 @@ def test_members_of_consumer_groups_are_counted_too() -> None:
     driver = Driver()
     epoch = driver.consumer_heartbeat("a", subscribed_topic_names=["t", "u" * 100]).member_epoch
     driver.consumer_heartbeat("b", group_id="other", subscribed_topic_names=["t" * 10])
-    assert held_bytes(driver) == 111
+    assert held_bytes(driver) == 2 * CONSUMER_BYTES + 111
     driver.consumer_heartbeat("a", epoch, subscribed_topic_names=["t"])
-    assert held_bytes(driver) == 11
+    assert held_bytes(driver) == 2 * CONSUMER_BYTES + 11
     driver.consumer_heartbeat("a", -1)
-    assert held_bytes(driver) == 10
+    assert held_bytes(driver) == CONSUMER_BYTES + 10
     driver.step(400_000)
     assert held_bytes(driver) == 0
 
@@ -69,7 +76,7 @@ def joined(driver: Driver, group_id: str, size_bytes: int, member_id: str = "") 
 
 
 def test_above_the_bound_nobody_joins_with_more() -> None:
-    driver = Driver(held_bytes_max=1000)
+    driver = Driver(held_bytes_max=2 * MEMBER_BYTES + 1000)
     assert joined(driver, "one", 400).error_code == 0
     second = joined(driver, "two", 600)
     assert second.error_code == 0
@@ -77,68 +84,73 @@ def test_above_the_bound_nobody_joins_with_more() -> None:
     assert driver.sync(second.member_id, group_id="two").error_code == FULL
     assert joined(driver, "two", 601, second.member_id).error_code == FULL
     # it was refused like a member that does not fit, and is out
-    assert held_bytes(driver) == 400
+    assert held_bytes(driver) == MEMBER_BYTES + 400
     assert joined(driver, "three", 600).error_code == 0
 
 
 def test_a_member_may_always_come_with_less() -> None:
-    driver = Driver(held_bytes_max=1000)
+    driver = Driver(held_bytes_max=MEMBER_BYTES + 1000)
     member_id = joined(driver, "one", 1000).member_id
     registry = registry_of(driver)
     registry.update_settings(type(driver.settings)(held_bytes_max=100))
     assert joined(driver, "one", 900, member_id).error_code == 0
-    assert held_bytes(driver) == 900
+    assert held_bytes(driver) == MEMBER_BYTES + 900
 
 
 def test_ids_that_were_given_out_count_until_their_members_come_or_their_sessions_end() -> None:
     """G-40: very many clients that ask for an id and never come back."""
-    driver = Driver(held_bytes_max=2000)
+    driver = Driver(held_bytes_max=4 * PROMISE_BYTES - 1)
     answers = [driver.join(version=9, group_id=f"g{number % 2}") for number in range(4)]
     required = ErrorCode.MEMBER_ID_REQUIRED
     assert [answer.error_code for answer in answers] == [required, required, required, FULL]
-    assert (answers[3].member_id, held_bytes(driver)) == (
-        "",
-        sum(size_of_promise(answer.member_id) for answer in answers[:3]),
-    )
-    member_id = answers[0].member_id
-    driver.join(member_id, version=9, group_id="g0")
-    assert NAME_BYTES < held_bytes(driver) <= 2000 - size_of_promise(member_id)
-    assert driver.join(version=9, group_id="g1").error_code == required
+    assert (answers[3].member_id, held_bytes(driver)) == ("", 3 * PROMISE_BYTES)
+    driver.join(answers[0].member_id, version=9, group_id="g0")
+    assert 0 < 3 * PROMISE_BYTES - held_bytes(driver) < PROMISE_BYTES - MEMBER_BYTES
     driver.leave(answers[1].member_id, group_id="g1")
-    assert held_bytes(driver) < 2000 - size_of_promise(member_id)
+    assert driver.join(version=9, group_id="g1").error_code == required
     driver.step(400_000)
     assert held_bytes(driver) == 0
 
 
 def test_a_member_may_come_with_the_id_that_it_was_given_when_there_is_no_room_left() -> None:
-    driver = Driver(held_bytes_max=700)
+    driver = Driver(held_bytes_max=PROMISE_BYTES)
     member_id = driver.join(version=9).member_id
     assert driver.join(version=9).error_code == FULL
-    size_bytes = size_of_promise(member_id)
-    assert driver.join(member_id, version=9, metadata=bytes(size_bytes)).error_code == 0
-    assert held_bytes(driver) == NAME_BYTES + size_bytes
+    told = bytes(PROMISE_BYTES - MEMBER_BYTES - NAME_BYTES)
+    assert driver.join(member_id, version=9, metadata=told).error_code == 0
+    assert held_bytes(driver) == PROMISE_BYTES
+
+
+def test_long_names_count_and_a_static_member_that_comes_back_counts_once() -> None:
+    """Before version 4 a member joins without being given an id first."""
+    driver = Driver()
+    instance_id = "i" * 10_000
+    first = driver.join(instance_id=instance_id)
+    before = held_bytes(driver)
+    assert before > 20_000
+    second = driver.join(instance_id=instance_id)
+    assert first.member_id != second.member_id
+    assert held_bytes(driver) == before
 
 
 def test_an_id_beyond_ascii_counts_with_all_its_bytes() -> None:
-    assert size_of_promise("\N{SNOWMAN}" * 100) - size_of_promise("c" * 100) == 300
+    assert size_of_text("\N{SNOWMAN}" * 100) - size_of_text("c" * 100) == 300
 
 
 def test_assignments_count() -> None:
-    driver = ClassicDriver(held_bytes_max=1000)
+    driver = ClassicDriver()
     member_id, _ = driver.enter()
-    assert driver.sync(member_id, {member_id: bytes(1001)}).error_code == FULL
+    before = driver.group.held.count
+    driver = ClassicDriver(held_bytes_max=before + 990)
+    member_id, _ = driver.enter()
+    assert driver.sync(member_id, {member_id: bytes(991)}).error_code == FULL
     assert driver.sync(member_id, {member_id: bytes(990)}).error_code == 0
-    assert driver.group.held.count == 990 + size_of_range(driver)
-
-
-def size_of_range(driver: ClassicDriver) -> int:
-    (member,) = driver.group.members.values()
-    return sum(len(name) + len(metadata) for name, metadata in member.protocols)
+    assert driver.group.held.count == before + 990
 
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_consumer_group_is_bounded_by_its_subscriptions(is_new: bool) -> None:
-    driver = Driver(held_bytes_max=100)
+    driver = Driver(held_bytes_max=CONSUMER_BYTES + 100)
     epoch = driver.consumer_heartbeat("a", subscribed_topic_names=["t"]).member_epoch
     names = ["t", "u" * 100]
     if is_new:
@@ -146,7 +158,7 @@ def test_a_consumer_group_is_bounded_by_its_subscriptions(is_new: bool) -> None:
     else:
         answer = driver.consumer_heartbeat("a", epoch, subscribed_topic_names=names)
     assert answer.error_code == FULL
-    assert "100 bytes" in answer.error_message
-    assert held_bytes(driver) == 1
+    assert f"{CONSUMER_BYTES + 100} bytes" in answer.error_message
+    assert held_bytes(driver) == CONSUMER_BYTES + 1
     # a heartbeat that tells nothing new goes on
     assert driver.consumer_heartbeat("a", epoch).error_code == 0
