@@ -9,8 +9,9 @@ ARGS ?=
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-# with the modules that are compiled, which setup.py names
-SOURCES := pyproject.toml setup.py $(wildcard broker_lite/record/*.pxd) $(shell sed -n 's/^    "\(broker_lite.*py\)".*/\1/p' setup.py)
+# what is built again when it changes: with the modules that are compiled, which pyproject.toml lists
+LIST := import itertools, tomllib; lists = tomllib.load(open("pyproject.toml", "rb"))["tool"]["broker-lite"]["compiled"]; print(*itertools.chain(*lists.values()))
+SOURCES := pyproject.toml setup.py $(wildcard broker_lite/record/*.pxd) $(wildcard $(shell $(or $(wildcard $(BIN)/python),$(PYTHON)) -c '$(LIST)' 2>/dev/null))
 
 .PHONY: serve test
 .DELETE_ON_ERROR:

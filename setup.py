@@ -1,11 +1,12 @@
 """Build the compiled modules: Python as it stands in the repository, and runs without a compiler.
 
-RECORDS are typed for C by the .pxd beside each and compiled by Cython: they have work for every
-record. PATH is what every Produce and Fetch goes through, and what Spark's consumers ask with each
-poll, compiled by mypyc from its annotations.
+pyproject.toml lists them, by compiler: Cython translates what has work for every record, with the
+types of the .pxd beside each module, and mypyc what has work for every request, from its
+annotations.
 
 BROKER_LITE_NATIVE=require fails the build when it cannot be compiled (wheels, CI), off skips it,
-anything else tries.
+anything else tries. BROKER_LITE_COMPILERS=cython leaves out what mypyc compiles, which takes most
+of the time.
 """
 
 import functools
@@ -13,82 +14,23 @@ import os
 import shlex
 import shutil
 import sysconfig
+import tomllib
 from collections.abc import Iterable
+from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 MODE = os.environ.get("BROKER_LITE_NATIVE", "try")
+COMPILERS = os.environ.get("BROKER_LITE_COMPILERS", "cython mypyc").split()
+PROJECT = tomllib.loads(Path(__file__).with_name("pyproject.toml").read_text("utf-8"))
+COMPILED: dict[str, list[str]] = PROJECT["tool"]["broker-lite"]["compiled"]
 DIRECTIVES = {
     "language_level": 3,
     "annotation_typing": False,
     "boundscheck": True,
     "wraparound": False,
 }
-# What walks bytes of strangers has its bounds checked by the compiler, too. The copying of columns
-# asks itself before each field: with a check for each byte it would take three times as long.
-RECORDS = {
-    "broker_lite/record/batch_walk.py": DIRECTIVES,
-    "broker_lite/record/columns.py": {**DIRECTIVES, "boundscheck": False},
-    "broker_lite/record/encode_records.py": DIRECTIVES,
-    "broker_lite/record/first_record.py": DIRECTIVES,
-    "broker_lite/record/key_map.py": {**DIRECTIVES, "boundscheck": False},
-    "broker_lite/record/locate.py": DIRECTIVES,
-    "broker_lite/record/refused.py": DIRECTIVES,
-    "broker_lite/record/rewrite.py": DIRECTIVES,
-    "broker_lite/record/scan.py": DIRECTIVES,
-    "broker_lite/record/survivors.py": DIRECTIVES,
-    "broker_lite/record/synthetic.py": DIRECTIVES,
-}
-PATH = [
-    "broker_lite/control/clock.py",
-    "broker_lite/control/cluster.py",
-    "broker_lite/control/cluster_view.py",
-    "broker_lite/control/partition_logs.py",
-    "broker_lite/control/topic_configs.py",
-    "broker_lite/handler/dispatch.py",
-    "broker_lite/handler/fetch.py",
-    "broker_lite/handler/fetch_partition.py",
-    "broker_lite/handler/fetch_read.py",
-    "broker_lite/handler/list_offsets.py",
-    "broker_lite/handler/produce.py",
-    "broker_lite/handler/produce_append.py",
-    "broker_lite/handler/produce_check.py",
-    "broker_lite/handler/produce_response.py",
-    "broker_lite/handler/produce_validate.py",
-    "broker_lite/log/commits.py",
-    "broker_lite/log/durable_log.py",
-    "broker_lite/log/file_cache.py",
-    "broker_lite/log/index.py",
-    "broker_lite/log/leader_epochs.py",
-    "broker_lite/log/local_log.py",
-    "broker_lite/log/log.py",
-    "broker_lite/log/producer_entry.py",
-    "broker_lite/log/producer_state.py",
-    "broker_lite/log/read.py",
-    "broker_lite/log/roll.py",
-    "broker_lite/log/segment.py",
-    "broker_lite/log/validate.py",
-    "broker_lite/log/validate_records.py",
-    "broker_lite/log/validate_request.py",
-    "broker_lite/log/walk.py",
-    "broker_lite/protocol/connection.py",
-    "broker_lite/protocol/response.py",
-    "broker_lite/pipeline/read/measured.py",
-    "broker_lite/pipeline/views/record_columns.py",
-    "broker_lite/record/batch.py",
-    "broker_lite/record/compression.py",
-    "broker_lite/record/records.py",
-    "broker_lite/record/zstd_stream.py",
-    "broker_lite/server/connection.py",
-    "broker_lite/server/sendfile.py",
-    "broker_lite/server/stream.py",
-    "broker_lite/wire/fetch.py",
-    "broker_lite/wire/headers.py",
-    "broker_lite/wire/list_offsets.py",
-    "broker_lite/wire/primitives.py",
-    "broker_lite/wire/produce.py",
-]
 # They call each other as functions of one library, which each of them loads.
 LIBRARY = "broker_lite__mypyc"
 
@@ -103,12 +45,12 @@ class BuildExt(build_ext):  # type: ignore[misc]  # setuptools is not typed
 
     def build_extensions(self) -> None:
         self.parallel = os.cpu_count()
-        found, modules = extensions(), _names(PATH)
+        found, modules = extensions(), _names(COMPILED["mypyc"])
         others = [extension for extension in found if extension.name not in modules]
         loaders = [extension for extension in found if extension.name in modules]
         self.extensions = others
         super().build_extensions()
-        # without their library, the modules of PATH stay as they are written
+        # without their library, those modules stay as they are written
         self.extensions = loaders if os.path.exists(self.get_ext_fullpath(LIBRARY)) else []
         super().build_extensions()
         self.extensions = found
@@ -118,22 +60,30 @@ def _names(paths: Iterable[str]) -> list[str]:
     return [path.removesuffix(".py").replace("/", ".") for path in paths]
 
 
-def records() -> list[Extension]:
+def by_cython() -> list[Extension]:
     from Cython.Build import cythonize
 
     found: list[Extension] = []
-    for (path, directives), name in zip(RECORDS.items(), _names(RECORDS), strict=True):
-        found += cythonize([Extension(name, [path])], compiler_directives=directives)
+    for kind, directives in (
+        ("cython", DIRECTIVES),
+        ("cython-unchecked", {**DIRECTIVES, "boundscheck": False}),
+    ):
+        paths = COMPILED[kind]
+        modules = [Extension(name, [path]) for name, path in zip(_names(paths), paths, strict=True)]
+        found += cythonize(modules, compiler_directives=directives)
     return found
 
 
-def path() -> list[Extension]:
+def by_mypyc() -> list[Extension]:
     from mypyc.build import mypycify
 
     # What a build environment lacks is no error, and what a newer compiler warns of is none.
     checker = ["--config-file=", "--ignore-missing-imports"]
     found: list[Extension] = mypycify(
-        [*checker, *PATH], opt_level="1", debug_level="0", group_name=LIBRARY.partition("__")[0]
+        [*checker, *COMPILED["mypyc"]],
+        opt_level="1",
+        debug_level="0",
+        group_name=LIBRARY.partition("__")[0],
     )
     for extension in found:
         flags = extension.extra_compile_args
@@ -144,9 +94,11 @@ def path() -> list[Extension]:
 @functools.cache
 def extensions() -> list[Extension]:
     found: list[Extension] = []
-    for compiled in (records, path):
+    for compiler, translate in (("cython", by_cython), ("mypyc", by_mypyc)):
+        if compiler not in COMPILERS:
+            continue
         try:
-            found += compiled()
+            found += translate()
         except (ImportError, SystemExit):  # mypyc exits on its errors
             if MODE == "require":
                 raise

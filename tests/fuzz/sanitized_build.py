@@ -37,13 +37,9 @@ def build(folder: Path, *, records_only: bool = False) -> Path:
     shutil.copytree(_ROOT / "broker_lite", source / "broker_lite", ignore=ignored)
     for name in _WANTED:
         shutil.copy(_ROOT / name, source / name)
-    if records_only:
-        setup = source / "setup.py"
-        text = setup.read_text("utf-8")
-        shorter = text.replace("for compiled in (records, path):", "for compiled in (records,):")
-        assert shorter != text
-        setup.write_text(shorter, "utf-8")
     environment = {"BROKER_LITE_NATIVE": "require", "CFLAGS": _FLAGS, "LDFLAGS": _FLAGS}
+    if records_only:
+        environment["BROKER_LITE_COMPILERS"] = "cython"
     command = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     subprocess.run(
         [sys.executable, *command, "--target", str(site), str(source)],

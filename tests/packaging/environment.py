@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Final
 
 TIMEOUT_S: Final = 280
-_NOT_A_USERS: Final = {"BROKER_LITE_NATIVE", "CC", "PYTHONHOME", "PYTHONPATH"}
+_NOT_A_USERS: Final = {
+    "BROKER_LITE_COMPILERS",
+    "BROKER_LITE_NATIVE",
+    "CC",
+    "PYTHONHOME",
+    "PYTHONPATH",
+}
 
 
 class ProgramFailed(Exception):

@@ -7,18 +7,14 @@ import pytest
 from broker_lite import __version__
 from tests.packaging.environment import Environment, ProgramFailed
 from tests.readme.snippets import Program
-from tests.support.as_written import MODULES
+from tests.support.as_written import BY_CYTHON, MODULES
 from tests.support.broker_process import BrokerProcess
-from tests.tidy.project_files import project_files
 
 pytestmark = pytest.mark.slow
 
-COMPILED = [
-    ".".join(path.with_suffix("").parts) for path in project_files() if path.suffix == ".pxd"
-]
 # those that need pyarrow, which is an extra, are only found
-COMPILED += [name for name in MODULES if not name.startswith("broker_lite.pipeline.")]
-FOUND = [name for name in MODULES if name not in COMPILED]
+FOUND = [name for name in MODULES if name.startswith("broker_lite.pipeline.")]
+COMPILED = [name for name in (*BY_CYTHON, *MODULES) if name not in FOUND]
 PRINT_FILES = """
 import importlib, importlib.util, sys
 loaded, found = map(str.split, sys.argv[1:])

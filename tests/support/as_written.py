@@ -8,8 +8,8 @@ where it is at home.
 """
 
 import os
-import re
 import sys
+import tomllib
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -17,14 +17,20 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
-_PATH = re.search(
-    r"^PATH = \[$(.*?)^\]$", (ROOT / "setup.py").read_text(), re.DOTALL | re.MULTILINE
-)
-assert _PATH
-MODULES = {
-    path.removesuffix(".py").replace("/", "."): ROOT / path
-    for path in re.findall(r'"(.*?)"', _PATH[1])
-}
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+_LISTS: dict[str, list[str]] = _PROJECT["tool"]["broker-lite"]["compiled"]
+
+
+def _modules(*lists: str) -> dict[str, Path]:
+    return {
+        path.removesuffix(".py").replace("/", "."): ROOT / path
+        for name in lists
+        for path in _LISTS[name]
+    }
+
+
+MODULES = _modules("mypyc")
+BY_CYTHON = _modules("cython", "cython-unchecked")
 
 
 class AsWritten:

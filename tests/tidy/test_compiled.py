@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.as_written import MODULES
-from tests.tidy.project_files import ROOT
+from tests.support.as_written import BY_CYTHON, MODULES
+from tests.tidy.project_files import ROOT, project_files
 
 SOUND_BASES = {"Exception", "IntEnum", "NamedTuple", "Protocol", "ValueError"}
 COMPILED_CLASSES = {
@@ -16,6 +16,12 @@ COMPILED_CLASSES = {
     for node in ast.walk(ast.parse(path.read_text("utf-8")))
     if isinstance(node, ast.ClassDef)
 }
+
+
+def test_the_list_names_what_there_is() -> None:
+    assert not [path for path in (*BY_CYTHON.values(), *MODULES.values()) if not path.is_file()]
+    typed = {ROOT / path.with_suffix(".py") for path in project_files() if path.suffix == ".pxd"}
+    assert set(BY_CYTHON.values()) == typed
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
