@@ -9,7 +9,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.errors import BrokerError, SettingsError
-from broker_lite.log.names import parse_partition_directory
+from broker_lite.log.files.names import parse_partition_directory
 from broker_lite.settings import load_settings
 
 _DEFAULT_NODE_ID: Final = 1

@@ -5,7 +5,12 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.errors import SettingsError
-from broker_lite.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, parse_segment_file
+from broker_lite.log.files.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    parse_segment_file,
+)
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import Segment
 from broker_lite.pipeline.read.index_checks import judged_entries

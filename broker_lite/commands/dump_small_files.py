@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from broker_lite.commands.dump_batches import optional_text
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.files.checkpoints import (
     META_PROPERTIES_FILE,
     PARTITION_METADATA_FILE,
     CorruptCheckpoint,
@@ -24,18 +24,18 @@ from broker_lite.log.checkpoints import (
     parse_partition_metadata,
     read_file,
 )
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
-from broker_lite.log.leader_epochs import LeaderEpochCache
-from broker_lite.log.names import (
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.leader_epochs import LeaderEpochCache
+from broker_lite.log.files.names import (
     INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     parse_segment_file,
 )
-from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
-from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
-from broker_lite.log.txn_index import VERSION as TRANSACTION_VERSION
+from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
+from broker_lite.log.files.txn_index import VERSION as TRANSACTION_VERSION
+from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
 
 Entry = Mapping[str, Any]
 

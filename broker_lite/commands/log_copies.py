@@ -10,18 +10,17 @@ from typing import Final, NamedTuple
 
 from broker_lite.commands.progress import ProgressBar
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.config import LogConfig
+from broker_lite.log.directory.stopping import make_durable, put_down
+from broker_lite.log.files.checkpoints import (
     PARTITION_METADATA_FILE,
     CorruptCheckpoint,
     format_partition_metadata,
     stored_offsets,
 )
-from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
-from broker_lite.log.loading import LoadRequest, load_log
-from broker_lite.log.log import Log
-from broker_lite.log.names import (
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     SNAPSHOT_SUFFIX,
@@ -30,7 +29,8 @@ from broker_lite.log.names import (
     parse_segment_file,
     partition_directory,
 )
-from broker_lite.log.stopping import make_durable, put_down
+from broker_lite.log.log import Log
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 
 _COPIED: Final = (
     LOG_SUFFIX,

@@ -28,7 +28,7 @@ from broker_lite.commands.dump_small_files import entries_of, entry_text
 from broker_lite.commands.log_files import LogFile
 from broker_lite.commands.progress import ProgressBar
 from broker_lite.errors import KafkaStorageError, SettingsError
-from broker_lite.log.names import (
+from broker_lite.log.files.names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     parse_partition_directory,

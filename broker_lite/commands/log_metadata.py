@@ -8,7 +8,7 @@ from broker_lite.control.metadata_log import PARTITION_DIRECTORY
 from broker_lite.control.metadata_records import decode
 from broker_lite.control.metadata_snapshot import newest_snapshot
 from broker_lite.errors import BrokerError, KafkaStorageError
-from broker_lite.log.names import LOG_SUFFIX, parse_segment_file
+from broker_lite.log.files.names import LOG_SUFFIX, parse_segment_file
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import iterate_records
 from broker_lite.wire import DecodeError

@@ -28,8 +28,11 @@ from broker_lite.control.image import MetadataImage
 from broker_lite.control.metadata_log import MetadataLog
 from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.errors import SettingsError
-from broker_lite.log.batch_reader import SegmentOverflow, read_valid
-from broker_lite.log.checkpoints import (
+from broker_lite.log.directory.data_directory import DirectoryLock
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.directory.recovery_progress import RecoveryProgress
+from broker_lite.log.files.batch_reader import SegmentOverflow, read_valid
+from broker_lite.log.files.checkpoints import (
     CLEAN_SHUTDOWN_FILE,
     CLEANER_FILE,
     RECOVERY_POINT_FILE,
@@ -38,13 +41,10 @@ from broker_lite.log.checkpoints import (
     replace_file,
     stored_offsets,
 )
-from broker_lite.log.data_directory import DirectoryLock
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.load_watch import LoadStopped
-from broker_lite.log.manager import LogManager
-from broker_lite.log.names import LOG_SUFFIX, parse_partition_directory, parse_segment_file
-from broker_lite.log.recovery_progress import RecoveryProgress
-from broker_lite.log.segment import LogSegment
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.names import LOG_SUFFIX, parse_partition_directory, parse_segment_file
+from broker_lite.log.files.segment import LogSegment
+from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.settings import Settings
 
 _THREADS: Final = 2

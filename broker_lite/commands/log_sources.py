@@ -14,7 +14,8 @@ from broker_lite.control.image import MetadataImage
 from broker_lite.control.names import make_id
 from broker_lite.control.topic import Topic
 from broker_lite.errors import SettingsError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.directory.partitions import stored_topic_id
+from broker_lite.log.files.checkpoints import (
     LOG_START_FILE,
     META_PROPERTIES_FILE,
     CorruptCheckpoint,
@@ -22,8 +23,11 @@ from broker_lite.log.checkpoints import (
     parse_meta_properties,
     read_file,
 )
-from broker_lite.log.names import METADATA_TOPIC, parse_partition_directory, parse_segment_file
-from broker_lite.log.partitions import stored_topic_id
+from broker_lite.log.files.names import (
+    METADATA_TOPIC,
+    parse_partition_directory,
+    parse_segment_file,
+)
 
 
 class Sources(NamedTuple):

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.commands.log_metadata import read_metadata
-from broker_lite.log.checkpoints import format_uuid
-from broker_lite.log.names import STRAY_DIRECTORY_SUFFIX, parse_partition_directory
-from broker_lite.log.partitions import make_directory, set_aside, stored_topic_id
+from broker_lite.log.directory.partitions import make_directory, set_aside, stored_topic_id
+from broker_lite.log.files.checkpoints import format_uuid
+from broker_lite.log.files.names import STRAY_DIRECTORY_SUFFIX, parse_partition_directory
 
 ADOPT: Final = "adopt"
 PUT_ASIDE: Final = "put-aside"

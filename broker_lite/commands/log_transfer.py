@@ -36,7 +36,14 @@ from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK
 from broker_lite.control.quorum_files import write_bootstrap_checkpoint
 from broker_lite.control.topic_rules import TopicPlan
 from broker_lite.errors import SettingsError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.config import LogConfig
+from broker_lite.log.directory.data_directory import (
+    DirectoryLock,
+    claim_identity,
+    leave_clean_mark,
+    take_clean_mark,
+)
+from broker_lite.log.files.checkpoints import (
     LOG_START_FILE,
     RECOVERY_POINT_FILE,
     format_offsets,
@@ -44,19 +51,12 @@ from broker_lite.log.checkpoints import (
     replace_file,
     sync_directory,
 )
-from broker_lite.log.config import LogConfig
-from broker_lite.log.data_directory import (
-    DirectoryLock,
-    claim_identity,
-    leave_clean_mark,
-    take_clean_mark,
-)
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
-from broker_lite.log.names import (
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.names import (
     METADATA_TOPIC,
     partition_directory,
 )
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.settings import Settings
 
 _STAGING: Final = ".import-"

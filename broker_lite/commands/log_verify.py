@@ -17,7 +17,7 @@ from broker_lite.commands.spark_options import write_text
 from broker_lite.commands.verification_text import tell
 from broker_lite.control.image import MetadataImage
 from broker_lite.errors import SettingsError
-from broker_lite.log.data_directory import LOCK_FILE
+from broker_lite.log.directory.data_directory import LOCK_FILE
 from broker_lite.pipeline.audit.local import LocalVerifier, Wanted
 from broker_lite.pipeline.audit.verification import verification_page
 from broker_lite.pipeline.files.file_io import LocalFileIO, ReadableFile

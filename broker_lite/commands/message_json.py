@@ -10,7 +10,7 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from broker_lite.log.checkpoints import format_uuid
+from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.wire.messages import MessageType
 from broker_lite.wire.schema import Field, MessageSchema
 

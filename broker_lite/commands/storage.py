@@ -10,13 +10,13 @@ from pathlib import Path
 
 from broker_lite.commands.umask import masked
 from broker_lite.errors import SettingsError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.directory.data_directory import claim_identity, new_id
+from broker_lite.log.files.checkpoints import (
     META_PROPERTIES_FILE,
     CorruptCheckpoint,
     parse_meta_properties,
     read_file,
 )
-from broker_lite.log.data_directory import claim_identity, new_id
 from broker_lite.settings import Settings, load_settings
 
 

@@ -42,11 +42,11 @@ from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.control.topic_rules import Defaults, NewTopic, TopicPlan, check_growth, plan_topic
 from broker_lite.control.watcher import Watchers
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import parse_uuid
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.manager import LogManager
-from broker_lite.log.recovery_progress import RecoveryProgress
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.directory.recovery_progress import RecoveryProgress
+from broker_lite.log.files.checkpoints import parse_uuid
+from broker_lite.log.files.file_cache import FileCache
 from broker_lite.settings import Settings, validate_topic_configs
 
 _log = logging.getLogger("broker_lite.control")

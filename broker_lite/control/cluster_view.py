@@ -13,9 +13,9 @@ from broker_lite.control.partition_logs import PartitionLogs
 from broker_lite.control.scram_credentials import Credentials
 from broker_lite.control.topic import Topic
 from broker_lite.errors import UnknownTopicOrPartition
+from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
-from broker_lite.log.manager import LogManager
-from broker_lite.log.validated import ValidationConfig
+from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.settings import Settings, TopicConfig
 
 

@@ -25,10 +25,10 @@ from broker_lite.control.quorum_files import (
 )
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.files.names import METADATA_TOPIC
 from broker_lite.log.log import Log
-from broker_lite.log.manager import LogManager
-from broker_lite.log.names import METADATA_TOPIC
-from broker_lite.log.recovery import read_batches
+from broker_lite.log.recovery.recover_segment import read_batches
 from broker_lite.record.records import iterate_records
 from broker_lite.wire import DecodeError, messages
 

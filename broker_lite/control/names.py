@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from broker_lite.errors import InvalidTopic
-from broker_lite.log.checkpoints import format_uuid
+from broker_lite.log.files.checkpoints import format_uuid
 
 METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"
 INTERNAL_TOPICS: Final = frozenset(

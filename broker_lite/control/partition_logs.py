@@ -12,8 +12,8 @@ from broker_lite.control.topic import Topic
 from broker_lite.control.topic_configs import TopicConfigs
 from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition, cause_of
 from broker_lite.log.config import LogConfig
+from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
-from broker_lite.log.manager import LogManager
 
 _log = logging.getLogger("broker_lite.control")
 

@@ -24,7 +24,8 @@ from broker_lite.control.metadata_batches import (
 from broker_lite.control.metadata_snapshot import snapshot_batches
 from broker_lite.control.names import METADATA_TOPIC_ID
 from broker_lite.errors import BrokerError, KafkaStorageError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.directory.partitions import claimed_topic_id
+from broker_lite.log.files.checkpoints import (
     PARTITION_METADATA_FILE,
     CorruptCheckpoint,
     format_partition_metadata,
@@ -32,8 +33,7 @@ from broker_lite.log.checkpoints import (
     read_file,
     replace_file,
 )
-from broker_lite.log.files import sync_file, write_file
-from broker_lite.log.partitions import claimed_topic_id
+from broker_lite.log.files.open_file import sync_file, write_file
 from broker_lite.wire import DecodeError, messages
 
 BOOTSTRAP_FILE: Final = "bootstrap.checkpoint"

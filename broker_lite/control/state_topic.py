@@ -15,8 +15,8 @@ from broker_lite.coordinator.placement import partition_of
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.commits import FlushWaiter
 from broker_lite.log.log import Log
-from broker_lite.log.producer_entry import NO_OFFSET, AppendOrigin
-from broker_lite.log.recovery import read_batches
+from broker_lite.log.producers.entry import NO_OFFSET, AppendOrigin
+from broker_lite.log.recovery.recover_segment import read_batches
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, read_end_transaction_marker

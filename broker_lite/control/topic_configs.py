@@ -5,7 +5,7 @@ from typing import Final
 
 from broker_lite.control.topic import Topic
 from broker_lite.log.config import LogConfig
-from broker_lite.log.validated import ValidationConfig
+from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.settings import Settings, TopicConfig, topic_config
 
 _CODECS: Final[Mapping[str, int | None]] = {

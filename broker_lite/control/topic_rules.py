@@ -23,7 +23,7 @@ from broker_lite.errors import (
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
-from broker_lite.log.names import METADATA_TOPIC
+from broker_lite.log.files.names import METADATA_TOPIC
 from broker_lite.settings import Settings
 
 USE_DEFAULT: Final = -1

@@ -14,7 +14,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
-from broker_lite.log.names import METADATA_TOPIC
+from broker_lite.log.files.names import METADATA_TOPIC
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0

@@ -16,8 +16,8 @@ from anyio import to_thread
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.fetch_read import PartitionRead
-from broker_lite.log.down_conversion import convert_slice
-from broker_lite.log.files import FileSlice
+from broker_lite.log.converted_slices import convert_slice
+from broker_lite.log.files.open_file import FileSlice
 from broker_lite.record.compression import Codec
 from broker_lite.record.decompressed import Bounds
 from broker_lite.record.stopping import Stop, WorkStopped
@@ -25,7 +25,7 @@ from broker_lite.wire.fetch import FetchedPartition
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster import Cluster
-    from broker_lite.log.validated import ValidationConfig
+    from broker_lite.log.validate.validated import ValidationConfig
 
 ZSTD_FROM: Final = 10
 _MAGIC_1_FROM: Final = 2

@@ -39,7 +39,7 @@ from broker_lite.handler.produce_response import (
 )
 from broker_lite.handler.produce_transaction import Verdict, check_transaction
 from broker_lite.handler.refusals import tell_produce
-from broker_lite.log.validate_records import RECORD_ERRORS_MAX
+from broker_lite.log.validate.single_records import RECORD_ERRORS_MAX
 from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, RECORD_BATCH_OVERHEAD
 from broker_lite.wire.produce import decode_produce_request
 

@@ -14,8 +14,8 @@ from broker_lite.handler.context import CloseConnection, HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, refusal
 from broker_lite.handler.produce_validate import validate_at_once, validate_in_thread
 from broker_lite.handler.refusals import why_of
-from broker_lite.log.validate_request import answers_log_start_offset
-from broker_lite.log.validated import RejectedRecords
+from broker_lite.log.validate.request_shape import answers_log_start_offset
+from broker_lite.log.validate.validated import RejectedRecords
 
 if TYPE_CHECKING:
     from broker_lite.log.log import Log

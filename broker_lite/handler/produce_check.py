@@ -11,7 +11,7 @@ from broker_lite.errors import BrokerError, ErrorCode, TransactionalIdAuthorizat
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, refusal
 from broker_lite.handler.produce_transaction import Accepted
-from broker_lite.log.validate_request import (
+from broker_lite.log.validate.request_shape import (
     check_one_producer,
     check_record_set,
     first_batch_headers,

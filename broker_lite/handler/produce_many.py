@@ -26,7 +26,7 @@ from broker_lite.handler.produce_check import (
 from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, refusal
 from broker_lite.handler.produce_transaction import Accepted
 from broker_lite.handler.refusals import why_of
-from broker_lite.log.validate_legacy import check_old_record_set
+from broker_lite.log.validate.old_messages import check_old_record_set
 from broker_lite.wire import messages
 from broker_lite.wire.produce import Partitions, ProduceRequest, Topics
 from broker_lite.wire.structs import Struct

@@ -12,7 +12,7 @@ from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey, 
 from broker_lite.handler.refusals import why_of, why_of_transaction
 from broker_lite.handler.transaction_check import Support, check_partitions, is_fenced, is_open
 from broker_lite.log.log import Log
-from broker_lite.log.validate_request import base_sequence
+from broker_lite.log.validate.request_shape import base_sequence
 
 LOGS_AT_A_TIME: Final = 64
 """Logs that are loaded before other connections have their turn: 2 ms, after a restart 20 ms."""

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import sync_directory
 from broker_lite.log.commits import Commits, FlushWaiter
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files import SyncError, sync_file
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.checkpoints import sync_directory
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.names import SNAPSHOT_SUFFIX, segment_stem
+from broker_lite.log.files.open_file import SyncError, sync_file
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.local_log import LocalLog, LogParts
-from broker_lite.log.names import SNAPSHOT_SUFFIX, segment_stem
-from broker_lite.log.segment import LogSegment
 
 logger = logging.getLogger("broker_lite.log")
 

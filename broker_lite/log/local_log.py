@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.files import create_file, write_file
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
-from broker_lite.log.leader_epochs import EpochEntry, LeaderEpochCache
-from broker_lite.log.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
-from broker_lite.log.producer_state import ProducerStateManager
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.leader_epochs import EpochEntry, LeaderEpochCache
+from broker_lite.log.files.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
+from broker_lite.log.files.open_file import create_file, write_file
+from broker_lite.log.files.segment import LogSegment
+from broker_lite.log.producers.state import ProducerStateManager
 from broker_lite.log.roll import draw_jitter_ms
-from broker_lite.log.segment import LogSegment
 
 logger = logging.getLogger("broker_lite.log")
 

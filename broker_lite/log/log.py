@@ -14,14 +14,14 @@ from broker_lite.errors import (
 )
 from broker_lite.log import timestamps
 from broker_lite.log.durable_log import DurableLog
-from broker_lite.log.leader_epochs import EpochEndOffset
-from broker_lite.log.names import DELETED_SUFFIX
-from broker_lite.log.producer_entry import AppendOrigin
+from broker_lite.log.files.leader_epochs import EpochEndOffset
+from broker_lite.log.files.names import DELETED_SUFFIX
+from broker_lite.log.files.txn_index import AbortedTransaction
+from broker_lite.log.producers.entry import AppendOrigin
 from broker_lite.log.read import LogRead, read_log
-from broker_lite.log.refusals import larger_than_segment
 from broker_lite.log.roll import should_roll
-from broker_lite.log.txn_index import AbortedTransaction
-from broker_lite.log.validated import ValidatedRecords
+from broker_lite.log.validate.refusals import larger_than_segment
+from broker_lite.log.validate.validated import ValidatedRecords
 from broker_lite.record.batch import LOG_OVERHEAD, RecordBatch
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
 

@@ -11,13 +11,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, UnknownServerError
-from broker_lite.log.files import FileSlice
-from broker_lite.log.txn_index import AbortedTransaction, CorruptTransactionIndex
-from broker_lite.log.walk import first_batch_size
+from broker_lite.log.files.open_file import FileSlice
+from broker_lite.log.files.txn_index import AbortedTransaction, CorruptTransactionIndex
+from broker_lite.log.files.walk import first_batch_size
 
 if TYPE_CHECKING:
     from broker_lite.log.durable_log import DurableLog
-    from broker_lite.log.segment import LogSegment
+    from broker_lite.log.files.segment import LogSegment
 
 logger = logging.getLogger("broker_lite.log")
 

@@ -19,11 +19,11 @@ from threading import Lock
 from typing import Final, NamedTuple, Protocol
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import sync_directory
-from broker_lite.log.file_cache import FileCache
+from broker_lite.log.files.checkpoints import sync_directory
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, SWAP_SUFFIX, segment_stem
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.log import Log
-from broker_lite.log.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, SWAP_SUFFIX, segment_stem
-from broker_lite.log.segment import LogSegment
 
 logger = logging.getLogger("broker_lite.log")
 

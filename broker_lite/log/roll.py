@@ -1,12 +1,10 @@
 """When a segment is full or old enough that the next batch begins a new one."""
 
 import secrets
-from typing import Final
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.segment import LogSegment
-
-RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
+from broker_lite.log.files.index import RELATIVE_OFFSET_MAX
+from broker_lite.log.files.segment import LogSegment
 
 
 def should_roll(

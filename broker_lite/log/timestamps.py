@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.files import OpenFile
-from broker_lite.log.index_checks import true_time_entry
-from broker_lite.log.validate import AT_ONCE_BYTES_MAX, AT_ONCE_PARTS_MAX
-from broker_lite.log.validated import TakesLong
-from broker_lite.log.walk import BatchPosition, walk
+from broker_lite.log.files.index_checks import true_time_entry
+from broker_lite.log.files.open_file import OpenFile
+from broker_lite.log.files.walk import BatchPosition, walk
+from broker_lite.log.validate.produced_batch import AT_ONCE_BYTES_MAX, AT_ONCE_PARTS_MAX
+from broker_lite.log.validate.validated import TakesLong
 from broker_lite.record.batch import CURRENT_MAGIC, MAGIC_OFFSET, RecordBatch
 from broker_lite.record.decompressed import UNBOUNDED, Bounds
 from broker_lite.record.first_record import FirstRecord
@@ -17,8 +17,8 @@ from broker_lite.record.records import read_content
 from broker_lite.record.scan_status import scan_error
 
 if TYPE_CHECKING:
+    from broker_lite.log.files.segment import LogSegment
     from broker_lite.log.local_log import LocalLog
-    from broker_lite.log.segment import LogSegment
 
 AT_ONCE_FILE_BYTES_MAX: Final = 512 * 1024
 """A larger batch is not read in the event loop."""

@@ -12,8 +12,8 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic import Topic
 from broker_lite.errors import BrokerError, KafkaStorageError, SettingsError
-from broker_lite.log.validate import validate_records
-from broker_lite.log.validated import RejectedRecords
+from broker_lite.log.validate.produced_batch import validate_records
+from broker_lite.log.validate.validated import RejectedRecords
 from broker_lite.record.batch import MAX_RECORD_OVERHEAD
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.murmur2 import partition_of_key

@@ -17,8 +17,8 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.control.clock import Clock
 from broker_lite.errors import KafkaStorageError, cause_of
-from broker_lite.log.manager import LogManager
-from broker_lite.log.upkeep import expire_producers, flush_due
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.directory.upkeep import expire_producers, flush_due
 from broker_lite.server.pauses import Pauses
 from broker_lite.settings import Settings
 

@@ -28,9 +28,9 @@ from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.large import Lane
 from broker_lite.handler.offered import offered
-from broker_lite.log.data_directory import erase
-from broker_lite.log.file_cache import default_open_max
-from broker_lite.log.load_watch import LoadStopped
+from broker_lite.log.directory.data_directory import erase
+from broker_lite.log.files.file_cache import default_open_max
+from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.compaction import compact
 from broker_lite.server.descriptors import clients_max, raise_descriptor_limit

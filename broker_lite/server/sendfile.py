@@ -12,7 +12,7 @@ import socket
 from collections.abc import Sequence
 from typing import Final
 
-from broker_lite.log.files import FileSlice
+from broker_lite.log.files.open_file import FileSlice
 
 _HEAD_AND_FILE: Final = 2
 

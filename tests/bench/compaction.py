@@ -21,10 +21,10 @@ from broker_lite.log.cleaner.eligibility import find_cleanable
 from broker_lite.log.cleaner.offset_map import MapLimits
 from broker_lite.log.cleaner.pace import Pace
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.directory.partitions import Partition
+from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import Log
-from broker_lite.log.partitions import Partition
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.log.removal import SegmentRemoval
 from broker_lite.record import implementations
 from broker_lite.record.builder import BatchBuilder

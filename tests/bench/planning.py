@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from broker_lite.log.names import segment_stem
+from broker_lite.log.files.names import segment_stem
 from broker_lite.pipeline.files.file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.plan import plan

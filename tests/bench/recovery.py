@@ -20,8 +20,8 @@ from typing import NamedTuple
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.settings import Given, Settings
 from tests.differential.loaded_log import KafkaLoader, Start, kafka_loader

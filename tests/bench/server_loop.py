@@ -27,7 +27,7 @@ import psutil
 from broker_lite.control.clock import Clock
 from broker_lite.handler.context import HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE, Api
-from broker_lite.log.files import FileSlice
+from broker_lite.log.files.open_file import FileSlice
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners

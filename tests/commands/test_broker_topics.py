@@ -6,8 +6,8 @@ import pytest
 
 from broker_lite.commands.broker_topics import make_topics
 from broker_lite.errors import SettingsError
-from broker_lite.log.data_directory import DirectoryLock
-from broker_lite.log.partitions import stored_topic_id
+from broker_lite.log.directory.data_directory import DirectoryLock
+from broker_lite.log.directory.partitions import stored_topic_id
 from tests.commands.test_log_transfer import opened
 
 FOREVER = {"retention.ms": "-1"}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from broker_lite import errors
-from broker_lite.log.checkpoints import format_uuid
-from broker_lite.log.partitions import make_directory, stored_topic_id
+from broker_lite.log.directory.partitions import make_directory, stored_topic_id
+from broker_lite.log.files.checkpoints import format_uuid
 from tests.commands.test_log_transfer import content, log, opened, source
 from tests.support.command_line import CommandLine
 

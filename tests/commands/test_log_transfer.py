@@ -9,8 +9,8 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
-from broker_lite.log.data_directory import DirectoryLock
-from broker_lite.log.names import partition_directory
+from broker_lite.log.directory.data_directory import DirectoryLock
+from broker_lite.log.files.names import partition_directory
 from broker_lite.settings import Settings
 from tests.log.logs import NOW_MS, append, end_transaction
 from tests.pipeline.support import legacy_message

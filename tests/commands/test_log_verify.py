@@ -17,8 +17,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from broker_lite.commands.log_verify import is_in_use
 from broker_lite.pipeline.audit.local import LocalVerifier
 from broker_lite.pipeline.files.file_io import LocalFileIO, ReadableFile
+from tests.log.directory.test_manager import started
 from tests.log.logs import append, batch_bytes
-from tests.log.test_manager import started
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import CommandLine, environment, process_of, run_process
 from tests.support.packed_files import unpack

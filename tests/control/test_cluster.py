@@ -15,8 +15,8 @@ from broker_lite.errors import (
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
-from broker_lite.log.load_watch import LoadStopped
 from broker_lite.log.log import Log
+from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.settings import Settings
 from tests.control.conftest import OpenCluster

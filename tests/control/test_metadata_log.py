@@ -12,9 +12,9 @@ from broker_lite.control.metadata_log import MetadataLog
 from broker_lite.control.metadata_records import make
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import Log
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
 from broker_lite.settings import Settings

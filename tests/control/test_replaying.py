@@ -6,7 +6,7 @@ from broker_lite.control.image import MetadataImage
 from broker_lite.control.metadata_log import MetadataLog
 from broker_lite.control.metadata_records import PARTITION, REMOVE_TOPIC, TOPIC, make
 from broker_lite.control.replaying import replay
-from broker_lite.log.manager import LogManager
+from broker_lite.log.directory.manager import LogManager
 
 OLD_ID, NEW_ID, GONE_ID = (bytes([number]) * 16 for number in (1, 2, 3))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from broker_lite.log.checkpoints import parse_offsets
+from broker_lite.log.files.checkpoints import parse_offsets
 from broker_lite.record.batch import TRANSACTIONAL_FLAG
 from broker_lite.wire import messages
 from tests.differential.compaction_logs import Marker, Plan, Step

@@ -16,16 +16,16 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from broker_lite.log.checkpoints import format_offsets
 from broker_lite.log.cleaner.cleaner import Cleaner
 from broker_lite.log.cleaner.eligibility import find_cleanable
 from broker_lite.log.cleaner.offset_map import MapLimits
 from broker_lite.log.cleaner.pace import Pace
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.directory.partitions import Partition
+from broker_lite.log.files.checkpoints import format_offsets
+from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import Log
-from broker_lite.log.partitions import Partition
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.log.removal import SegmentRemoval
 from tests.differential.compaction_kafka import (
     DEDUPE_BYTES,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from broker_lite.errors import BrokerError
+from broker_lite.log.files.txn_index import ENTRY
 from broker_lite.log.log import Log
-from broker_lite.log.txn_index import ENTRY
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from tests.differential.damaged_log import Damage, Sample, write_files
 from tests.differential.loaded_log import Start, load_ours, read_batches_of

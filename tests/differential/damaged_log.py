@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import Log
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker
 

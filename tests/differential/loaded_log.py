@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.errors import BrokerError
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.index import SegmentIndex
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.index import SegmentIndex
 from broker_lite.log.log import Log
-from broker_lite.log.producer_snapshot import ENTRY, HEADER
+from broker_lite.log.producers.snapshot import ENTRY, HEADER
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from tests.differential.damaged_log import CONFIG, INDEX_BYTES_MAX, INDEX_INTERVAL_BYTES
 from tests.support.reference_kafka import jars, java_command
 from tests.support.toolchain import user_cache

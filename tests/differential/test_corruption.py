@@ -7,7 +7,7 @@ import pytest
 
 from tests.differential import corruption, corruption_start
 from tests.differential.loaded_log import SAMPLE_SETTINGS, Start, kafka_loader, load_ours
-from tests.log.test_splitting import BASES, BATCHES, write_segment
+from tests.log.recovery.test_splitting import BASES, BATCHES, write_segment
 from tests.support.toolchain import require
 
 SEED = 20261121

@@ -32,7 +32,7 @@ from broker_lite.commands import log_repair
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.errors import BrokerError, SettingsError
-from broker_lite.log.checkpoints import format_partition_metadata
+from broker_lite.log.files.checkpoints import format_partition_metadata
 from broker_lite.log.log import Log
 from broker_lite.pipeline.audit.local import LocalVerifier
 from broker_lite.settings import Settings

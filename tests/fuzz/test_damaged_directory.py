@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import KafkaStorageError, SettingsError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.directory.partitions import stored_topic_id
+from broker_lite.log.files.checkpoints import (
     CLEAN_SHUTDOWN_FILE,
     HIGH_WATERMARK_FILE,
     LOG_START_FILE,
@@ -19,8 +21,6 @@ from broker_lite.log.checkpoints import (
     PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
 )
-from broker_lite.log.manager import LogManager
-from broker_lite.log.partitions import stored_topic_id
 from tests.log.logs import NOW_MS, T0, append
 
 TOPIC_ID = bytes(range(1, 17))

@@ -14,7 +14,7 @@ import pytest
 
 from broker_lite.control.metadata_records import FEATURE_LEVEL, decode, encode, make
 from broker_lite.errors import BrokerError, SettingsError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.files.checkpoints import (
     CorruptCheckpoint,
     MetaProperties,
     format_meta_properties,
@@ -24,8 +24,8 @@ from broker_lite.log.checkpoints import (
     parse_offsets,
     parse_partition_metadata,
 )
-from broker_lite.log.validate import validate_records
-from broker_lite.log.validated import ValidationConfig
+from broker_lite.log.validate.produced_batch import validate_records
+from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.protocol.connection import Connection, ProtocolError
 from broker_lite.record.batch import RecordBatch, walk
 from broker_lite.record.builder import BatchBuilder

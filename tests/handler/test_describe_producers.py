@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.log.producer_state import ProducerStateManager
+from broker_lite.log.producers.state import ProducerStateManager
 from broker_lite.wire import messages
 from tests.handler.data_apis import DESCRIBE_PRODUCERS, TOPIC, Handlers
 from tests.log.batches import BASE_TIMESTAMP, batch, record, records

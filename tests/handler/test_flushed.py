@@ -22,7 +22,7 @@ from broker_lite.handler.fetch_session import FetchSessionCache
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.produce_validate import INLINE_BYTES_MAX
 from broker_lite.log.durable_log import DurableLog
-from broker_lite.log.validate import validate_records
+from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.compression import Codec
 from broker_lite.server.group_commit import GroupCommit

@@ -19,7 +19,7 @@ from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce_response import PartitionAnswer, refusal
 from broker_lite.handler.produce_transaction import Accepted
 from broker_lite.handler.table import APIS
-from broker_lite.log.validate_legacy import check_old_record_set
+from broker_lite.log.validate.old_messages import check_old_record_set
 from broker_lite.wire import DecodeError, messages
 from broker_lite.wire.produce import PARTITIONS_MAX
 from tests.handler.data_apis import PRODUCE, TOPIC, Handlers, join

@@ -16,9 +16,9 @@ from broker_lite.handler.produce_validate import (
     validate_at_once,
     validate_in_thread,
 )
-from broker_lite.log.validate import AT_ONCE_BYTES_MAX, validate_records
-from broker_lite.log.validate_legacy import NothingToAppend
-from broker_lite.log.validated import ValidationConfig
+from broker_lite.log.validate.old_messages import NothingToAppend
+from broker_lite.log.validate.produced_batch import AT_ONCE_BYTES_MAX, validate_records
+from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.record.stopping import Stop
 from broker_lite.wire import messages
 from tests.handler.data_apis import PRODUCE, TOPIC, Handlers

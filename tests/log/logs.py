@@ -5,11 +5,11 @@ import os
 from pathlib import Path
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import AppendInfo, Log
 from broker_lite.log.read import LogRead
-from broker_lite.log.validated import ValidatedRecords
+from broker_lite.log.recovery.loading import LoadRequest, load_log
+from broker_lite.log.validate.validated import ValidatedRecords
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker

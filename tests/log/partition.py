@@ -1,8 +1,8 @@
 """A partition without a file: appends as courses over its producer state."""
 
 from broker_lite.errors import BrokerError
-from broker_lite.log.producer_entry import AppendOrigin, CompletedTransaction
-from broker_lite.log.producer_state import ProducerStateManager
+from broker_lite.log.producers.entry import AppendOrigin, CompletedTransaction
+from broker_lite.log.producers.state import ProducerStateManager
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import (
     EndTransactionMarker,

@@ -7,9 +7,9 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, new_log
+from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import COORDINATOR
+from broker_lite.log.recovery.loading import LoadRequest, new_log
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import EndTransactionMarker
 from tests.log.logs import (

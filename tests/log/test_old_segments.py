@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.files import OpenFile
+from broker_lite.log.files.open_file import OpenFile
+from broker_lite.log.files.walk import walk
 from broker_lite.log.log import Log
-from broker_lite.log.walk import walk
 from broker_lite.record.legacy_builder import LegacySetBuilder
 from tests.log.logs import STEM, T0, append, open_log
 

@@ -10,8 +10,8 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
+from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.log.log import Log
-from broker_lite.log.txn_index import AbortedTransaction
 from tests.log.logs import (
     FOREVER_MS,
     T0,

@@ -8,11 +8,11 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.names import SWAP_SUFFIX
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.log import Log
-from broker_lite.log.names import SWAP_SUFFIX
 from broker_lite.log.removal import SegmentRemoval
-from broker_lite.log.segment import LogSegment
 from tests.log.logs import (
     FOREVER_MS,
     NOW_MS,

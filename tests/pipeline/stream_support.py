@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 
-from broker_lite.log.names import DELETED_SUFFIX
+from broker_lite.log.files.names import DELETED_SUFFIX
 from broker_lite.pipeline.compact.group import rewrite
 from broker_lite.pipeline.compact.plan import SEGMENT_BYTES, plan_compaction
 from broker_lite.pipeline.compact.round import offline_round

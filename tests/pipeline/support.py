@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
-from broker_lite.log.names import partition_directory, segment_stem
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.names import partition_directory, segment_stem
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import find_partitions
 from broker_lite.pipeline.read.split import SegmentRange, Split

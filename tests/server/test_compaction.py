@@ -11,14 +11,14 @@ import pytest
 from broker_lite.control.clock import Clock
 from broker_lite.log.cleaner.cleaning import Cleaning
 from broker_lite.log.config import LogConfig
+from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
-from broker_lite.log.manager import LogManager
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.server.compaction import compact
 from broker_lite.settings import Given, Settings
 from tests.log.cleaner.cleaning import config, records_of, view
+from tests.log.directory.test_retention import ID
 from tests.log.logs import batches_of, validated
-from tests.log.test_retention import ID
 
 pytestmark = pytest.mark.anyio
 

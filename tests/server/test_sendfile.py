@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.log.files import FileSlice
+from broker_lite.log.files.open_file import FileSlice
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from tests.server.conftest import SILENT, Serve, request_frame
 

@@ -13,7 +13,7 @@ from broker_lite.client import Client, check
 from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.text_table import tabbed_table
 from broker_lite.errors import SettingsError
-from broker_lite.log.checkpoints import format_uuid
+from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.wire import messages
 
 _TOPIC: Final = "__cluster_metadata"

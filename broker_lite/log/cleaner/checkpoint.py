@@ -6,14 +6,14 @@ from pathlib import Path
 from threading import Lock
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.directory.partitions import Partition
+from broker_lite.log.files.checkpoints import (
     CLEANER_FILE,
     CorruptCheckpoint,
     format_offsets,
     replace_file,
     stored_offsets,
 )
-from broker_lite.log.partitions import Partition
 
 logger = logging.getLogger("broker_lite.log")
 

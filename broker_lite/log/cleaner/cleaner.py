@@ -18,8 +18,8 @@ from broker_lite.log.cleaner.offset_map import MapLimits
 from broker_lite.log.cleaner.pace import CleaningStopped, Pace
 from broker_lite.log.cleaner.rewriting import Cleaned, discard
 from broker_lite.log.cleaner.swap import swap_in
+from broker_lite.log.directory.partitions import Partition
 from broker_lite.log.log import Log
-from broker_lite.log.partitions import Partition
 from broker_lite.log.removal import SegmentRemoval
 
 logger = logging.getLogger("broker_lite.log")

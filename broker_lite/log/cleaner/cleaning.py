@@ -7,11 +7,11 @@ loop lets the new segment take the place of its sources.
 from collections.abc import Iterator
 from pathlib import Path
 
-from broker_lite.log.checkpoints import sync_directory
 from broker_lite.log.cleaner.grouping import Sizes, grouped
 from broker_lite.log.cleaner.job import CleaningJob, SourceSegment
 from broker_lite.log.cleaner.offset_map import MapLimits, OffsetMap
 from broker_lite.log.cleaner.rewriting import Cleaned, Rewriter
+from broker_lite.log.files.checkpoints import sync_directory
 
 
 class Cleaning:

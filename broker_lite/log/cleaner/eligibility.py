@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from broker_lite.log.config import LogConfig
+from broker_lite.log.files.segment import LogSegment
+from broker_lite.log.files.walk import walk
 from broker_lite.log.log import Log
-from broker_lite.log.segment import LogSegment
-from broker_lite.log.walk import walk
 
 _NEVER_MS: Final = (1 << 63) - 1
 

@@ -6,7 +6,7 @@ Rule: S-83 (Cleaner.groupSegmentsBySize).
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
-from broker_lite.log.roll import RELATIVE_OFFSET_MAX
+from broker_lite.log.files.index import RELATIVE_OFFSET_MAX
 
 
 class Sizes(NamedTuple):

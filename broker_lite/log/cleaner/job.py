@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_lite.errors import CorruptMessage
-from broker_lite.log.batch_reader import read_valid
 from broker_lite.log.cleaner.grouping import Sizes
 from broker_lite.log.cleaner.pace import Pace
 from broker_lite.log.cleaner.survivors import LastRecord
-from broker_lite.log.file_cache import FileCache
+from broker_lite.log.files.batch_reader import read_valid
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.segment import LogSegment
+from broker_lite.log.files.txn_index import AbortedTransaction, TransactionIndex
 from broker_lite.log.log import Log
-from broker_lite.log.segment import LogSegment
-from broker_lite.log.txn_index import AbortedTransaction, TransactionIndex
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.legacy import LegacyMessage
 

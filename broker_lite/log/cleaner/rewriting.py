@@ -13,10 +13,10 @@ from broker_lite.log.cleaner.legacy import LegacyRound, compacted_legacy
 from broker_lite.log.cleaner.offset_map import OffsetMap
 from broker_lite.log.cleaner.survivors import NewestByKey, Round, compacted
 from broker_lite.log.cleaner.transactions import CleanedTransactions
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.names import CLEANED_SUFFIX
-from broker_lite.log.segment import LogSegment
-from broker_lite.log.txn_index import AbortedTransaction
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.names import CLEANED_SUFFIX
+from broker_lite.log.files.segment import LogSegment
+from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.legacy import LegacyMessage
 

@@ -9,10 +9,10 @@ Rule: S-41, S-89 (LocalLog.replaceSegments).
 import os
 
 from broker_lite.log.cleaner.rewriting import Cleaned, parts_of
+from broker_lite.log.files.names import CLEANED_SUFFIX, SWAP_SUFFIX
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.log import Log
-from broker_lite.log.names import CLEANED_SUFFIX, SWAP_SUFFIX
 from broker_lite.log.removal import SegmentRemoval
-from broker_lite.log.segment import LogSegment
 
 
 def swap_in(log: Log, cleaned: Cleaned, removal: SegmentRemoval) -> None:

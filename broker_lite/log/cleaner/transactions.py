@@ -5,7 +5,7 @@ Rule: S-86 (CleanedTransactionMetadata).
 
 from collections.abc import Callable, Iterable
 
-from broker_lite.log.txn_index import AbortedTransaction
+from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import ControlType, decode_control_key
 from broker_lite.record.records import iterate_records

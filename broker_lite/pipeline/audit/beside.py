@@ -10,17 +10,17 @@ from typing import Final
 
 from broker_lite.control.metadata_snapshot import is_snapshot, snapshot_batches
 from broker_lite.errors import BrokerError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.files.checkpoints import (
     META_PROPERTIES_FILE,
     PARTITION_METADATA_FILE,
     CorruptCheckpoint,
     parse_meta_properties,
     parse_partition_metadata,
 )
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
-from broker_lite.log.leader_epochs import LeaderEpochCache
-from broker_lite.log.names import SNAPSHOT_SUFFIX, parse_segment_file
-from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.leader_epochs import LeaderEpochCache
+from broker_lite.log.files.names import SNAPSHOT_SUFFIX, parse_segment_file
+from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.pipeline.audit.task import Finding
 from broker_lite.pipeline.files.file_io import FileIO, join
 from broker_lite.pipeline.files.layout import PartitionLog

@@ -9,7 +9,7 @@ a second look.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from broker_lite.log.names import (
+from broker_lite.log.files.names import (
     INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from typing import Final
 
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
-from broker_lite.log.leader_epochs import LeaderEpochCache
-from broker_lite.log.names import (
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.leader_epochs import LeaderEpochCache
+from broker_lite.log.files.names import (
     INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     parse_segment_file,
 )
-from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
-from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
-from broker_lite.log.txn_index import CorruptTransactionIndex
+from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
+from broker_lite.log.files.txn_index import CorruptTransactionIndex
+from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.pipeline.audit.task import Finding
 from broker_lite.pipeline.files.file_io import FileIO, join
 from broker_lite.pipeline.files.indexes import (

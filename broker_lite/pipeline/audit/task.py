@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from broker_lite.log.producer_entry import follows_in_sequence
+from broker_lite.log.producers.entry import follows_in_sequence
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import Segment
 from broker_lite.pipeline.files.sound_search import BATCH_BYTES_MAX

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
-from broker_lite.log.checkpoints import (
+from broker_lite.log.files.checkpoints import (
     CLEANER_FILE,
     HIGH_WATERMARK_FILE,
     LOG_START_FILE,
     RECOVERY_POINT_FILE,
     parse_offsets,
 )
-from broker_lite.log.names import LOG_SUFFIX, parse_segment_file
+from broker_lite.log.files.names import LOG_SUFFIX, parse_segment_file
 from broker_lite.pipeline.audit.partition_files import partition_files
 from broker_lite.pipeline.audit.task import (
     NO_OFFSET,

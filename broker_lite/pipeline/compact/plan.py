@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from broker_lite.log.cleaner.grouping import Sizes, grouped
-from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from broker_lite.log.files.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import PartitionLog, Segment
 from broker_lite.pipeline.files.log_end import log_end

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from broker_lite.log.cleaner.survivors import LastRecord, Round
-from broker_lite.log.producer_entry import ProducerEntry
+from broker_lite.log.producers.entry import ProducerEntry
 from broker_lite.pipeline.compact.survivors import NewestByOffset, OffsetSet
 from broker_lite.pipeline.read.transactions import AbortedRanges
 from broker_lite.record.batch import RecordBatch

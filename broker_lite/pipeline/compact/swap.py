@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from broker_lite.log.checkpoints import (
+from broker_lite.log.files.checkpoints import (
     CLEANER_FILE,
     format_offsets,
     parse_offsets,
     read_file,
     replace_file,
 )
-from broker_lite.log.names import LOG_SUFFIX, SNAPSHOT_SUFFIX, SWAP_SUFFIX, segment_stem
+from broker_lite.log.files.names import LOG_SUFFIX, SNAPSHOT_SUFFIX, SWAP_SUFFIX, segment_stem
 from broker_lite.pipeline.compact.plan import CompactionGroup
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.files.log_root import is_data_directory, unclean_meanwhile

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from broker_lite.log.walk import HEADER
+from broker_lite.log.files.walk import HEADER
 from broker_lite.pipeline.files.file_io import ReadableFile
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.framing import CURRENT_MAGIC, LOG_OVERHEAD, RECORD_OVERHEAD_V0

@@ -8,9 +8,9 @@ from array import array
 from collections.abc import Iterator
 from typing import Final
 
-from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
-from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
-from broker_lite.log.txn_index import AbortedTransaction
+from broker_lite.log.files.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
+from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import Segment
 from broker_lite.record.batch_walk import IndexCursor

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
-from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
-from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
-from broker_lite.log.txn_index import VERSION, AbortedTransaction, CorruptTransactionIndex
+from broker_lite.log.files.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
+from broker_lite.log.files.txn_index import VERSION, AbortedTransaction, CorruptTransactionIndex
 from broker_lite.pipeline.files.file_io import FileIO, ReadableFile
 from broker_lite.pipeline.files.layout import Segment
 

@@ -1,7 +1,8 @@
 """What a log directory holds, told by its listings alone: partitions, segments, foreign entries.
 
-The names are those of `log/names.py`. A root is a log directory, or the directory of one partition,
-which is told by what it holds: a log directory may have a name that ends in a number, too.
+The names are those of `log/files/names.py`. A root is a log directory, or the directory of one
+partition, which is told by what it holds: a log directory may have a name that ends in a number,
+too.
 """
 
 import logging
@@ -10,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from broker_lite.log.checkpoints import (
+from broker_lite.log.directory.data_directory import LOCK_FILE
+from broker_lite.log.files.checkpoints import (
     CLEAN_SHUTDOWN_FILE,
     CLEANER_FILE,
     HIGH_WATERMARK_FILE,
@@ -20,9 +22,8 @@ from broker_lite.log.checkpoints import (
     RECOVERY_POINT_FILE,
     parse_offsets,
 )
-from broker_lite.log.data_directory import LOCK_FILE
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
-from broker_lite.log.names import (
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from broker_lite.errors import SettingsError
-from broker_lite.log.checkpoints import (
+from broker_lite.log.directory.data_directory import DirectoryLock, take_clean_mark
+from broker_lite.log.files.checkpoints import (
     CLEAN_SHUTDOWN_FILE,
     HIGH_WATERMARK_FILE,
     META_PROPERTIES_FILE,
@@ -20,8 +21,11 @@ from broker_lite.log.checkpoints import (
     read_file,
     replace_file,
 )
-from broker_lite.log.data_directory import DirectoryLock, take_clean_mark
-from broker_lite.log.names import DELETED_SUFFIX, parse_partition_directory, parse_segment_file
+from broker_lite.log.files.names import (
+    DELETED_SUFFIX,
+    parse_partition_directory,
+    parse_segment_file,
+)
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, join
 
 

@@ -8,7 +8,7 @@ storage has nothing like it: there a name is looked up with every read.
 from contextlib import ExitStack
 from typing import Self
 
-from broker_lite.log.names import TRANSACTION_INDEX_SUFFIX
+from broker_lite.log.files.names import TRANSACTION_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileInfo, LocalFileIO, ReadableFile
 
 

@@ -7,7 +7,7 @@ of these names an offset behind the last batch tells that the log was longer, or
 
 from typing import Final, NamedTuple
 
-from broker_lite.log.names import INDEX_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX
+from broker_lite.log.files.names import INDEX_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.indexes import indexed_offsets_from
 from broker_lite.pipeline.files.layout import PartitionLog, Segment

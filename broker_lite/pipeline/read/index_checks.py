@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol
 
 from broker_lite.errors import BrokerError
-from broker_lite.log.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from broker_lite.log.files.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.index_entries import (
     offset_entries,

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from broker_lite.errors import BrokerError
-from broker_lite.log.names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX
-from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
-from broker_lite.log.txn_index import AbortedTransaction, CorruptTransactionIndex
+from broker_lite.log.files.names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from broker_lite.log.files.txn_index import AbortedTransaction, CorruptTransactionIndex
+from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.indexes import aborted_transactions
 from broker_lite.pipeline.files.layout import PartitionLog, Segment, find_partitions

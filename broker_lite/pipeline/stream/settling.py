@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from broker_lite.log.names import LOG_SUFFIX, SWAP_SUFFIX
+from broker_lite.log.files.names import LOG_SUFFIX, SWAP_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.read.ranges import PlanError
 

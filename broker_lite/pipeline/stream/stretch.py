@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from broker_lite.log.names import TRANSACTION_INDEX_SUFFIX
+from broker_lite.log.files.names import TRANSACTION_INDEX_SUFFIX
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog, Segment, find_partitions
 from broker_lite.pipeline.files.log_end import log_end

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from broker_lite.log.names import parse_segment_file
+from broker_lite.log.files.names import parse_segment_file
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import ON_CORRUPTION, Corruption

@@ -15,10 +15,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
-from broker_lite.log.leader_epochs import LeaderEpochCache
-from broker_lite.log.names import DELETED_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
-from broker_lite.log.producer_snapshot import encode_snapshot
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.leader_epochs import LeaderEpochCache
+from broker_lite.log.files.names import DELETED_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
+from broker_lite.log.producers.snapshot import encode_snapshot
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, join
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
 from broker_lite.pipeline.files.log_end import log_end

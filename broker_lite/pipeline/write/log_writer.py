@@ -10,8 +10,8 @@ tool finds them consistent.
 
 from typing import Final, NamedTuple
 
-from broker_lite.log.index import OffsetIndex, TimeIndex
-from broker_lite.log.names import (
+from broker_lite.log.files.index import RELATIVE_OFFSET_MAX, OffsetIndex, TimeIndex
+from broker_lite.log.files.names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -20,17 +20,15 @@ from broker_lite.log.names import (
     partition_directory,
     segment_stem,
 )
-from broker_lite.log.producer_state import ProducerStateManager
-from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
-from broker_lite.log.txn_index import VERSION as TRANSACTION_VERSION
+from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
+from broker_lite.log.files.txn_index import VERSION as TRANSACTION_VERSION
+from broker_lite.log.producers.state import ProducerStateManager
 from broker_lite.pipeline.files.file_io import FileIO, WritableFile, join
 from broker_lite.pipeline.write.encode import EncodedBatch
 from broker_lite.record.batch import RecordBatch
 
 SEGMENT_BYTES: Final = 1 << 30
 INDEX_INTERVAL_BYTES: Final = 4096
-
-_RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
 
 
 class Placement(NamedTuple):
@@ -194,7 +192,7 @@ class _OpenSegment:
         """Rule: S-30 (LogSegment.shouldRoll)."""
         if self._size_bytes + len(batch.data) > self._placement.segment_bytes:
             return False
-        return batch.last_offset - self._base_offset <= _RELATIVE_OFFSET_MAX
+        return batch.last_offset - self._base_offset <= RELATIVE_OFFSET_MAX
 
     def append(self, batch: EncodedBatch) -> None:
         """Rule: S-13 (LogSegment.append)."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from broker_lite.log.names import parse_partition_directory, partition_directory
+from broker_lite.log.files.names import parse_partition_directory, partition_directory
 from broker_lite.pipeline.read.option_values import Given, size_bytes
 from broker_lite.pipeline.write.encode import BATCH_BYTES
 from broker_lite.pipeline.write.log_writer import SEGMENT_BYTES

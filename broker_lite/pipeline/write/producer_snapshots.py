@@ -2,9 +2,9 @@
 
 import logging
 
-from broker_lite.log.names import SNAPSHOT_SUFFIX, parse_segment_file, segment_stem
-from broker_lite.log.producer_entry import ProducerEntry
-from broker_lite.log.producer_snapshot import CorruptSnapshot, decode_snapshot
+from broker_lite.log.files.names import SNAPSHOT_SUFFIX, parse_segment_file, segment_stem
+from broker_lite.log.producers.entry import ProducerEntry
+from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.pipeline.files.file_io import FileIO
 
 logger = logging.getLogger("broker_lite.pipeline")

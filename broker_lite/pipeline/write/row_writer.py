@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from broker_lite.log.names import parse_partition_directory
+from broker_lite.log.files.names import parse_partition_directory
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.log_root import refuse_unknown_partition
 from broker_lite.pipeline.write.encode import BatchEncoder

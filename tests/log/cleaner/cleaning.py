@@ -10,9 +10,9 @@ from broker_lite.log.cleaner.eligibility import find_cleanable
 from broker_lite.log.cleaner.offset_map import MapLimits
 from broker_lite.log.cleaner.pace import Pace
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
+from broker_lite.log.directory.partitions import Partition
+from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import Log
-from broker_lite.log.partitions import Partition
 from broker_lite.log.removal import SegmentRemoval
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.checkpoints import CLEANER_FILE
 from broker_lite.log.cleaner.checkpoint import CleanerCheckpoint, Key
 from broker_lite.log.config import LogConfig
-from broker_lite.log.partitions import Partition
+from broker_lite.log.directory.partitions import Partition
+from broker_lite.log.files.checkpoints import CLEANER_FILE
 
 A, B = ("a", 0), ("b", 1)
 

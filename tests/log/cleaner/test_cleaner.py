@@ -8,8 +8,8 @@ import pytest
 from broker_lite.errors import CorruptMessage, KafkaStorageError
 from broker_lite.log.cleaner.cleaner import Cleaner
 from broker_lite.log.cleaner.eligibility import Cleanable
-from broker_lite.log.idle import IdleSegment
-from broker_lite.log.partitions import Partition
+from broker_lite.log.directory.idle import IdleSegment
+from broker_lite.log.directory.partitions import Partition
 from tests.log.cleaner.cleaning import KEY, CleanedLog, config
 
 

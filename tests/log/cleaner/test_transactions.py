@@ -4,7 +4,7 @@ import pytest
 
 from broker_lite.errors import InvalidRecord
 from broker_lite.log.cleaner.transactions import CleanedTransactions
-from broker_lite.log.txn_index import AbortedTransaction
+from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import (

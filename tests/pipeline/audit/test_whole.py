@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.checkpoints import format_offsets
+from broker_lite.log.files.checkpoints import format_offsets
 from broker_lite.pipeline.audit.task import Audit, Finding, audit
 from broker_lite.pipeline.audit.whole import (
     audit_tasks,

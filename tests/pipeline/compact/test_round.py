@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from broker_lite.log.cleaner.survivors import Round, compacted
-from broker_lite.log.producer_entry import BatchMetadata, ProducerEntry
+from broker_lite.log.producers.entry import BatchMetadata, ProducerEntry
 from broker_lite.pipeline.compact.round import offline_round
 from broker_lite.pipeline.compact.survivors import BUCKET_OFFSETS, OffsetSet
 from broker_lite.pipeline.read.transactions import AbortedRanges

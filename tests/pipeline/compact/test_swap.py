@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.checkpoints import parse_offsets
 from broker_lite.log.cleaner.survivors import Round
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.files.checkpoints import parse_offsets
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.pipeline.compact.group import OldMessages, rewrite
 from broker_lite.pipeline.compact.plan import CompactionGroup, plan_compaction
 from broker_lite.pipeline.compact.round import offline_round

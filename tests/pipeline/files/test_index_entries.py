@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.txn_index import ENTRY, AbortedTransaction
+from broker_lite.log.files.txn_index import ENTRY, AbortedTransaction
 from broker_lite.pipeline.files import index_entries
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.index_entries import (

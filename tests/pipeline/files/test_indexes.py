@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.txn_index import AbortedTransaction, CorruptTransactionIndex
+from broker_lite.log.files.txn_index import AbortedTransaction, CorruptTransactionIndex
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.indexes import (
     OffsetEntry,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.checkpoints import parse_offsets
-from broker_lite.log.data_directory import DirectoryLock
+from broker_lite.log.directory.data_directory import DirectoryLock
+from broker_lite.log.files.checkpoints import parse_offsets
 from broker_lite.pipeline.files.file_io import LocalFileIO, open_file_io
 from broker_lite.pipeline.files.log_root import (
     WriteRefused,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
-from broker_lite.log.producer_snapshot import decode_snapshot
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.producers.snapshot import decode_snapshot
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.generate.segments import FIRST_PRODUCER_ID, PartitionGenerator, make_pool
 from broker_lite.pipeline.generate.spec import GenerateSpec

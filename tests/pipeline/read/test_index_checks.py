@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.txn_index import ENTRY as TRANSACTION_ENTRY
+from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
 from tests.pipeline.index_reading import (
     BATCHES,
     RECORDS,

@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import BinaryType, StructField, StructType
 from pyspark.testing import assertDataFrameEqual
 
-from broker_lite.log.data_directory import DirectoryLock
+from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.pipeline.files.log_root import WriteRefused
 from broker_lite.pipeline.spark.writer import SegmentsWriter, Written
 

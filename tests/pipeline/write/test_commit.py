@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.leader_epochs import FILE_NAME as EPOCH_FILE
-from broker_lite.log.loading import LoadRequest, load_log
-from broker_lite.log.manager import LogManager
-from broker_lite.log.producer_snapshot import decode_snapshot
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.producers.snapshot import decode_snapshot
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, WritableFile, open_file_io
 from broker_lite.pipeline.files.log_root import WriteRefused
 from broker_lite.pipeline.write.commit import CommittedPartition, commit

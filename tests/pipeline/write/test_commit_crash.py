@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 from broker_lite.log.config import LogConfig
-from broker_lite.log.file_cache import FileCache
-from broker_lite.log.loading import LoadRequest, load_log
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.write.commit import commit
 from broker_lite.pipeline.write.log_writer import Placement

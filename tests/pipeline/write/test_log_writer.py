@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.log.producer_snapshot import decode_snapshot
+from broker_lite.log.producers.snapshot import decode_snapshot
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.write.encode import BatchEncoder, EncodedBatch, Producer
 from broker_lite.pipeline.write.log_writer import LogWriter, Placement, StagedSegment

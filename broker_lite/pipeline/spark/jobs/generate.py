@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import Row, StructType
 
-from broker_lite.log.names import partition_directory
+from broker_lite.log.files.names import partition_directory
 from broker_lite.pipeline.files.file_io import FileIO, join, open_file_io
 from broker_lite.pipeline.files.log_root import (
     locked,

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from broker_lite.cli import main
 from broker_lite.commands.spark import _told_in_one_line
 from broker_lite.errors import KafkaStorageError, SettingsError
-from broker_lite.log.data_directory import DirectoryLock
+from broker_lite.log.directory.data_directory import DirectoryLock
 from tests.pipeline.support import Partition, damage, numbered
 
 Run = Callable[..., tuple[int, str, str]]

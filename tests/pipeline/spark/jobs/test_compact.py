@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from broker_lite.log.data_directory import DirectoryLock
+from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.pipeline.files.log_root import WriteRefused
 from broker_lite.pipeline.spark.jobs.compact import CompactionRefused, compact
 from broker_lite.pipeline.spark.jobs.export import records_of

@@ -10,7 +10,7 @@ from pyspark.sql import Row, SparkSession
 
 from broker_lite.commands import spark_generate
 from broker_lite.errors import SettingsError
-from broker_lite.log.data_directory import DirectoryLock
+from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.log_root import WriteRefused
 from broker_lite.pipeline.generate import plan as generate_plan

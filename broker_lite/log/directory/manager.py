@@ -1,0 +1,400 @@
+"""All logs of a data directory: found at start, loaded at first use, put down at the end.
+
+After a clean stop a partition costs one small entry until somebody uses it. After an unclean one
+recover() loads and repairs them all.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition, cause_of
+from broker_lite.log.commits import Commits
+from broker_lite.log.config import LogConfig
+from broker_lite.log.directory.chores import Chores
+from broker_lite.log.directory.claims import Claims
+from broker_lite.log.directory.data_directory import (
+    DirectoryLock,
+    claim_identity,
+    leave_clean_mark,
+    take_clean_mark,
+)
+from broker_lite.log.directory.long_lived import LongLived
+from broker_lite.log.directory.offline import OfflinePartitions
+from broker_lite.log.directory.offset_checkpoints import OffsetCheckpoints
+from broker_lite.log.directory.partitions import (
+    Partition,
+    find_partitions,
+    has_records,
+    is_unwritten,
+    stored_bytes,
+    stored_topic_id,
+)
+from broker_lite.log.directory.recovering import PartitionRecovery
+from broker_lite.log.directory.recovery_progress import RecoveryProgress
+from broker_lite.log.directory.retention import Retention
+from broker_lite.log.directory.stopping import flush_each, look_at_files, make_durable, put_down
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.names import METADATA_TOPIC, partition_directory
+from broker_lite.log.local_log import LocalLog
+from broker_lite.log.log import Log
+from broker_lite.log.recovery.loading import LoadRequest, load_log, new_log
+from broker_lite.log.removal import SegmentRemoval
+
+logger = logging.getLogger("broker_lite.log")
+
+
+class LogManager:
+    """The logs of one data directory, for one node.
+
+    Attributes:
+        chores: what a worker thread has to do from time to time.
+        commits: the logs that hold records back until they are on disk.
+        long_lived: keeps the logs in use out of garbage collections.
+        offline: the partitions whose disk failed.
+        checkpoints: the offsets of all partitions in files.
+        removal: the way by which segments leave a log.
+        retention: the check that makes the oldest ones leave.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        node_id: int,
+        now_ms: Callable[[], int],
+        cluster_id: str | None = None,
+        file_cache: FileCache | None = None,
+        defaults: LogConfig | None = None,
+    ) -> None:
+        """Remember what is asked for; nothing is touched before open().
+
+        Args:
+            data_dir: made if it does not exist.
+            node_id: must be the one the directory was made for.
+            now_ms: the clock, for logs that are loaded at some later time.
+            cluster_id: None takes the directory's, or a new one.
+            file_cache: shared by all logs.
+            defaults: for partitions that get no configuration of their own.
+        """
+        self.data_dir = data_dir
+        self.node_id = node_id
+        self.cluster_id, self.directory_id = cluster_id or "", ""
+        self.was_clean = False
+        self.defaults = defaults if defaults is not None else LogConfig()
+        self.metadata_log: Log | None = None
+        self.chores = Chores(data_dir)
+        self.commits = Commits()
+        self.long_lived = LongLived()
+        self._cache = file_cache if file_cache is not None else FileCache()
+        self._now_ms = now_ms
+        self._lock: DirectoryLock | None = None
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        self.checkpoints = OffsetCheckpoints(data_dir, self._partitions)
+        self.offline = OfflinePartitions(self._partitions)
+        self._claims = Claims(data_dir, self.chores, self.offline)
+        self.commits.went_offline = self.offline.take
+        self.removal = SegmentRemoval(self._cache, now_ms)
+        self.retention = Retention(
+            self._partitions, self.removal, self.get, self._directory, now_ms
+        )
+
+    @property
+    def sent_files_max(self) -> int:
+        """How many files the next response may keep open; see FileCache."""
+        return self._cache.lendable_count
+
+    # -- start
+
+    def open(self) -> None:
+        """Lock the directory and find out what is in it; no log is loaded.
+
+        Raises:
+            SettingsError: it is in use, another node's, of an unknown version, or unusable.
+
+        Rule: S-40 (LogManager.loadLogs).
+        """
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            self._lock = DirectoryLock(self.data_dir)
+            self._find_partitions()
+        except (OSError, SettingsError) as error:
+            self._unlock()
+            if isinstance(error, SettingsError):
+                raise
+            raise SettingsError(f"data directory {self.data_dir}: {error}") from error
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _find_partitions(self) -> None:
+        wanted = self.cluster_id or None
+        meta = claim_identity(self.data_dir, node_id=self.node_id, cluster_id=wanted)
+        self.cluster_id, self.directory_id = meta.cluster_id, meta.directory_id
+        self.was_clean = take_clean_mark(self.data_dir)
+        found = find_partitions(self.data_dir, self.defaults, self.was_clean)
+        self._partitions.update(found.partitions)
+        self.checkpoints.named = found.checkpointed
+        self.chores.remove_directories(found.deleted)
+
+    def open_metadata_log(
+        self, config: LogConfig | None = None, *, start_offset: int | None = None
+    ) -> Log:
+        """Load the cluster's metadata log, which no checkpoint names; an empty one is made.
+
+        Args:
+            config: None takes the defaults.
+            start_offset: what is below is known from a snapshot; a log that ends there begins anew.
+
+        Raises:
+            KafkaStorageError: it cannot be read or written.
+        """
+        if self.metadata_log is None:
+            directory = self.data_dir / partition_directory(METADATA_TOPIC, 0)
+            directory.mkdir(exist_ok=True)
+            request = LoadRequest(
+                METADATA_TOPIC,
+                0,
+                str(directory),
+                config if config is not None else self.defaults,
+                log_start_offset=start_offset,
+                is_clean=self.was_clean,
+            )
+            self.metadata_log = load_log(request, self._cache, now_ms=self._now_ms())
+        return self.metadata_log
+
+    def unclaimed(self) -> Iterator[tuple[str, int, bytes | None]]:
+        """Give the partitions found on disk that create() did not name: topic, partition, id."""
+        for (topic, partition), entry in list(self._partitions.items()):
+            if not entry.is_claimed:
+                yield topic, partition, stored_topic_id(self._directory(topic, partition))
+
+    def recover(
+        self,
+        *,
+        threads: int = 1,
+        is_stopping: Callable[[], bool] = lambda: False,
+        progress: RecoveryProgress | None = None,
+    ) -> None:
+        """Finish the start, after create() for every partition of the cluster.
+
+        Directories of no known partition are set aside as stray. After an unclean stop every log is
+        loaded, and recovered from its recovery point on; one that cannot be is offline.
+
+        The arguments are those of recover_logs().
+
+        Raises:
+            LoadStopped: is_stopping() said so; the next start begins where this one did.
+
+        Rule: S-44 (LogManager.startup).
+        """
+        strays = [key for key, entry in self._partitions.items() if not entry.is_claimed]
+        for key in strays:
+            del self._partitions[key]
+        self._claims.put_aside(strays)
+        progress = progress or RecoveryProgress(self._now_ms)
+        now_ms = self._now_ms()
+        PartitionRecovery(
+            self._partitions, self.offline, self._directory, self._request, self._take
+        ).run(progress, threads=threads, is_stopping=is_stopping, now_ms=now_ms)
+
+    # -- partitions
+
+    def create(
+        self,
+        topic: str,
+        partition: int,
+        topic_id: bytes,
+        config: LogConfig | None = None,
+        *,
+        leader_epoch: int = 0,
+    ) -> None:
+        """Make a partition, or take the one that is on disk; it is loaded when it is used.
+
+        Raises:
+            KafkaStorageError: the directory cannot be made, or the checkpoints still name a deleted
+                partition of this name and cannot be written.
+
+        Rule: S-02, S-75 (LogManager.getOrCreateLog).
+        """
+        key = (topic, partition)
+        entry = self._partitions.get(key)
+        if entry is None:
+            entry = Partition(self.defaults)
+            entry.is_new = True
+            self.chores.free_name(topic, partition)
+            self.checkpoints.forget(key)
+            self._claims.take(topic, partition, topic_id)
+            self._partitions[key] = entry
+        entry.is_claimed = True
+        entry.topic_id = topic_id
+        entry.leader_epoch = leader_epoch
+        entry.config = config if config is not None else self.defaults
+
+    def get(self, topic: str, partition: int) -> Log:
+        """Give a partition's log; the first call loads it.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: it cannot be loaded.
+        """
+        entry = self._partitions.get((topic, partition))
+        if entry is None:
+            raise UnknownTopicOrPartition
+        return entry.log if entry.log is not None else self._load(topic, partition, entry)
+
+    def _load(self, topic: str, partition: int, entry: Partition) -> Log:
+        with self.offline.loading((topic, partition)):
+            request, now_ms = self._request(topic, partition, entry), self._now_ms()
+            if is_unwritten(entry, request.directory):
+                return self._take(new_log(request, self._cache, self._prepare, now_ms=now_ms))
+            return self._take(load_log(request, self._cache, now_ms=now_ms))
+
+    def _request(self, topic: str, partition: int, entry: Partition) -> LoadRequest:
+        """Say what is known of a partition; one that a deleted topic has left is set aside."""
+        is_known = not entry.is_new and entry.topic_id
+        if is_known and not self._claims.take(topic, partition, entry.topic_id):
+            entry.recovery_point, entry.log_start_offset = 0, None
+            self.checkpoints.forget((topic, partition))
+        return LoadRequest(
+            topic,
+            partition,
+            self._directory(topic, partition),
+            entry.config,
+            entry.recovery_point,
+            entry.log_start_offset,
+            entry.is_clean,
+        )
+
+    def _take(self, log: Log) -> Log:
+        entry = self._partitions[log.topic, log.partition]
+        log.use_cache(self._cache)  # recovery has others
+        log.commits = self.commits
+        log.become_leader(entry.leader_epoch)
+        entry.log = log
+        entry.is_clean = True
+        self.long_lived.add_one()
+        return log
+
+    def _prepare(self, log: LocalLog) -> None:
+        """Look at a new partition's directory before its first file is made.
+
+        Raises:
+            KafkaStorageError: it cannot be used.
+        """
+        entry = self._partitions.get((log.topic, log.partition))
+        try:
+            if entry is None or entry.log is not log:
+                raise FileNotFoundError(f"{log.directory} is that of a deleted partition")
+            if entry.topic_id:
+                self._claims.take(log.topic, log.partition, entry.topic_id)
+            if has_records(log.directory):
+                raise FileExistsError(f"{log.directory} holds records that no checkpoint knows of")
+        except OSError as error:
+            raise KafkaStorageError from error
+        self.chores.index_files_of(log)
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Forget a partition; its directory is a chore. Ranges that are being sent stay readable.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+
+        Rule: S-02, S-54 (LogManager.asyncDelete).
+        """
+        entry = self._partitions.pop((topic, partition), None)
+        if entry is None:
+            raise UnknownTopicOrPartition
+        self.offline.forget((topic, partition))
+        self.chores.remove_partition(topic, partition, entry.topic_id)
+        if entry.log is not None:
+            entry.log.delete()
+
+    def update_config(self, topic: str, partition_count: int, config: LogConfig) -> None:
+        """Give all partitions of a topic new settings."""
+        for partition in range(partition_count):
+            entry = self._partitions.get((topic, partition))
+            if entry is not None:
+                entry.config = config
+                if entry.log is not None:
+                    entry.log.update_config(config)
+
+    def size_bytes(self, topic: str, partition: int) -> int:
+        """Give the size of a partition's .log files without loading it.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: its directory cannot be read.
+        """
+        entry = self._partitions.get((topic, partition))
+        if entry is None:
+            raise UnknownTopicOrPartition
+        if entry.log is not None:
+            return entry.log.size_bytes
+        if entry.is_new:
+            return 0
+        try:
+            return stored_bytes(self._directory(topic, partition))
+        except OSError as error:
+            raise KafkaStorageError from error
+
+    def loaded_logs(self) -> list[Log]:
+        """Give the logs that are in use, without the metadata log."""
+        return [e.log for e in list(self._partitions.values()) if e.log is not None]
+
+    def _directory(self, topic: str, partition: int) -> str:
+        return f"{self.data_dir}/{partition_directory(topic, partition)}"
+
+    # -- from time to time
+
+    def checkpoint(self) -> None:
+        """Flush rolled segments and write the checkpoints; may run in a worker thread.
+
+        Raises:
+            KafkaStorageError: they were not written; or a log could not be flushed or lost a file.
+
+        Rule: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
+        """
+        try:
+            flush_each((log, log.active.base_offset) for log in self.loaded_logs())
+            look_at_files(self.loaded_logs())
+        finally:
+            self.checkpoints.write()
+
+    def close(self, *, sync: bool = True, broker_epoch: int = 0) -> None:
+        """Put all logs down, write the checkpoints, mark the stop as clean, give the lock back.
+
+        Args:
+            sync: make everything durable first; not worth its time for a temporary directory.
+            broker_epoch: for the mark.
+
+        Rule: S-47 (LogManager.shutdown).
+        """
+        if self._lock is None:
+            return
+        logs = self.loaded_logs()
+        if self.metadata_log is not None:
+            logs.append(self.metadata_log)
+        try:
+            self.chores.finish()
+            closed = put_down(logs)
+            if sync:
+                make_durable(closed)
+            for log in closed:
+                log.mark_durable()
+            self.checkpoint()
+            are_closed = len(closed) == len(logs)
+            if are_closed and all(entry.is_clean for entry in self._partitions.values()):
+                leave_clean_mark(self.data_dir, broker_epoch)
+        except (KafkaStorageError, OSError) as error:
+            reason = cause_of(error)
+            logger.error("stop is not clean data_dir=%s reason=%s", self.data_dir, reason)
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Give the directory back as it is, in a state that is to be erased."""
+        self._cache.discard_directory(str(self.data_dir))
+        self._unlock()

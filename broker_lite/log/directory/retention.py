@@ -1,0 +1,179 @@
+"""Retention: which of the oldest segments are to go, and a check of all logs of a data directory.
+
+The order is Kafka's: first what lies below the log start offset, then what is too much, then what
+is too old, always from the oldest segment on and never past one that stays. So the total never goes
+below retention.bytes, and a timestamp in the future keeps a segment and all that follow.
+
+A log that nobody uses is not loaded to look at it. A worker thread reads what decides about its
+oldest segment, once, for nothing changes there but the time; it is loaded when that is due.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final, NamedTuple, TypeAlias
+
+from broker_lite.errors import BrokerError, cause_of
+from broker_lite.log.directory.idle import IdleLog, read_idle_segments
+from broker_lite.log.directory.partitions import Partition
+from broker_lite.log.log import Log
+from broker_lite.log.removal import REMOVED_AT_A_TIME, SegmentRemoval
+
+logger = logging.getLogger("broker_lite.log")
+
+# A log costs some 3 us to look at: the loop is held for less than half a millisecond.
+_LOGS_AT_A_TIME: Final = 128
+_READ_AT_A_TIME: Final = 256
+
+
+Ageing: TypeAlias = Log | IdleLog
+
+
+class Due(NamedTuple):
+    """How many of the oldest segments are to go, and why the first one."""
+
+    segment_count: int
+    reason: str
+
+
+def due_segments(log: Ageing, now_ms: int) -> Due:
+    """Tell which segments are to go; an empty active segment never is.
+
+    Raises:
+        OSError: a file cannot be read.
+
+    Rule: S-50, S-51, S-90 (UnifiedLog.deleteOldSegments).
+    """
+    segments, config = log.segments, log.config
+    below = 0
+    while below < len(segments) - 1 and segments[below + 1].base_offset <= log.log_start_offset:
+        below += 1
+    if not config.cleanup_delete:
+        return Due(below, "log start")
+    end = _deletable_count(log)
+    surplus = below
+    if config.retention_bytes >= 0:
+        over_bytes = sum(each.size_bytes for each in segments[below:]) - config.retention_bytes
+        while surplus < end and over_bytes >= segments[surplus].size_bytes:
+            over_bytes -= segments[surplus].size_bytes
+            surplus += 1
+    old = surplus
+    if config.retention_ms >= 0:
+        while old < end and now_ms - segments[old].largest_timestamp() > config.retention_ms:
+            old += 1
+    return Due(old, "log start" if below else "size" if surplus else "time")
+
+
+def _deletable_count(log: Ageing) -> int:
+    """How many segments may go at most: the log start offset is never above the high watermark.
+
+    Rule: S-50 (UnifiedLog.deletableSegments).
+    """
+    segments, high_watermark = log.segments, log.high_watermark
+    count = len(segments)
+    if not segments[-1].size_bytes or log.log_end_offset > high_watermark:
+        count -= 1
+    while 0 < count < len(segments) and segments[count].base_offset > high_watermark:
+        count -= 1
+    return count
+
+
+class Retention:
+    """The check of all logs of a data directory but the metadata log."""
+
+    __slots__ = ("_directory", "_load", "_now_ms", "_partitions", "_removal")
+
+    def __init__(
+        self,
+        partitions: Mapping[tuple[str, int], Partition],
+        removal: SegmentRemoval,
+        load: Callable[[str, int], Log],
+        directory: Callable[[str, int], str],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """Remember where things are.
+
+        Args:
+            partitions: of the data directory; their owner changes them.
+            removal: of the data directory.
+            load: gives the log of a partition.
+            directory: names a partition's directory.
+            now_ms: the clock.
+        """
+        self._partitions = partitions
+        self._removal = removal
+        self._load = load
+        self._directory = directory
+        self._now_ms = now_ms
+
+    def unread(self) -> Iterator[list[tuple[str, int]]]:
+        """Give the partitions that nobody uses and of which nothing is known, for read().
+
+        They come a few at a time, since a stop waits for a thread that has begun.
+        """
+        keys = (key for key, entry in list(self._partitions.items()) if _is_unread(entry))
+        while chunk := list(islice(keys, _READ_AT_A_TIME)):
+            yield chunk
+
+    def read(self, keys: Iterable[tuple[str, int]]) -> None:
+        """Read what decides about logs that nobody uses; may run in a worker thread.
+
+        A directory that cannot be read is tried again at the next check.
+        """
+        for topic, partition in keys:
+            entry = self._partitions.get((topic, partition))
+            if entry is None or not _is_unread(entry):
+                continue
+            try:
+                entry.idle = read_idle_segments(self._directory(topic, partition))
+            except OSError as error:
+                logger.warning("not looked at topic=%s-%d reason=%s", topic, partition, error)
+
+    def steps(self) -> Iterator[None]:
+        """Check all logs; each step is short, and between two of them the loop has its turn.
+
+        A log that fails is logged, and the others go on.
+
+        Rule: S-50 (LogManager.cleanupLogs).
+        """
+        now_ms = self._now_ms()
+        for number, (key, entry) in enumerate(list(self._partitions.items()), 1):
+            if number % _LOGS_AT_A_TIME == 0:
+                yield
+            topic, partition = key
+            try:
+                # its topic may have been deleted, and another made, since the last turn
+                if self._partitions.get(key) is entry and self._may_be_due(entry, now_ms):
+                    yield from self._remove_due(self._load(topic, partition), now_ms)
+            except (BrokerError, OSError) as error:
+                reason = cause_of(error)
+                logger.error("retention failed topic=%s-%d reason=%s", topic, partition, reason)
+
+    def _may_be_due(self, entry: Partition, now_ms: int) -> bool:
+        if entry.log is not None:
+            return True
+        if not (entry.idle and entry.is_clean):
+            return False
+        idle = IdleLog(entry.idle, entry.config, entry.log_start_offset or 0)
+        return due_segments(idle, now_ms).segment_count > 0
+
+    def _remove_due(self, log: Log, now_ms: int) -> Iterator[None]:
+        while not (log.is_deleted or log.is_being_cleaned or log.offline_reason is not None):
+            due = due_segments(log, now_ms)
+            if not due.segment_count:
+                return
+            segment_count = min(due.segment_count, REMOVED_AT_A_TIME)
+            self._removal.remove_oldest(log, segment_count)
+            logger.info(
+                "segments deleted topic=%s-%d count=%d reason=%s log_start_offset=%d",
+                log.topic,
+                log.partition,
+                segment_count,
+                due.reason,
+                log.log_start_offset,
+            )
+            yield
+
+
+def _is_unread(entry: Partition) -> bool:
+    return entry.idle is None and entry.log is None and entry.is_clean and not entry.is_new

@@ -1,0 +1,97 @@
+"""Making many logs durable: from time to time, and at a clean stop, when they are put down."""
+
+import logging
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from broker_lite.errors import KafkaStorageError, cause_of
+from broker_lite.log.files.names import DELETED_SUFFIX
+from broker_lite.log.log import Log
+
+logger = logging.getLogger("broker_lite.log")
+
+FLUSH_THREADS: Final = 8
+FLUSHED_EACH_MAX: Final = 64
+
+
+def flush_each(targets: Iterable[tuple[Log, int]]) -> None:
+    """Flush logs up to an offset each; those that are deleted meanwhile do not matter.
+
+    Raises:
+        KafkaStorageError: of some log, data may not be on disk; the others were flushed.
+    """
+    failure = None
+    for log, offset in targets:
+        try:
+            log.flush(offset)
+        except KafkaStorageError as error:
+            if not log.directory.endswith(DELETED_SUFFIX):
+                failure = error
+    if failure is not None:
+        raise failure
+
+
+def look_at_files(logs: Iterable[Log]) -> None:
+    """Take the logs offline whose rolled segments somebody removed, replaced or cut.
+
+    Raises:
+        KafkaStorageError: there is one; the others were looked at, too.
+
+    Rule: S-32 (LogDirFailureChannel).
+    """
+    failure = None
+    for log in logs:
+        try:
+            log.look_at_rolled_files()
+        except KafkaStorageError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+
+
+def put_down(logs: Iterable[Log]) -> list[Log]:
+    """Close logs, and give those that need no recovery.
+
+    Rule: S-47 (LogManager.shutdown).
+    """
+    return [log for log in logs if _put_down(log)]
+
+
+def _put_down(log: Log) -> bool:
+    try:
+        log.close()
+    except KafkaStorageError as error:
+        reason = cause_of(error)
+        logger.error("log not closed directory=%s reason=%s", log.directory, reason)
+        return False
+    return True
+
+
+def make_durable(logs: Iterable[Log]) -> None:
+    """Flush the logs that changed: each by itself or, where they are many, everything at once.
+
+    Measured with 10,000 logs of one batch: 0.1 s for sync(), 3.5 s for an fsync of each file. The
+    price is that sync() also waits for what other processes wrote. It reports no error: that is
+    done by an fsync of each .log file after it, which then finds nothing to write.
+
+    Raises:
+        KafkaStorageError: not everything may be on disk.
+
+    Rule: S-47 (LogManager.shutdown).
+    """
+    changed = [log for log in logs if not log.is_durable or len(log.producer_state)]
+    make_each_durable: Callable[[Log], None] = _make_durable
+    if len(changed) > FLUSHED_EACH_MAX:
+        os.sync()
+        make_each_durable = Log.confirm_durable
+    # Concurrent fsyncs share the file system's journal commits.
+    with ThreadPoolExecutor(FLUSH_THREADS) as threads:
+        list(threads.map(make_each_durable, changed))
+
+
+def _make_durable(log: Log) -> None:
+    log.flush()
+    if len(log.producer_state):
+        log.sync_snapshot()

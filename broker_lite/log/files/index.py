@@ -1,0 +1,307 @@
+"""The offset index and the time index of a segment: sorted pairs of big-endian numbers.
+
+While a segment grows, its pairs are in memory and reach the file in chunks, the first of which
+makes the file; an unclean start rebuilds it anyway. Once the segment has rolled they are in the
+file only, read by binary search. Files are never extended beforehand, so they need no trimming
+(S-12).
+
+A search in a file reads one page of it: the first key of every page is kept from the first search
+on. Measured with 262,144 entries (a segment of 1 GB): 4 us, where a read per step takes 22 us.
+"""
+
+import os
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+from contextlib import suppress
+from typing import ClassVar, Final, NamedTuple
+
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.open_file import OPEN, OpenFile
+
+RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
+"""How far above a segment's base offset an entry of its index can be."""
+_CHUNK_ENTRIES: Final = 512
+_PAGE_ENTRIES: Final = 512
+
+
+class IndexEntry(NamedTuple):
+    """One pair: what is searched for, and what it leads to."""
+
+    key: int
+    value: int
+
+
+class _Page:
+    """Some entries as they are in the file."""
+
+    __slots__ = ("_data", "_size_bytes", "_unpack_from", "count")
+
+    def __init__(self, data: bytes, entry: struct.Struct) -> None:
+        self._data = data
+        self._size_bytes = entry.size
+        self._unpack_from = entry.unpack_from
+        self.count = len(data) // entry.size
+
+    def key(self, index: int) -> int:
+        key: int = self._unpack_from(self._data, index * self._size_bytes)[0]
+        return key
+
+    def value(self, index: int) -> int:
+        value: int = self._unpack_from(self._data, index * self._size_bytes)[1]
+        return value
+
+    def entry(self, index: int) -> IndexEntry:
+        return IndexEntry(*self._unpack_from(self._data, index * self._size_bytes))
+
+
+class SegmentIndex:
+    """Pairs with strictly increasing keys, either in memory (growing) or in their file (closed)."""
+
+    __slots__ = (
+        "_cache",
+        "_has_file",
+        "_keys",
+        "_pages",
+        "_saved_count",
+        "_synced_count",
+        "_values",
+        "count",
+        "has_fragment",
+        "path",
+    )
+
+    ENTRY: ClassVar[struct.Struct]
+    KEY_TYPE: ClassVar[str]
+
+    def __init__(self, path: str, cache: FileCache, *, size_bytes: int = 0) -> None:
+        self.path = path
+        self._cache = cache
+        # A part of an entry at the end of the file, which no one left on purpose.
+        self.has_fragment = size_bytes % self.ENTRY.size != 0
+        self.count = size_bytes // self.ENTRY.size
+        self._saved_count = self.count
+        self._synced_count = -1
+        self._has_file = True
+        self._keys: array[int] | None = None
+        self._values: array[int] = array("i")
+        self._pages: tuple[array[int], array[int]] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the entries are in memory, and more can follow."""
+        return self._keys is not None
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the entries as a file."""
+        return self.count * self.ENTRY.size
+
+    def begin(self) -> None:
+        """Begin empty, in memory; there is no file yet."""
+        self._keys = array(self.KEY_TYPE)
+        self._values = array("i")
+        self._pages = None
+        self.count = self._saved_count = 0
+        self._synced_count = -1
+        self._has_file = False
+
+    def create(self) -> None:
+        """Begin empty, in memory; a file that is there goes, a new one comes with the first save.
+
+        Raises:
+            OSError: the old file cannot be removed.
+        """
+        self._cache.discard(self.path)
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+        self.begin()
+
+    def make_file(self) -> None:
+        """Make the file if there is none, empty; may run in a worker thread.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        if not self._has_file:
+            OpenFile(self.path, OPEN | os.O_CREAT)
+            self._has_file = True
+
+    def open_for_append(self) -> None:
+        """Take the file's entries into memory, so that more can follow.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if self._keys is not None:
+            return
+        keys, values = array(self.KEY_TYPE), array("i")
+        if self.count:
+            data = self._cache.get(self.path).read(self.size_bytes, 0)
+            for key, value in self.ENTRY.iter_unpack(data):
+                keys.append(key)
+                values.append(value)
+        self._keys, self._values, self._pages = keys, values, None
+
+    def append(self, key: int, value: int) -> None:
+        """Add an entry in memory; every _CHUNK_ENTRIES the file follows.
+
+        A file that cannot be written now is written at the next chunk, save() or close().
+        """
+        keys = self._keys
+        if keys is None:
+            raise ValueError(f"{self.path} is closed")
+        if keys and key <= keys[-1]:
+            raise ValueError(f"{self.path}: {key} does not come after {keys[-1]}")
+        keys.append(key)
+        self._values.append(value)
+        self.count += 1
+        if self.count - self._saved_count >= _CHUNK_ENTRIES:
+            with suppress(OSError):
+                self.save()
+
+    def save(self) -> None:
+        """Write what the file lacks, and make it if there is none.
+
+        Raises:
+            OSError: the file may hold a part; the next save writes all of it again.
+        """
+        keys, first = self._keys, self._saved_count
+        if keys is None or first == self.count:
+            self.make_file()
+            return
+        pack = self.ENTRY.pack
+        last = self.count
+        data = b"".join(map(pack, keys[first:last], self._values[first:last]))
+        file = OpenFile(self.path, OPEN if self._has_file else OPEN | os.O_CREAT)
+        self._has_file = True
+        file.write(data, first * self.ENTRY.size)
+        self._saved_count = last
+
+    def flush(self) -> None:
+        """Make the entries durable, if there are new ones.
+
+        Raises:
+            OSError: they may not be on disk.
+        """
+        self.save()
+        count = self._saved_count
+        if count != self._synced_count:
+            OpenFile(self.path).sync()
+            self._synced_count = count
+
+    def close(self) -> None:
+        """Write everything and keep nothing in memory; lookups go on from the file.
+
+        Raises:
+            OSError: the index stays as it was, in memory.
+        """
+        self.save()
+        self._keys = None
+        self._values = array("i")
+
+    def entry(self, index: int) -> IndexEntry:
+        """Give the entry at an index from 0 to count - 1."""
+        if self._keys is not None:
+            return IndexEntry(self._keys[index], self._values[index])
+        file = self._cache.get(self.path)
+        size_bytes = self.ENTRY.size
+        return IndexEntry(*self.ENTRY.unpack(file.read(size_bytes, index * size_bytes)))
+
+    def last_entry(self) -> IndexEntry | None:
+        """Give the newest entry, None when there is none."""
+        return self.entry(self.count - 1) if self.count else None
+
+    def find_at_most(self, key: int) -> IndexEntry | None:
+        """Find the entry with the largest key that is not above the given one.
+
+        Rule: S-21 (AbstractIndex.largestLowerBoundSlotFor).
+        """
+        if self._keys is not None:
+            found = bisect_right(self._keys, key)
+            return self.entry(found - 1) if found else None
+        number = bisect_right(self._page_starts()[0], key) - 1
+        if number < 0:
+            return None
+        page = self._page(number)
+        return page.entry(bisect_right(range(page.count), key, key=page.key) - 1)
+
+    def _page_starts(self) -> "tuple[array[int], array[int]]":
+        """Keys and values of the first entry of each page of the file, read once."""
+        if self._pages is None:
+            keys, values = array(self.KEY_TYPE), array("i")
+            for index in range(0, self.count, _PAGE_ENTRIES):
+                key, value = self.entry(index)
+                keys.append(key)
+                values.append(value)
+            self._pages = keys, values
+        return self._pages
+
+    def _page(self, number: int) -> "_Page":
+        size_bytes, first = self.ENTRY.size, number * _PAGE_ENTRIES
+        count = min(_PAGE_ENTRIES, self.count - first)
+        data = self._cache.get(self.path).read(count * size_bytes, first * size_bytes)
+        return _Page(data, self.ENTRY)
+
+
+class OffsetIndex(SegmentIndex):
+    """From an offset, relative to the segment's base, to the position of the batch it ends.
+
+    Rule: S-10 (OffsetIndex).
+    """
+
+    __slots__ = ()
+    ENTRY = struct.Struct(">ii")
+    KEY_TYPE = "i"
+
+    def positions_around(self, key: int) -> tuple[int, int]:
+        """Give the position where the search for a key begins, and that of the next entry.
+
+        0 is the one without an entry at most the key; the other one is 0 when there is none, or
+        when it would have to be read from the file.
+
+        Rule: S-21 (AbstractIndex.largestLowerBoundSlotFor).
+        """
+        if self._keys is None:
+            entry = self.find_at_most(key)
+            return (entry.value if entry is not None else 0), 0
+        values = self._values
+        found = bisect_right(self._keys, key)
+        return (values[found - 1] if found else 0), (values[found] if found < len(values) else 0)
+
+    def find_at_or_behind(self, position: int) -> IndexEntry | None:
+        """Find the first entry whose batch starts at this position or behind it.
+
+        Rule: F-14 (OffsetIndex.fetchUpperBoundOffset).
+        """
+        if self._keys is not None:
+            found = bisect_left(self._values, position)
+            return self.entry(found) if found < self.count else None
+        starts = self._page_starts()[1]
+        number = bisect_left(starts, position)
+        if number:
+            page = self._page(number - 1)
+            found = bisect_left(range(page.count), position, key=page.value)
+            if found < page.count:
+                return page.entry(found)
+        return self.entry(number * _PAGE_ENTRIES) if number < len(starts) else None
+
+
+class TimeIndex(SegmentIndex):
+    """From a timestamp to the relative offset up to which no record is younger.
+
+    Rule: S-11, S-14 (TimeIndex).
+    """
+
+    __slots__ = ()
+    ENTRY = struct.Struct(">qi")
+    KEY_TYPE = "q"
+
+    def append_if_newer(self, timestamp: int, relative_offset: int) -> None:
+        """Add an entry when its timestamp is above the last one's; the entries are in memory.
+
+        Rule: S-14 (TimeIndex.maybeAppend).
+        """
+        keys = self._keys
+        if timestamp > (keys[-1] if keys else -1):
+            self.append(timestamp, relative_offset)

@@ -1,0 +1,277 @@
+"""What a segment's indexes say, held against its batches: a wrong index is made anew.
+
+After a clean stop nothing is read through (S-15), so a damaged index is found when it is used. An
+entry of .index is true if the batch it leads to begins there, and is none behind what is searched
+for; one of .timeindex, if its batch has that timestamp. An entry that is missing does no harm, but
+that the largest timestamp must not be below that of the last batch.
+
+Each check is a read of one header, 1 us; segments that this process wrote need none.
+"""
+
+import logging
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from broker_lite.errors import CorruptMessage
+from broker_lite.log.files.index import IndexEntry, SegmentIndex
+from broker_lite.log.files.walk import (
+    FRAME_MIN,
+    HEADER,
+    MAGIC_V2,
+    checked_size,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from broker_lite.log.files.segment import LogSegment
+
+logger = logging.getLogger("broker_lite.log")
+
+INDEX_INTERVAL_BYTES: Final = 4096
+RELATIVE_OFFSET_END: Final = 1 << 31
+_LOOKED_AT_MAX: Final = 512
+
+
+def find_end(segment: "LogSegment") -> int | None:
+    """Find the offset behind a segment by its last index entry and the batches after it.
+
+    Returns:
+        None if its files contradict each other.
+
+    Raises:
+        OSError: a file cannot be read.
+
+    Rule: S-12, S-44 (LogSegment.readNextOffset).
+    """
+    entry = segment.offset_index.last_entry()
+    position, end_offset = 0, segment.base_offset
+    if entry is not None:
+        position = entry.value
+        # The first batch has no entry, so zeros are room that a crashed server left.
+        if entry.key <= 0 or not 0 < position < segment.size_bytes:
+            return None
+    try:
+        for place in walk(segment.file(), position, segment.size_bytes):
+            if place.base_offset < end_offset or place.last_offset < place.base_offset:
+                return None
+            position, end_offset = place.position + place.size_bytes, place.last_offset + 1
+    except CorruptMessage:
+        return None
+    return end_offset if position == segment.size_bytes else None
+
+
+def look_at(segment: "LogSegment") -> None:
+    """Make a segment's indexes anew if they cannot be right as a whole.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    if segment.is_trusted:
+        return
+    if not have_shape(segment):
+        rebuild(segment, "they do not fit the batches")
+        return
+    newest = segment.time_index.last_entry()
+    if newest is not None:
+        true_time_entry(segment, newest.key)
+
+
+def true_time_entry(segment: "LogSegment", timestamp: int) -> IndexEntry | None:
+    """Find the newest entry of the time index that is not younger than a timestamp.
+
+    Raises:
+        OSError: a file cannot be read or written.
+
+    Rule: S-23 (TimeIndex.lookup).
+    """
+    entry = segment.time_index.find_at_most(timestamp)
+    if entry is None or segment.is_trusted or is_true_time(segment, entry):
+        return entry
+    if not segment.is_trusted:  # the look at the entry may have led to new indexes
+        rebuild(segment, f"no batch with {entry}")
+    return segment.time_index.find_at_most(timestamp)
+
+
+def true_search_start(
+    segment: "LogSegment", offset: int, around: tuple[int, int]
+) -> tuple[int, int]:
+    """Give what a segment's index says of where to search for an offset, or a new one does.
+
+    Raises:
+        OSError: a file cannot be read or written.
+
+    Rule: S-21.
+    """
+    if leads_to_batch(segment, around[0], offset):
+        return around
+    rebuild(segment, f"no batch at {around[0]} for {offset}")
+    return segment.offset_index.positions_around(offset - segment.base_offset)
+
+
+def true_bound(segment: "LogSegment", position: int, entry: IndexEntry) -> IndexEntry | None:
+    """Give the entry that was found behind a position, or that of a new index.
+
+    Raises:
+        OSError: a file cannot be read or written.
+
+    Rule: F-14.
+    """
+    offset = segment.base_offset + entry.key
+    if leads_to_batch(segment, entry.value, offset, whole=True):
+        return entry
+    rebuild(segment, f"no batch at {entry.value} up to {offset}")
+    return segment.offset_index.find_at_or_behind(position)
+
+
+def first_timestamp(segment: "LogSegment") -> int:
+    """Give the max timestamp of the first batch, -1 without one that can be read.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    try:
+        first = next(walk(segment.file(), 0, segment.size_bytes), None)
+    except CorruptMessage:
+        return -1
+    return first.max_timestamp if first is not None else -1
+
+
+def have_shape(segment: "LogSegment") -> bool:
+    """Tell whether both indexes rise, end inside the segment, and reach its largest timestamp.
+
+    Of an index of many pages some entries are looked at.
+
+    Raises:
+        OSError: a file cannot be read.
+
+    Rule: S-10, S-11, S-14.
+    """
+    offsets, times = segment.offset_index, segment.time_index
+    if offsets.has_fragment or times.has_fragment:
+        return False
+    if not (_rises(offsets, values_too=True) and _rises(times, values_too=False)):
+        return False
+    last = offsets.last_entry()
+    if last is not None and not leads_to_batch(segment, last.value, segment.base_offset + last.key):
+        return False
+    newest = times.last_entry()
+    return _last_timestamp(segment, last) <= (newest.key if newest is not None else -1)
+
+
+def _rises(index: SegmentIndex, *, values_too: bool) -> bool:
+    step = max(index.count // _LOOKED_AT_MAX, 1)
+    entries = [index.entry(i) for i in range(0, index.count, step)]
+    return all(
+        one.key < two.key and (one.value < two.value if values_too else one.value <= two.value)
+        for one, two in pairwise(entries)
+    )
+
+
+def _last_timestamp(segment: "LogSegment", last: IndexEntry | None) -> int:
+    """Give the max timestamp of the last batches; none of a damaged one."""
+    found = -1
+    try:
+        for place in walk(
+            segment.file(), last.value if last is not None else 0, segment.size_bytes
+        ):
+            found = max(found, place.max_timestamp)
+    except CorruptMessage:
+        return found
+    return found
+
+
+def leads_to_batch(
+    segment: "LogSegment", position: int, offset: int, *, whole: bool = False
+) -> bool:
+    """Tell whether a batch begins at a position, and not behind an offset.
+
+    Args:
+        segment: whose .log file it is.
+        position: that an index gave.
+        offset: at least the base offset of the batch.
+        whole: at least its last offset.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    if not 0 <= position < segment.size_bytes - FRAME_MIN:
+        return False
+    head = segment.file().read(HEADER.size, position).ljust(HEADER.size, b"\0")
+    first, length, _, magic, _, _, delta, _, _ = HEADER.unpack(head)
+    last = first + (delta if magic >= MAGIC_V2 else 0)
+    try:
+        size_bytes = checked_size(length, position)
+    except CorruptMessage:
+        return False
+    return (
+        0 <= magic <= MAGIC_V2
+        and segment.base_offset <= first <= last
+        and (last if whole else first) <= offset
+        and size_bytes <= segment.size_bytes - position
+    )
+
+
+def is_true_time(segment: "LogSegment", entry: IndexEntry) -> bool:
+    """Tell whether a batch with an entry's offset has the entry's timestamp.
+
+    Raises:
+        OSError: a file cannot be read.
+
+    Rule: S-14.
+    """
+    offset = segment.base_offset + entry.value
+    try:
+        found = segment.find(offset)
+        if found is None:
+            return False
+        place = next(walk(segment.file(), found[0], segment.size_bytes))
+    except CorruptMessage:
+        return False
+    return place.max_timestamp == entry.key
+
+
+def rebuild(segment: "LogSegment", reason: str) -> None:
+    """Make both indexes anew from the headers of the batches.
+
+    Where those cannot be walked to the end, it is the .log file that is damaged: the indexes stay,
+    for they lead to what is behind the damage, and are trusted from now on.
+
+    Raises:
+        OSError: a file cannot be read or written.
+
+    Rule: S-13, S-43 (LogSegment.recover).
+    """
+    if not _is_whole(segment):
+        logger.warning("segment is damaged path=%s found_by=%s", segment.path, reason)
+        segment.is_trusted = True
+        return
+    logger.warning("indexes made anew path=%s reason=%s", segment.path, reason)
+    was_open = segment.offset_index.is_open
+    segment.offset_index.create()
+    segment.time_index.create()
+    segment.begin_timestamps()
+    indexed_position = 0
+    for place in walk(segment.file(), 0, segment.size_bytes):
+        segment.note_timestamp(place.position, place.max_timestamp, place.last_offset)
+        if place.position - indexed_position > INDEX_INTERVAL_BYTES:
+            segment.offset_index.append(place.last_offset - segment.base_offset, place.position)
+            segment.close_time_index()
+            indexed_position = place.position
+    segment.close_time_index()
+    if not was_open:
+        segment.offset_index.close()
+        segment.time_index.close()
+
+
+def _is_whole(segment: "LogSegment") -> bool:
+    """Tell whether batches in the order of their offsets fill a segment."""
+    end, end_offset = 0, segment.base_offset
+    ceiling = segment.base_offset + RELATIVE_OFFSET_END
+    try:
+        for place in walk(segment.file(), 0, segment.size_bytes):
+            if not end_offset <= place.base_offset <= place.last_offset < ceiling:
+                return False
+            end, end_offset = place.position + place.size_bytes, place.last_offset + 1
+    except CorruptMessage:
+        return False
+    return end == segment.size_bytes

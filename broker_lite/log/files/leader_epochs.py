@@ -1,0 +1,167 @@
+"""Which leader epoch wrote which offsets of a partition, and its checkpoint file's text.
+
+An entry (epoch, start offset) covers the offsets up to the next entry's start. Both columns only
+grow. Nothing here touches a file: who changes the cache writes to_text() when a method says so.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from broker_lite.log.files.checkpoints import (
+    CorruptCheckpoint,
+    format_lines,
+    parse_integers,
+    parse_lines,
+)
+
+UNDEFINED_EPOCH: Final = -1
+UNDEFINED_OFFSET: Final = -1
+FILE_NAME: Final = "leader-epoch-checkpoint"
+
+
+class EpochEntry(NamedTuple):
+    """Records from start_offset on were written under this epoch."""
+
+    epoch: int
+    start_offset: int
+
+
+class EpochEndOffset(NamedTuple):
+    """The largest epoch known up to the one asked for, and the offset after its last record."""
+
+    epoch: int
+    end_offset: int
+
+
+class LeaderEpochCache:
+    """The leader epochs of one partition, oldest first.
+
+    Rule: S-61 (LeaderEpochFileCache).
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Iterable[tuple[int, int]] = ()) -> None:
+        self._entries = [EpochEntry(*entry) for entry in entries]
+
+    @property
+    def entries(self) -> list[EpochEntry]:
+        """A copy of the entries, oldest first."""
+        return list(self._entries)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest epoch, -1 when there is none."""
+        return self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Begin an epoch; what contradicts it is removed from the end.
+
+        Returns:
+            True when the entries changed and the file must be written.
+
+        Raises:
+            ValueError: epoch or start_offset is negative.
+
+        Rule: S-63 (LeaderEpochFileCache.assign).
+        """
+        entries = self._entries
+        if entries:
+            newest = entries[-1]
+            if newest.epoch == epoch and newest.start_offset <= start_offset:
+                return False
+        if epoch < 0 or start_offset < 0:
+            raise ValueError(f"negative epoch or offset: {epoch}, {start_offset}")
+        while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
+            entries.pop()
+        entries.append(EpochEntry(epoch, start_offset))
+        return True
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
+        """Answer OffsetForLeaderEpoch.
+
+        Returns:
+            (-1, -1) for an epoch above the newest, for -1, and without entries.
+
+        Rule: S-64 (LeaderEpochFileCache.endOffsetFor).
+        """
+        entries = self._entries
+        if epoch == UNDEFINED_EPOCH or not entries or epoch > entries[-1].epoch:
+            return EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+        if epoch == entries[-1].epoch:
+            return EpochEndOffset(epoch, log_end_offset)
+        following = bisect_right(entries, epoch, key=itemgetter(0))
+        known = entries[following - 1].epoch if following else epoch
+        return EpochEndOffset(known, entries[following].start_offset)
+
+    def epoch_for_offset(self, offset: int) -> int:
+        """Tell under which epoch an offset was written, -1 when it is below all entries."""
+        for entry in reversed(self._entries):
+            if entry.start_offset <= offset:
+                return entry.epoch
+        return UNDEFINED_EPOCH
+
+    def truncate_from_end(self, end_offset: int) -> bool:
+        """Drop the entries that start at end_offset or above.
+
+        Returns:
+            True when the entries changed.
+
+        Rule: S-65 (LeaderEpochFileCache.truncateFromEnd).
+        """
+        entries = self._entries
+        count = len(entries)
+        while entries and entries[-1].start_offset >= end_offset:
+            entries.pop()
+        return len(entries) != count
+
+    def truncate_from_start(self, start_offset: int) -> bool:
+        """Drop the entries below start_offset; the one that covers it begins there.
+
+        Returns:
+            True when the entries changed.
+
+        Rule: S-65 (LeaderEpochFileCache.truncateFromStart).
+        """
+        entries = self._entries
+        below = [entry for entry in entries if entry.start_offset <= start_offset]
+        if not below or below == [(below[-1].epoch, start_offset)]:
+            return False
+        entries[: len(below)] = [EpochEntry(below[-1].epoch, start_offset)]
+        return True
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._entries.clear()
+
+    def to_text(self) -> str:
+        """The content of leader-epoch-checkpoint.
+
+        Rule: S-60 (LeaderEpochCheckpointFile).
+        """
+        return format_lines(f"{epoch} {offset}" for epoch, offset in self._entries)
+
+    @classmethod
+    def from_text(cls, text: str) -> "LeaderEpochCache":
+        """Read leader-epoch-checkpoint.
+
+        Raises:
+            CorruptCheckpoint: the text is malformed, or epochs or offsets do not grow.
+
+        Rule: S-60 (LeaderEpochCheckpointFile).
+        """
+        cache = cls()
+        for line in parse_lines(text):
+            entry = EpochEntry(*parse_integers(line, line.split(" "), 2))
+            if not cache._continues(entry):
+                raise CorruptCheckpoint(f"epochs and offsets must grow: {line!r}")
+            cache._entries.append(entry)
+        return cache
+
+    def _continues(self, entry: EpochEntry) -> bool:
+        if entry.epoch < 0 or entry.start_offset < 0:
+            return False
+        newest = self._entries[-1] if self._entries else (UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+        return entry.epoch > newest[0] and entry.start_offset > newest[1]

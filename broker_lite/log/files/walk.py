@@ -1,0 +1,156 @@
+"""Walking the batches of a segment file by their headers; nothing is checked beyond the framing.
+
+Rule: R-04 (FileLogInputStream).
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from broker_lite.errors import CorruptMessage
+from broker_lite.log.files.open_file import OpenFile
+
+# base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp,
+# max timestamp
+HEADER: Final = struct.Struct(">qiibIhiqq")
+_LEGACY_TIMESTAMP: Final = struct.Struct(">18xq")
+_SIZE_MIN_V1: Final = 34
+LOG_OVERHEAD: Final = 12
+RECORD_OVERHEAD_MIN: Final = 14
+FRAME_MIN: Final = 17
+MAGIC_V2: Final = 2
+# One read covers index.interval.bytes (4096) and the header of what follows.
+CHUNK_BYTES: Final = 4096 + 512
+
+
+class BatchPosition(NamedTuple):
+    """Where a batch lies in its file, and what its header says."""
+
+    position: int
+    size_bytes: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    leader_epoch: int
+
+
+def walk(file: OpenFile, position: int, end: int) -> Iterator[BatchPosition]:
+    """Go through the complete batches from a position; a partial one at the end is left out.
+
+    Args:
+        file: the .log file.
+        position: where a batch starts.
+        end: size of the file, or of what may be looked at.
+
+    Raises:
+        CorruptMessage: a length below 14.
+        OSError: the file cannot be read.
+    """
+    chunk, chunk_position = b"", position
+    while position < end - FRAME_MIN:
+        relative = position - chunk_position
+        if relative + HEADER.size > len(chunk):
+            chunk, chunk_position, relative = _chunk(file, position), position, 0
+        base_offset, length, epoch, magic, _, _, delta, _, max_timestamp = HEADER.unpack_from(
+            chunk, relative
+        )
+        size_bytes = checked_size(length, position)
+        if size_bytes > end - position:
+            return
+        if magic < MAGIC_V2:  # the offset is that of the last message
+            timestamp = _legacy_timestamp(chunk, relative, magic, size_bytes)
+            yield BatchPosition(position, size_bytes, base_offset, base_offset, timestamp, -1)
+        else:
+            yield BatchPosition(
+                position, size_bytes, base_offset, base_offset + delta, max_timestamp, epoch
+            )
+        position += size_bytes
+
+
+def _legacy_timestamp(chunk: bytes, position: int, magic: int, size_bytes: int) -> int:
+    """The largest timestamp of a message or wrapper, -1 where it has none.
+
+    Rule: R-60, R-65 (AbstractLegacyRecordBatch.maxTimestamp).
+    """
+    if magic != 1 or size_bytes < _SIZE_MIN_V1:
+        return -1
+    timestamp: int = _LEGACY_TIMESTAMP.unpack_from(chunk, position)[0]
+    return timestamp
+
+
+def find_batch(file: OpenFile, position: int, end: int, offset: int) -> tuple[int, int] | None:
+    """Find the first batch from a position on whose last offset reaches the given one.
+
+    Returns:
+        Its position and size; None when no complete batch does.
+
+    Raises:
+        CorruptMessage: a length below 14.
+        OSError: the file cannot be read.
+
+    Rule: S-20 (FileRecords.searchForOffsetFromPosition).
+    """
+    unpack, header_bytes = HEADER.unpack_from, HEADER.size
+    chunk, chunk_position, chunk_end = b"", position, position
+    while position < end - FRAME_MIN:
+        if position + header_bytes > chunk_end:
+            chunk, chunk_position = _chunk(file, position), position
+            chunk_end = position + len(chunk)
+        base_offset, length, _, magic, _, _, delta, _, _ = unpack(chunk, position - chunk_position)
+        size_bytes = checked_size(length, position)
+        if size_bytes > end - position:
+            return None
+        if base_offset + (delta if magic >= MAGIC_V2 else 0) >= offset:
+            return position, size_bytes
+        position += size_bytes
+    return None
+
+
+def batch_at(file: OpenFile, position: int, end: int, offset: int) -> tuple[int, int] | None:
+    """Look whether the batch that starts at a position is the one with an offset in its range.
+
+    Returns:
+        Its position and size; None when it is another one, incomplete, or of an old format.
+
+    Raises:
+        CorruptMessage: a length below 14.
+        OSError: the file cannot be read.
+    """
+    head = file.read(HEADER.size, position)
+    if len(head) < HEADER.size:
+        return None
+    base_offset, length, _, magic, _, _, delta, _, _ = HEADER.unpack(head)
+    if magic < MAGIC_V2 or not base_offset <= offset <= base_offset + delta:
+        return None
+    size_bytes = checked_size(length, position)
+    return (position, size_bytes) if size_bytes <= end - position else None
+
+
+def first_batch_size(file: OpenFile, position: int) -> int:
+    """Read the size of the batch that starts at a position.
+
+    Raises:
+        CorruptMessage: a length below 14.
+        OSError: the file cannot be read.
+    """
+    head = file.read(LOG_OVERHEAD, position)
+    return checked_size(int.from_bytes(head[8:], "big", signed=True), position)
+
+
+def checked_size(length: int, position: int) -> int:
+    """Give the size of a batch by its length field.
+
+    Raises:
+        CorruptMessage: the length is below 14.
+    """
+    if length < RECORD_OVERHEAD_MIN:
+        raise CorruptMessage(
+            f"Found record size {length} smaller than minimum record overhead"
+            f" ({RECORD_OVERHEAD_MIN}) at position {position}."
+        )
+    return length + LOG_OVERHEAD
+
+
+def _chunk(file: OpenFile, position: int) -> bytes:
+    # Near the end of the file a legacy message can be shorter than a v2 header.
+    return file.read(CHUNK_BYTES, position).ljust(HEADER.size, b"\0")

@@ -1,0 +1,50 @@
+"""What is lost when a log is cut at its first bad batch: the sound ones behind it.
+
+Kafka cuts there, whatever follows. A torn tail has nothing sound behind it; where there is, the
+disk or somebody has damaged the file, and a person wants to know before the next write.
+"""
+
+from typing import Final
+
+from broker_lite.log.files.open_file import OpenFile
+from broker_lite.record.batch import HEADER, RECORD_BATCH_OVERHEAD, RecordBatch
+from broker_lite.record.framing import LOG_OVERHEAD
+from broker_lite.record.resync import possible_starts
+
+LOOKED_AT_BYTES: Final = 16 << 20
+"""Of what is cut off: enough to tell a torn tail from damage."""
+
+_CHECKED_BYTES_MAX: Final = 1 << 30
+
+
+def count_sound(file: OpenFile, position: int, end: int, lowest_offset: int) -> int:
+    """Count the whole batches with the right checksum in a part of a segment.
+
+    Args:
+        file: the segment.
+        position: where the part begins.
+        end: where it ends; only the first LOOKED_AT_BYTES of it are looked at.
+        lowest_offset: batches below do not belong there; a record may hold one.
+
+    Raises:
+        OSError: the file cannot be read.
+
+    Rule: S-43 (LogSegment.recover).
+    """
+    data = memoryview(file.read(min(end - position, LOOKED_AT_BYTES), position))
+    count = sound_end = checked_bytes = 0
+    for at in possible_starts(data):
+        if at < sound_end or checked_bytes > _CHECKED_BYTES_MAX:
+            continue
+        if len(data) - at < RECORD_BATCH_OVERHEAD:
+            break
+        base_offset, length, *_ = HEADER.unpack_from(data, at)
+        size_bytes = LOG_OVERHEAD + length
+        if base_offset < lowest_offset or not RECORD_BATCH_OVERHEAD <= size_bytes <= len(data) - at:
+            continue
+        checked_bytes += size_bytes
+        if RecordBatch(data, at, size_bytes).crc_is_valid():
+            count += 1
+            sound_end = at + size_bytes
+            lowest_offset = base_offset
+    return count

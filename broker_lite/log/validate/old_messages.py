@@ -1,0 +1,309 @@
+"""From what an old producer sends to a v2 batch that may be appended.
+
+Produce versions 0 to 2 carry message sets of magic 0 or 1, plain or inside one compressed wrapper,
+and also v2 batches. Logs hold v2 only, as Kafka's do since 3.0: all messages of a set become one
+batch, with timestamps kept, offsets counted from the end of the log, and the codec of the topic or
+else of the producer.
+
+The answers to these versions have no room for what is wrong with single records, so the first bad
+one decides; only a timestamp counts more than the rest of its wrapper.
+
+A difference to Kafka: in a Produce below version 3 a message set that decompresses to more than 32
+MiB is refused; its messages are converted one by one.
+
+Rule: V-20, V-22, V-30 to V-34, V-41, V-42, V-50, V-92, R-92 (UnifiedLog, LogValidator).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from broker_lite.errors import (
+    BrokerError,
+    ErrorCode,
+    InvalidRecord,
+    UnknownServerError,
+)
+from broker_lite.log.validate import refusals
+from broker_lite.log.validate.produced_batch import (
+    CODEC_MAX,
+    NO_CODEC,
+    STREAM_PARTS_MAX,
+    validate_records,
+)
+from broker_lite.log.validate.validated import (
+    NO_TIMESTAMP,
+    RejectedByTimestamp,
+    ValidatedRecords,
+    ValidationConfig,
+)
+from broker_lite.record import legacy
+from broker_lite.record.batch import (
+    ATTRIBUTES_OFFSET,
+    CODEC_MASK,
+    CURRENT_MAGIC,
+    RECORD_BATCH_OVERHEAD,
+    RecordBatch,
+    walk,
+)
+from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.crc import crc32c
+from broker_lite.record.decompressed import Bounds
+from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, Entry
+from broker_lite.record.legacy import (
+    LOG_APPEND_TIME,
+    LegacyMessage,
+    LegacyRecord,
+    SetTooLarge,
+    crc_is_valid,
+    iterate_legacy,
+)
+from broker_lite.record.stopping import NEVER, Stop
+
+OLD_SET_BYTES_MAX: Final = 32 * 1024 * 1024
+_SIZE_UP_TO_PRODUCER_ID: Final = 51
+_MESSAGE_SIZE_MIN: Final = LOG_OVERHEAD + RECORD_OVERHEAD_V0
+
+
+class NothingToAppend(BrokerError):
+    """A set without a whole message, which these versions answer as a success (0).
+
+    Rule: V-22.
+    """
+
+    code = ErrorCode.NONE
+
+
+def check_old_record_set(records: memoryview | None) -> Iterator[None]:
+    """Walk a partition's set before anything is appended, as Kafka does looking for transactions.
+
+    Every error fails the whole request. A frame of 100 MB has room for 4,000,000 messages, which
+    take seconds, so the caller makes pauses.
+
+    Args:
+        records: as the client sent them; null is refused, where Kafka never answers (V-02).
+
+    Yields:
+        Nothing, after each message or batch.
+
+    Raises:
+        CorruptMessage: a malformed header.
+        UnknownServerError: a v2 header too short for a producer id, or a length at which Java's int
+            overflows.
+        InvalidRecord: null.
+
+    Rule: V-02, V-06, V-10, V-21 (ReplicaManager.handleProduceAppend).
+    """
+    if records is None:
+        raise InvalidRecord("null records in a Produce of version 0 to 2").because(
+            "V-02", "null where records were expected"
+        )
+    for entry in walk(records):
+        if entry.magic == CURRENT_MAGIC and entry.size_bytes < _SIZE_UP_TO_PRODUCER_ID:
+            raise UnknownServerError().because(
+                "V-21",
+                "the batch has {size_bytes} bytes and ends in its header",
+                size_bytes=entry.size_bytes,
+            )
+        yield
+
+
+def validate_old_records(
+    records: memoryview,
+    config: ValidationConfig,
+    *,
+    now_ms: int,
+    partition: int = 0,
+    stop: Stop = NEVER,
+) -> ValidatedRecords:
+    """Check the records of one partition of a produce request of version 0 to 2.
+
+    Args:
+        records: writable; a v2 batch is corrected in place.
+        config: the topic's.
+        now_ms: the append time, and the middle of the range of CreateTime timestamps.
+        partition: for texts only.
+        stop: asked before each message.
+
+    Raises:
+        NothingToAppend: there is no whole message.
+        InvalidRecord: more than one magic, batch or wrapper, a wrapper that holds no plain messages
+            of its own magic, or a null key in a compacted topic.
+        RejectedByTimestamp: a timestamp out of range, or the append time's bit.
+        CorruptMessage: a length or checksum.
+        MessageTooLarge: above max_message_bytes before or after the conversion, or a wrapper above
+            decompressed_bytes_max or OLD_SET_BYTES_MAX.
+        TooManyRecords: more than batch_records_max.
+        UnknownServerError: a codec that fails or does not exist, fields that do not fit their
+            message, or a negative timestamp.
+        WorkStopped: by stop.
+
+    Rule: V-92 (UnifiedLog.append, LogValidator).
+    """
+    entries = list(_checked_entries(records, config))
+    if not entries:
+        raise NothingToAppend
+    first = entries[0]
+    codecs = [_codec(records, entry) for entry in entries]
+    # The last compressed entry decides what the set counts as.
+    source = next((codec for codec in reversed(codecs) if codec != NO_CODEC), NO_CODEC)
+    if len(entries) > 1 and (first.magic == CURRENT_MAGIC or source != NO_CODEC):
+        raise refusals.not_one_batch(len(entries))
+    if first.magic == CURRENT_MAGIC:
+        batch = records[first.position : first.position + first.size_bytes]
+        return validate_records(batch, config, now_ms=now_ms, partition=partition, stop=stop)
+    return _one_batch(records, entries, source, config, now_ms, stop)
+
+
+def _one_batch(
+    records: memoryview,
+    entries: list[Entry],
+    source: int,
+    config: ValidationConfig,
+    now_ms: int,
+    stop: Stop,
+) -> ValidatedRecords:
+    """Put all messages of a set into one batch.
+
+    Rule: V-30, V-32, V-41, V-42.
+    """
+    target = source if config.codec is None else config.codec
+    builder = BatchBuilder(
+        codec=target,
+        level=config.compression_level if config.codec is not None else None,
+        log_append_time_ms=now_ms if config.is_append_time else None,
+    )
+    # What cannot be written matters at once when messages are written as they are checked, and only
+    # after all checks when something is compressed.
+    is_plain = source == NO_CODEC and target == NO_CODEC
+    unwritable: UnknownServerError | None = None
+    for entry in entries:
+        if entry.magic != entries[0].magic:
+            raise refusals.old_magic(entry.magic)
+        try:
+            message = LegacyMessage(records, entry.position, entry.size_bytes)
+            _convert(message, builder, config, now_ms, stop)
+        except UnknownServerError as error:
+            if is_plain:
+                raise
+            unwritable = unwritable or error
+    if unwritable is not None:
+        raise unwritable
+    return _validated(builder, config)
+
+
+def _checked_entries(records: memoryview, config: ValidationConfig) -> Iterator[Entry]:
+    """Rule: V-20 (UnifiedLog.analyzeAndValidateRecords)."""
+    for entry in walk(records):
+        position, size_bytes, magic = entry
+        base_offset = int.from_bytes(records[position : position + 8], "big", signed=True)
+        if magic == CURRENT_MAGIC and base_offset:
+            raise refusals.wrong_base_offset(base_offset)
+        if size_bytes > config.max_message_bytes:
+            raise refusals.too_large(size_bytes, config.max_message_bytes)
+        if not _is_valid(records, entry):
+            raise refusals.invalid_entry(magic, position, size_bytes)
+        codec = _codec(records, entry)
+        if codec > CODEC_MAX:
+            raise refusals.unknown_codec(codec)
+        yield entry
+
+
+def _is_valid(records: memoryview, entry: Entry) -> bool:
+    """Rule: R-06."""
+    position, size_bytes, magic = entry
+    if magic != CURRENT_MAGIC:
+        return size_bytes >= _MESSAGE_SIZE_MIN and crc_is_valid(records, position, size_bytes)
+    if size_bytes < RECORD_BATCH_OVERHEAD:
+        return False
+    batch = RecordBatch(records, position, size_bytes)
+    return batch.crc == crc32c(records[position + ATTRIBUTES_OFFSET : position + size_bytes])
+
+
+def _codec(records: memoryview, entry: Entry) -> int:
+    if entry.magic == CURRENT_MAGIC:
+        return records[entry.position + ATTRIBUTES_OFFSET + 1] & CODEC_MASK
+    return records[entry.position + legacy.ATTRIBUTES_OFFSET] & CODEC_MASK
+
+
+def _convert(
+    message: LegacyMessage,
+    builder: BatchBuilder,
+    config: ValidationConfig,
+    now_ms: int,
+    stop: Stop,
+) -> None:
+    """Add the records of a message, all of which are looked at when one is bad.
+
+    Rule: V-33, V-41, V-44.
+    """
+    has_append_time = message.timestamp_type == LOG_APPEND_TIME
+    refused: BrokerError | None = None
+    is_writable = True
+    stop.check()
+    bytes_max = min(config.decompressed_bytes_max, OLD_SET_BYTES_MAX)
+    bounds = Bounds(bytes_max, STREAM_PARTS_MAX, stop)
+    records = iterate_legacy(message, check_inner=True, bounds=bounds)
+    try:
+        for index, record in enumerate(records):
+            problem = _problem(record, index, config, now_ms, has_append_time=has_append_time)
+            if problem is None:
+                is_writable = is_writable and record.timestamp >= NO_TIMESTAMP
+                if builder.record_count >= config.batch_records_max:
+                    raise refusals.too_many_records(index + 1, config.batch_records_max)
+                if refused is None and is_writable:
+                    builder.append(record.timestamp, record.key, record.value)
+            elif refused is None or isinstance(problem, RejectedByTimestamp):
+                refused = problem
+    except SetTooLarge as error:
+        raise refusals.decompresses_too_large(bytes_max, STREAM_PARTS_MAX) from error
+    if refused is not None:
+        raise refused
+    if not is_writable:
+        raise UnknownServerError("a negative timestamp").because(
+            "V-92", "a record has a timestamp below -1"
+        )
+
+
+def _problem(
+    record: LegacyRecord,
+    index: int,
+    config: ValidationConfig,
+    now_ms: int,
+    *,
+    has_append_time: bool,
+) -> BrokerError | None:
+    """Rule: V-33, V-34 (LogValidator.validateRecord)."""
+    if record.key is None and config.is_compacted:
+        return InvalidRecord().because(
+            "V-33", "record {record}: key missing in a compacted topic", record=index
+        )
+    timestamp = record.timestamp
+    if not config.is_append_time and timestamp != NO_TIMESTAMP:
+        if not -config.after_max_ms <= now_ms - timestamp <= config.before_max_ms:
+            return RejectedByTimestamp("", []).because(
+                "V-34",
+                "record {record}: the timestamp {timestamp} is not within [{earliest}, {latest}]",
+                record=index,
+                timestamp=timestamp,
+                earliest=now_ms - config.before_max_ms,
+                latest=now_ms + config.after_max_ms,
+            )
+    elif has_append_time:
+        return RejectedByTimestamp("", []).because(
+            "V-34",
+            "record {record}: only the broker may set the timestamp type LogAppendTime",
+            record=index,
+        )
+    return None
+
+
+def _validated(builder: BatchBuilder, config: ValidationConfig) -> ValidatedRecords:
+    """Rule: V-50, R-92."""
+    buffer = memoryview(bytearray(builder.build()))
+    if len(buffer) > config.max_message_bytes:
+        raise refusals.rebuilt_too_large(len(buffer), config.max_message_bytes)
+    batch = RecordBatch(buffer, 0, len(buffer))
+    append_time_ms = batch.max_timestamp if config.is_append_time else NO_TIMESTAMP
+    return ValidatedRecords(
+        buffer, batch, builder.record_count, batch.max_timestamp, append_time_ms
+    )

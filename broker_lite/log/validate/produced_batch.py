@@ -1,0 +1,201 @@
+"""From the bytes a client sent for a partition to one batch that may be appended.
+
+The order of the checks is Kafka's: base offset, size, checksum and codec first, then the batch's
+header fields, then the structure of all its records, then keys and timestamps. The records are
+walked once, by the compiled scan; Python looks at single records only to list the refused ones or
+to build a batch anew for another codec.
+
+Pure: no log state, no clock, no file; may run in a worker thread. Offsets and leader epoch are
+stamped later by the log, which costs no new checksum.
+
+Not done: magic 0 and 1, which the served versions of Produce refuse before (V-09).
+A difference to Kafka: a batch that decompresses to more than broker.lite.decompressed.max.bytes, or
+has more than broker.lite.batch.records.max records, or of which the compressed stream consists of
+more than 65,536 frames, members, chunks and blocks, is refused with MESSAGE_TOO_LARGE (V-45). The
+answer to a Produce lists 10,000 bad records at most (V-44).
+"""
+
+from typing import Final
+
+from broker_lite.log.validate import refusals
+from broker_lite.log.validate.rebuild import rebuild
+from broker_lite.log.validate.single_records import PlainRecords, check_records
+from broker_lite.log.validate.validated import (
+    NO_TIMESTAMP,
+    TakesLong,
+    ValidatedRecords,
+    ValidationConfig,
+)
+from broker_lite.record.batch import (
+    ATTRIBUTES_OFFSET,
+    CODEC_MASK,
+    CONTROL_FLAG,
+    CURRENT_MAGIC,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    RECORD_BATCH_OVERHEAD,
+    RecordBatch,
+    walk,
+)
+from broker_lite.record.compression import decompress
+from broker_lite.record.crc import crc32c
+from broker_lite.record.decompressed import Bounds
+from broker_lite.record.stopping import NEVER, Stop
+
+# a NamedTuple's own constructor is a Python function and takes 100 ns more
+_make: Final = tuple.__new__
+
+STREAM_PARTS_MAX: Final = 65_536
+"""Chunks of 32 KB, the smallest that are usual, would come to 2 GB."""
+AT_ONCE_PARTS_MAX: Final = 64
+AT_ONCE_BYTES_MAX: Final = 512 * 1024
+AT_ONCE_REBUILT_BYTES_MAX: Final = 64 * 1024
+"""Compressing more than this at the highest levels takes more than 50 ms."""
+CODEC_MAX: Final = 4
+NO_CODEC: Final = 0
+
+
+def validate_records(
+    records: memoryview,
+    config: ValidationConfig,
+    *,
+    now_ms: int,
+    partition: int = 0,
+    at_once: bool = False,
+    stop: Stop = NEVER,
+) -> ValidatedRecords:
+    """Check the records of one partition of a produce request, from a client.
+
+    Args:
+        records: writable; timestamp type, max timestamp and checksum are corrected in place where
+            the topic demands it.
+        config: the topic's.
+        now_ms: the append time, and the middle of the range of CreateTime timestamps.
+        partition: for texts only.
+        at_once: whoever asks has little time.
+        stop: asked between the steps.
+
+    Raises:
+        RejectedAsInvalid: records were refused, the error lists all of them.
+        RejectedByTimestamp: the same, and one at least for its timestamp.
+        InvalidRecord: structure of the batch or its records, or not exactly one batch.
+        MessageTooLarge: above max_message_bytes before or after a rebuild.
+        DecompressedTooLarge: decompressed above decompressed_bytes_max, or of more parts than
+            STREAM_PARTS_MAX.
+        CorruptMessage: shorter than its header, or a wrong checksum.
+        TooManyRecords: more than batch_records_max; nothing was decompressed.
+        UnknownServerError: a codec id above 4, a codec that fails, or what Kafka cannot rebuild.
+        TakesLong: it cannot be done at once.
+        WorkStopped: by stop.
+
+    Rule: V-20, V-22, V-30 to V-36, V-40, V-42, V-44, V-45, V-50 (UnifiedLog, LogValidator).
+    """
+    batch = _only_batch(records, config)
+    attributes = batch.attributes
+    count = batch.record_count
+    if (
+        count <= 0
+        or batch.last_offset_delta + 1 != count
+        or attributes & CONTROL_FLAG
+        or (batch.producer_id >= 0 and batch.base_sequence < 0)
+    ):
+        raise refusals.wrong_header(batch)  # V-32
+    if count > config.batch_records_max:
+        raise refusals.too_many_records(count, config.batch_records_max)
+    codec = attributes & CODEC_MASK
+    target = codec if config.codec is None else config.codec
+    in_place = codec == target
+    if codec == NO_CODEC:
+        plain = _make(
+            PlainRecords, (batch.buffer, RECORD_BATCH_OVERHEAD, batch.size_bytes, True, False)
+        )
+    else:
+        bytes_max = config.decompressed_bytes_max
+        parts_max = STREAM_PARTS_MAX
+        if at_once:
+            bytes_max = min(bytes_max, AT_ONCE_BYTES_MAX if in_place else AT_ONCE_REBUILT_BYTES_MAX)
+            parts_max = AT_ONCE_PARTS_MAX
+        bounds = Bounds(bytes_max, parts_max, stop)
+        plain = _decompress(batch, codec, bounds, at_once, full_reader=not in_place)
+    totals = check_records(batch, plain, config, now_ms, partition, at_once)
+    stop.check()
+    if not in_place:
+        return rebuild(batch, plain, totals, target, config, now_ms, stop)
+    if codec != NO_CODEC and not totals.is_sequential:
+        # V-42: Kafka would build the batch anew, but has skipped over the keys and values.
+        raise refusals.unordered_offsets()
+    append_time_ms = NO_TIMESTAMP
+    max_timestamp = totals.max_timestamp
+    if config.is_append_time:
+        append_time_ms = max_timestamp = now_ms
+        batch.set_max_timestamp(True, now_ms)
+    elif max_timestamp != batch.max_timestamp or attributes & LOG_APPEND_TIME_FLAG:
+        batch.set_max_timestamp(False, max_timestamp)
+    return _make(ValidatedRecords, (batch.buffer, batch, count, max_timestamp, append_time_ms))
+
+
+def _only_batch(records: memoryview, config: ValidationConfig) -> RecordBatch:
+    """Give a view of the only batch, over a buffer that holds nothing else.
+
+    Rule: V-20, V-22 (UnifiedLog.analyzeAndValidateRecords), V-31.
+    """
+    size_bytes = len(records)
+    if size_bytes < RECORD_BATCH_OVERHEAD:
+        return _trimmed_batch(records, config)
+    batch = RecordBatch(records, 0, size_bytes)
+    if batch.length != size_bytes - LOG_OVERHEAD or batch.magic != CURRENT_MAGIC:
+        return _trimmed_batch(records, config)
+    _check_shallow(batch, config)
+    return batch
+
+
+def _check_shallow(batch: RecordBatch, config: ValidationConfig) -> None:
+    if batch.base_offset != 0:
+        raise refusals.wrong_base_offset(batch.base_offset)
+    if batch.size_bytes > config.max_message_bytes:
+        raise refusals.too_large(batch.size_bytes, config.max_message_bytes)
+    start = batch.position + ATTRIBUTES_OFFSET
+    crc = crc32c(batch.buffer[start : batch.position + batch.size_bytes])
+    if batch.crc != crc:
+        raise refusals.wrong_crc(batch.crc, crc)
+    if batch.attributes & CODEC_MASK > CODEC_MAX:
+        raise refusals.unknown_codec(batch.attributes & CODEC_MASK)
+
+
+def _trimmed_batch(records: memoryview, config: ValidationConfig) -> RecordBatch:
+    """Handle a set that is not exactly one batch: check all, cut the rest, refuse a second one."""
+    sizes = []
+    for position, size_bytes, magic in walk(records):
+        if magic != CURRENT_MAGIC:
+            raise refusals.old_magic(magic)
+        base_offset = int.from_bytes(records[position : position + 8], "big", signed=True)
+        if base_offset:
+            raise refusals.wrong_base_offset(base_offset)
+        if size_bytes > config.max_message_bytes:
+            raise refusals.too_large(size_bytes, config.max_message_bytes)
+        if size_bytes < RECORD_BATCH_OVERHEAD:
+            raise refusals.short_batch(size_bytes)
+        _check_shallow(RecordBatch(records, position, size_bytes), config)
+        sizes.append(size_bytes)
+    if len(sizes) != 1:
+        raise refusals.not_one_batch(len(sizes))
+    return RecordBatch(records[: sizes[0]], 0, sizes[0])
+
+
+def _decompress(
+    batch: RecordBatch, codec: int, bounds: Bounds, at_once: bool, *, full_reader: bool
+) -> PlainRecords:
+    """Rule: V-45, R-36: full_reader when the records are needed, else they are only walked."""
+    result = decompress(
+        codec,
+        batch.buffer[RECORD_BATCH_OVERHEAD:],
+        output_bytes_max=bounds.output_bytes_max,
+        parts_max=bounds.parts_max,
+        stop=bounds.stop,
+    )
+    if result.limit_exceeded:
+        if at_once:
+            raise TakesLong
+        raise refusals.decompresses_too_large(bounds.output_bytes_max, bounds.parts_max)
+    data = memoryview(result.data)
+    return PlainRecords(data, 0, len(data), full_reader, result.failed)

@@ -1,0 +1,175 @@
+"""Build a client's batch anew for a topic that stores another codec.
+
+The usual batch keeps its plain records byte for byte and only changes its coat: its first record
+has the base timestamp, its offset deltas are 0, 1, 2 and so on, and nothing in it could be written
+in another way. Every other batch is written record by record, as Kafka does it for all: attributes
+0, the shortest varints, header keys that are UTF-8.
+"""
+
+import mmap
+import struct
+from typing import Final
+
+from broker_lite.errors import UnknownServerError
+from broker_lite.log.validate import refusals
+from broker_lite.log.validate.single_records import PlainRecords, RecordTotals
+from broker_lite.log.validate.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
+from broker_lite.record.batch import (
+    ATTRIBUTES_OFFSET,
+    CURRENT_MAGIC,
+    HEADER,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    RECORD_BATCH_OVERHEAD,
+    TRANSACTIONAL_FLAG,
+    RecordBatch,
+)
+from broker_lite.record.compression import compress
+from broker_lite.record.crc import crc32c
+from broker_lite.record.lending import LENT_BYTES_MIN
+from broker_lite.record.rewrite import RecordRewriter
+from broker_lite.record.scan import RecordCursor, are_canonical
+from broker_lite.record.stopping import NEVER, Stop
+
+_CRC: Final = struct.Struct(">I")
+_CRC_OFFSET: Final = 17
+_ALL: Final = memoryview(b"")
+_NO_HEADER: Final = bytes(RECORD_BATCH_OVERHEAD)
+
+
+def rebuild(
+    batch: RecordBatch,
+    plain: PlainRecords,
+    totals: RecordTotals,
+    codec: int,
+    config: ValidationConfig,
+    now_ms: int,
+    stop: Stop = NEVER,
+) -> ValidatedRecords:
+    """Write one batch with another codec; producer fields and the transactional bit are kept.
+
+    Args:
+        batch: checked, with all its records.
+        plain: its uncompressed records, read in full.
+        totals: of these records.
+        codec: the topic's.
+        config: the topic's.
+        now_ms: the append time.
+        stop: asked between the steps.
+
+    Raises:
+        UnknownServerError: what Kafka's builder refuses: a negative timestamp, a producer id
+            without epoch or sequence, a transactional batch without producer id.
+        MessageTooLarge: the new batch is above max_message_bytes.
+        DecompressedTooLarge: its records take more than decompressed_bytes_max, and more than the
+            client's did.
+        WorkStopped: by stop.
+
+    Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder), R-50.
+    """
+    _check_buildable(batch, totals)
+    if _can_keep_records(batch, plain, totals):
+        base_timestamp = batch.base_timestamp
+        records: memoryview = plain.buffer[plain.start : plain.end]
+    else:
+        bytes_max = max(config.decompressed_bytes_max, plain.end - plain.start)
+        base_timestamp, records = _write_anew(batch, plain, bytes_max, stop)
+    append_time_ms = now_ms if config.is_append_time else NO_TIMESTAMP
+    max_timestamp = now_ms if config.is_append_time else totals.max_timestamp
+    attributes = codec | (batch.attributes & TRANSACTIONAL_FLAG)
+    if config.is_append_time:
+        attributes |= LOG_APPEND_TIME_FLAG
+    content = compress(
+        codec, records, config.compression_level, stop, config.decompressed_bytes_max
+    )
+    size_bytes = RECORD_BATCH_OVERHEAD + len(content)
+    if size_bytes > config.max_message_bytes:
+        raise refusals.rebuilt_too_large(size_bytes, config.max_message_bytes)
+    buffer = _assemble(batch, attributes, base_timestamp, max_timestamp, content)
+    rebuilt = RecordBatch(buffer, 0, len(buffer))
+    return ValidatedRecords(buffer, rebuilt, batch.record_count, max_timestamp, append_time_ms)
+
+
+def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
+    """Rule: R-50; here every producer id but -1 counts as one, -2 too."""
+    has_producer = batch.producer_id != NO_PRODUCER_ID
+    if (
+        totals.min_timestamp < 0
+        or (batch.is_transactional and not has_producer)
+        or (has_producer and batch.producer_epoch == NO_PRODUCER_EPOCH)
+        or (has_producer and batch.base_sequence < 0)
+    ):
+        raise refusals.not_buildable(batch, totals.min_timestamp)
+
+
+def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTotals) -> bool:
+    """Rule: V-42, R-30."""
+    if not totals.is_sequential or batch.is_log_append_time:
+        return False
+    first = RecordCursor(plain.buffer, plain.start, plain.end, full_reader=True)
+    # only so far: the headers of one record may take 0.4 s, and the lock is not lent here
+    first.read_varint(first.end)
+    first.position += 1  # the attributes
+    return first.read_varlong(first.end) == 0 and are_canonical(
+        plain.buffer, plain.start, plain.end, batch.record_count
+    )
+
+
+def _write_anew(
+    batch: RecordBatch, plain: PlainRecords, bytes_max: int, stop: Stop
+) -> tuple[int, memoryview]:
+    """Give the first record's timestamp, and all records with deltas to it and to offset 0.
+
+    Raises:
+        DecompressedTooLarge: they take more than bytes_max, by longer deltas or header keys.
+    """
+    buffer, start, end, _, _ = plain
+    rewriter = RecordRewriter(buffer, start, end, batch.record_count, _ALL, True)
+    has_append_time = batch.is_log_append_time
+    with stop.telling(rewriter.stop):
+        status = rewriter.measure(
+            batch.base_timestamp, has_append_time, batch.max_timestamp, NO_TIMESTAMP
+        )
+    if status:  # the records were checked before, so there are more than 2 GB of them
+        raise UnknownServerError
+    if rewriter.size_bytes > bytes_max:
+        raise refusals.rewritten_too_large(bytes_max)
+    target = _memory(rewriter.size_bytes)
+    with stop.telling(rewriter.stop):
+        rewriter.write(target)
+    return rewriter.base_timestamp, target
+
+
+def _memory(size_bytes: int) -> memoryview:
+    """Take memory to write to; to zero 100 MB of a bytearray holds the interpreter lock 50 ms."""
+    return memoryview(
+        bytearray(size_bytes) if size_bytes <= LENT_BYTES_MIN else mmap.mmap(-1, size_bytes)
+    )
+
+
+def _assemble(
+    batch: RecordBatch, attributes: int, base_timestamp: int, max_timestamp: int, content: bytes
+) -> memoryview:
+    # joined, since that copies many bytes without the interpreter lock
+    buffer = memoryview(bytearray().join((_NO_HEADER, content)))
+    HEADER.pack_into(
+        buffer,
+        0,
+        0,
+        len(buffer) - LOG_OVERHEAD,
+        batch.leader_epoch,
+        CURRENT_MAGIC,
+        0,
+        attributes,
+        batch.last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        batch.record_count,
+    )
+    _CRC.pack_into(buffer, _CRC_OFFSET, crc32c(buffer[ATTRIBUTES_OFFSET:]))
+    return buffer
