@@ -1,7 +1,8 @@
 # make serve   start a broker; ARGS="--port 9093 ..." are its arguments
 # make test    run every test, in two processes; ARGS="-k name ..." are pytest's arguments
+# make docs    build the documentation in build/docs
 #
-# Both set up .venv first: Python 3.11+ with its venv module is all they need. A C compiler makes
+# They set up .venv first: Python 3.11+ with its venv module is all they need. A C compiler makes
 # the broker fast; without one its modules run as they are.
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 LIST := import itertools, tomllib; lists = tomllib.load(open("pyproject.toml", "rb"))["tool"]["broker-lite"]["compiled"]; print(*itertools.chain(*lists.values()))
 SOURCES := pyproject.toml setup.py $(wildcard broker_lite/record/*.pxd) $(wildcard $(shell $(or $(wildcard $(BIN)/python),$(PYTHON)) -c '$(LIST)' 2>/dev/null))
 
-.PHONY: serve test
+.PHONY: serve test docs
 .DELETE_ON_ERROR:
 
 serve: $(VENV)/installed
@@ -21,6 +22,10 @@ serve: $(VENV)/installed
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
+
+docs: $(VENV)/installed-test
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky docs build/docs
+	@echo "built: build/docs/index.html"
 
 # a virtual environment that works; one that was begun and not finished is made anew
 $(BIN)/pip:
@@ -35,5 +40,5 @@ $(VENV)/installed: $(SOURCES) | $(BIN)/pip
 	@touch $@
 
 $(VENV)/installed-test: $(SOURCES) | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[spark,test,lint]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[spark,test,lint,docs]'
 	@touch $@ $(VENV)/installed

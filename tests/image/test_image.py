@@ -18,7 +18,7 @@ from tests.support.docker import PROJECT, Container, docker
 UNPACKED_MAX_MB = 70
 GZIPPED_MAX_MB = 25
 SIZE_DIFFERENCE_MAX_MB = 1.5
-"""By how much what the README tells may be wrong: compilers and base packages differ a little."""
+"""By how much what the docs tell may be wrong: compilers and base packages differ a little."""
 TOOLS = (
     "sh bash sed sleep cat echo grep cut tr env ls mkdir rm cp mv chmod touch id date head tail wc "
     "sort ps kill nc wget test timeout tee find xargs awk basename dirname printf seq python3"
@@ -51,10 +51,9 @@ def config(image: str) -> dict[str, Any]:
 
 
 def told_sizes_mb() -> tuple[int, int]:
-    """The sizes in the README: unpacked, and to download."""
-    told = re.search(
-        r"(\d+) MB unpacked, (\d+) MB to download", (PROJECT / "README.md").read_text()
-    )
+    """The sizes in the docs: unpacked, and to download."""
+    page = (PROJECT / "docs/use/docker.md").read_text()
+    told = re.search(r"(\d+) MB unpacked, (\d+) MB to download", page)
     assert told is not None
     return int(told[1]), int(told[2])
 
@@ -72,7 +71,7 @@ def test_size(image: str, figures: Figures) -> None:
     gzipped_bytes += len(packer.flush())
     figures.check("size, gzipped", gzipped_bytes / 1e6, GZIPPED_MAX_MB, "MB")
     for told, size_bytes in zip(told_sizes_mb(), (unpacked_bytes, gzipped_bytes), strict=True):
-        text = f"the README tells {told} MB, and {size_bytes / 1e6:.1f} MB were measured"
+        text = f"the docs tell {told} MB, and {size_bytes / 1e6:.1f} MB were measured"
         assert abs(size_bytes / 1e6 - told) <= SIZE_DIFFERENCE_MAX_MB, text
 
 

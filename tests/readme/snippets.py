@@ -1,4 +1,4 @@
-"""The client programs that the README prints, taken from it as they stand.
+"""The client programs that docs/clients.md prints, taken from it as they stand.
 
 A program is the steps under one heading: files, each a fenced block below a line with its name, and
 commands, each a block of `sh`. The steps are done from top to bottom in an empty folder; the last
@@ -20,7 +20,7 @@ PRINTED_ADDRESS: Final = "localhost:9092"
 TIMEOUT_S: Final = 280
 
 _SECTION: Final = re.compile(r"<!-- clients -->\n(.*)<!-- end: clients -->", re.DOTALL)
-_HEADING: Final = re.compile(r"^### (.+)\n", re.MULTILINE)
+_HEADING: Final = re.compile(r"^## (.+)\n", re.MULTILINE)
 _BLOCK: Final = re.compile(r"(?:^`(\S+)`:\n\n)?^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -40,13 +40,13 @@ class Command(NamedTuple):
 Step = File | Command
 
 
-def printed(readme: str) -> dict[str, list[Step]]:
-    """The steps of each program in a README, by the client's language.
+def printed(page: str) -> dict[str, list[Step]]:
+    """The steps of each program on a page, by the client's language.
 
     Raises:
         ValueError: the section is missing, or a block is neither a command nor has a name.
     """
-    section = _SECTION.search(readme)
+    section = _SECTION.search(page)
     if section is None:
         raise ValueError("no section of clients")
     _, *parts = _HEADING.split(section[1])
@@ -67,7 +67,9 @@ def _steps(text: str) -> Iterator[Step]:
             raise ValueError(f"a block of {language} without the name of its file")
 
 
-PROGRAMS: Final[Mapping[str, Sequence[Step]]] = printed((ROOT / "README.md").read_text("utf-8"))
+PROGRAMS: Final[Mapping[str, Sequence[Step]]] = printed(
+    (ROOT / "docs/clients.md").read_text("utf-8")
+)
 
 
 class Program:

@@ -1,4 +1,4 @@
-"""Each client's program of the README reads what another one's wrote, and the other way round."""
+"""Each client's program of docs/clients.md reads what another's wrote, and the other way round."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -91,7 +91,7 @@ def test_every_program_names_the_address(language: str) -> None:
 
 def test_steps_are_taken_in_their_order() -> None:
     text = """<!-- clients -->
-### C: some client
+## C: some client
 ```sh
 init
 ```
@@ -110,7 +110,7 @@ run
 
 
 @pytest.mark.parametrize(
-    "text", ["no markers", "<!-- clients -->\n### C\n```c\nint main;\n```\n<!-- end: clients -->"]
+    "text", ["no markers", "<!-- clients -->\n## C\n```c\nint main;\n```\n<!-- end: clients -->"]
 )
 def test_a_section_that_cannot_be_run(text: str) -> None:
     with pytest.raises(ValueError, match=r"no section|without the name"):

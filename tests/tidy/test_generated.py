@@ -1,42 +1,55 @@
 """What is made from the code is up to date; if not: python -m tests.tidy.generate."""
 
+from pathlib import Path
+
 import pytest
 
 from broker_lite.handler.table import APIS
 from broker_lite.settings import SETTINGS
 from tests.tidy import rules
-from tests.tidy.project_files import ROOT
-from tests.tidy.readme import PARTS, with_parts
+from tests.tidy.pages import PARTS, pages, parts_of, with_parts
+from tests.tidy.project_files import ROOT, text_of
 
 STALE = "stale, run: python -m tests.tidy.generate"
 
 
-def readme() -> str:
-    return (ROOT / "README.md").read_text("utf-8")
+def made(name: str) -> str:
+    return "\n".join(PARTS[name]())
 
 
-@pytest.mark.parametrize("name", list(PARTS))
-def test_readme_says_what_the_code_says(name: str) -> None:
-    part = "\n".join(PARTS[name]())
-    assert f"<!-- made: {name} -->\n\n{part}\n\n<!-- end: {name} -->" in readme(), STALE
+def test_every_part_is_on_one_page() -> None:
+    found = [name for page in pages() for name in parts_of(text_of(page))]
+    assert sorted(found) == sorted(PARTS)
 
 
-def test_making_the_readme_changes_nothing_else() -> None:
-    assert with_parts(readme()) == readme(), STALE
+@pytest.mark.parametrize("page", [page for page in pages() if parts_of(text_of(page))], ids=str)
+def test_pages_say_what_the_code_says(page: Path) -> None:
+    assert with_parts(text_of(page)) == text_of(page), STALE
 
 
-def test_readme_has_every_api_and_setting() -> None:
-    text = readme()
-    assert [a.name for a in APIS.values() if f"| {a.name} |" not in text] == []
+def test_every_api_and_setting_is_told() -> None:
+    apis, settings, ignored = made("apis"), made("all settings"), made("ignored settings")
+    assert [a.name for a in APIS.values() if f"| {a.name} |" not in apis] == []
     shown = {name for name, setting in SETTINGS.items() if not setting.internal}
-    ignored = {name for name, setting in SETTINGS.items() if setting.ignored}
-    assert [name for name in shown - ignored if f"| `{name}` |" not in text] == []
-    assert [name for name in ignored if f"`{name}`" not in text] == []
+    without_effect = {name for name, setting in SETTINGS.items() if setting.ignored}
+    assert [name for name in shown - without_effect if f"| `{name}` |" not in settings] == []
+    assert [name for name in without_effect if f"`{name}`" not in ignored] == []
 
 
-def test_a_part_without_markers_is_an_error() -> None:
-    with pytest.raises(ValueError, match="markers of 'apis'"):
-        with_parts("no markers")
+@pytest.mark.parametrize(
+    ("page", "error"),
+    [
+        ("<!-- made: apis -->\n\n", "'apis' has no end"),
+        ("<!-- made: tea -->\n<!-- end: tea -->", "no part 'tea'"),
+    ],
+)
+def test_a_page_whose_markers_are_wrong(page: str, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        with_parts(page)
+
+
+def test_a_page_without_markers_stays() -> None:
+    assert with_parts("# A title\n") == "# A title\n"
 
 
 def test_rules_page() -> None:

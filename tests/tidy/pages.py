@@ -1,4 +1,4 @@
-"""The parts of the README that are made from the code, each between two markers."""
+"""The parts of README and docs that are made from the code, each between two markers."""
 
 import inspect
 import re
@@ -22,17 +22,14 @@ USEFUL_SETTINGS: Final = (
     "num.partitions",
     "message.max.bytes",
     "log.segment.bytes",
-    "log.message.timestamp.type",
     "compression.type",
     "emulate",
-    "max.connections",
-    "connections.max.idle.ms",
     "broker.lite.log.level",
-    "broker.lite.log.format",
 )
-"""Those of the settings that most people look for; the README shows all of them folded away."""
+"""Those of the settings that most people look for, which the README shows."""
 
 _RULES: Final = re.compile(r" ?\((?:(?:TV|[PRVSFEGTXNA])-\d+(?:, | to )?)+\)")
+_BEGIN: Final = re.compile(r"^<!-- made: (.+) -->\n", re.MULTILINE)
 _NOT_DONE: Final = "Not done: "
 _DIFFERENCE: Final = "A difference to Kafka: "
 
@@ -142,21 +139,37 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
 }
 
 
-def with_parts(readme: str) -> str:
-    """The README with each part made anew.
+def pages() -> list[Path]:
+    """The README and every page of the docs."""
+    return [
+        path
+        for path in project_files()
+        if path == Path("README.md") or (path.parts[0] == "docs" and path.suffix == ".md")
+    ]
+
+
+def with_parts(page: str) -> str:
+    """A page with each of its parts made anew.
 
     Raises:
-        ValueError: a part's markers are missing.
+        ValueError: a part is not known, or has no end.
     """
-    for name, part in PARTS.items():
+    for name in parts_of(page):
+        if name not in PARTS:
+            raise ValueError(f"there is no part {name!r}")
         begin, end = f"<!-- made: {name} -->\n", f"<!-- end: {name} -->"
-        head, has_begin, rest = readme.partition(begin)
+        head, _, rest = page.partition(begin)
         _, has_end, tail = rest.partition(end)
-        if not (has_begin and has_end):
-            raise ValueError(f"README.md: the markers of {name!r} are missing")
-        text = "\n".join(part())
-        readme = f"{head}{begin}\n{text}\n\n{end}{tail}"
-    return readme
+        if not has_end:
+            raise ValueError(f"the part {name!r} has no end")
+        text = "\n".join(PARTS[name]())
+        page = f"{head}{begin}\n{text}\n\n{end}{tail}"
+    return page
+
+
+def parts_of(page: str) -> list[str]:
+    """The names of the parts that a page has markers for."""
+    return _BEGIN.findall(page)
 
 
 def _paragraphs(path: Path, label: str) -> Iterable[str]:
