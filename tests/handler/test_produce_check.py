@@ -56,6 +56,18 @@ def test_v10_only_what_is_accepted_has_to_be_of_one_producer(handlers: Handlers)
     assert [each.error_code for each in refused.values()] == [3]
 
 
+@pytest.mark.parametrize("topics", ["in one topic", "in two topics"])
+def test_v10_a_batch_without_producer_at_the_end_hides_no_other(
+    handlers: Handlers, topics: str
+) -> None:
+    other = view(batch(record(), attributes=TRANSACTIONAL, producer=(2, 0, 0)))
+    handlers.create("u", 3)
+    three: Topics = [("u", None, [(0, IN_TRANSACTION), (1, other), (2, GOOD)])]
+    if topics == "in two topics":
+        three = [("u", None, [(0, IN_TRANSACTION), (1, other)]), (TOPIC, None, [(0, GOOD)])]
+    assert code_of(handlers, three, "x") == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
 @pytest.mark.parametrize("records", [GOOD, None, view(b"")], ids=["V-02 good", "null", "empty"])
 def test_v02_the_records_of_old_clients_are_not_looked_at(
     handlers: Handlers, records: memoryview | None

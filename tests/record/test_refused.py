@@ -76,6 +76,21 @@ def test_v33_v34_all_refused_records_are_found(
     ]
 
 
+@pytest.mark.parametrize(("before", "after"), [(0, 0), (5, 3), (1, INT64_MAX), (INT64_MAX, 1)])
+def test_v34_a_timestamp_at_either_limit_is_taken(
+    refused: ModuleType, before: int, after: int
+) -> None:
+    now = 1_795_267_000_000
+    times = [now - before, now + after, now - before - 1, now + after + 1]
+    times = [time for time in times if abs(time - now) < 2**62]  # else the limit is out of reach
+    data = memoryview(b"".join(encode_record(time - now, 0, b"k", b"v") for time in times))
+    search = refused.RefusedSearch(False, True, now, before, after, now, False, -1)
+    cursor = RecordCursor(data, 0, len(data), True)
+    good = [time for time in times if -before <= time - now <= after]
+    assert search.next(cursor, len(times)) == len(good) + 1
+    assert cursor.timestamp_delta == times[len(good)] - now
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_many_bytes_are_searched_as_few_are(refused: ModuleType, count: int) -> None:
     """Above LENT_BYTES_MIN the interpreter is lent meanwhile."""

@@ -98,7 +98,6 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "pipeline/spark/jobs/plain_size_source": ("pipeline/spark/jobs/test_report",),
     "record/zstd_contexts": ("record/test_zstd_stream",),
     "server/listener": ("server/test_node",),
-    "server/stream": ("server/test_connection",),
     "testing/aio": ("testing/test_broker",),
     "testing/fixtures": ("testing/test_plugin",),
     "testing/plan": ("testing/test_child",),

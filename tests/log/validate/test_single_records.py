@@ -171,6 +171,20 @@ def test_one_timestamp_error(data: bytes, config: ValidationConfig, message: str
     assert error.message == BY_TIMESTAMP
 
 
+@pytest.mark.parametrize("make", [batch, gzipped], ids=["V-34-plain", "V-34-gzip"])
+def test_a_record_at_the_limit_is_good_beside_a_bad_one(make: object) -> None:
+    low, high = NOW_MS - 1000, NOW_MS + 2000
+    times = [low, low - 1, high, high + 1, low + 1, high - 1]
+    content = b"".join(
+        record(offset_delta=i, timestamp_delta=time - NOW_MS) for i, time in enumerate(times)
+    )
+    error = rejected(make(content, count=6, timestamp=NOW_MS), NARROW)  # type: ignore[operator]
+    assert error.record_errors == [
+        RecordError(1, out_of_range(low - 1, 1, low, 2000)),
+        RecordError(3, out_of_range(high + 1, 3, low, 2000)),
+    ]
+
+
 @pytest.mark.parametrize(
     ("data", "config"),
     [
