@@ -10,7 +10,8 @@ Kafka converts while it sends; here all of an answer is converted before.
 A difference to Kafka: where control batches come first in the answer to a Fetch below version 4,
 Kafka 3.9 sends the records behind them twice; here they come once.
 
-Rule: F-60 to F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend).
+Rule: F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend).
+See: F-60, F-61.
 """
 
 import logging
@@ -135,7 +136,7 @@ class _Pieces:
         return b"".join(converted)
 
     def _walk(self, position: int, end: int) -> Iterator[Entry]:
-        """Rule: R-04."""
+        """See: R-04."""
         while True:
             prefix = os.pread(self._fd, HEADER_SIZE_UP_TO_MAGIC, position)
             entry = file_entry(prefix.ljust(HEADER_SIZE_UP_TO_MAGIC, b"\0"), position, end, "")

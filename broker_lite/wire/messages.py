@@ -11,7 +11,8 @@ attributes are the classes of the nested structs:
 Arrays default to a new empty list (or None where the schema says null), uuids to ZERO_UUID. What is
 decoded holds copies, except `records`, which are views of the data.
 
-Rule: P-170 to P-172.
+Rule: P-09.
+See: P-170 to P-172.
 """
 
 import struct
@@ -126,7 +127,7 @@ class MessageType:
         Raises:
             DecodeError: not a valid message, or a version without a layout.
 
-        Rule: P-08.
+        See: P-08.
         """
         decoder = self._decoders.get(version) or self._make_decoder(version)
         try:
@@ -146,7 +147,7 @@ class MessageType:
                 or is set although the version does not have it and the schema does not call it
                 ignorable; or the version has no layout.
 
-        Rule: P-33.
+        See: P-33.
         """
         encoder = self._encoders.get(version) or self._make_encoder(version)
         try:
@@ -173,7 +174,7 @@ class MessageType:
         Raises:
             DecodeError: see decode(); or there are more elements.
 
-        Rule: P-08, P-34.
+        See: P-08, P-34.
         """
         decoder = self._slice_decoders.get(version)
         if decoder is None:
@@ -193,7 +194,7 @@ class MessageType:
         Raises:
             EncodeError: see encode().
 
-        Rule: P-33.
+        See: P-33.
         """
         encoder = self._slice_encoders.get(version)
         if encoder is None:

@@ -59,7 +59,7 @@ def walk_headers(
         end: the first byte that is not looked at.
         next_offset: the lowest offset that the first of them can have.
 
-    Rule: R-01, R-02, R-04 (FileLogInputStream).
+    See: R-01, R-02, R-04 (FileLogInputStream).
     """
     chunk, chunk_position = b"", position
     while position < end:
@@ -80,7 +80,7 @@ def walk_headers(
 def header_at(file: ReadableFile, position: int, end: int, next_offset: int) -> BatchHeader | None:
     """Give the header of the batch at a position, None when no whole one is there.
 
-    Rule: R-01, R-02, R-04 (FileLogInputStream).
+    See: R-01, R-02, R-04 (FileLogInputStream).
     """
     if not 0 <= position < end:
         return None
@@ -92,7 +92,7 @@ def header_at(file: ReadableFile, position: int, end: int, next_offset: int) -> 
 def read_batch(file: ReadableFile, header: BatchHeader) -> RecordBatch | LegacyMessage | None:
     """Read the batch of a header, None when its checksum is wrong or the file ends inside it.
 
-    Rule: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).
+    See: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).
     """
     data = file.read_at(header.position, header.size_bytes)
     if len(data) < header.size_bytes:
