@@ -3,7 +3,7 @@
 import base64
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from broker_lite.client.errors import check
@@ -28,7 +28,7 @@ class ConsumerProtocol:
     def __init__(self, membership: Membership) -> None:
         """Begin with nothing sent."""
         self._me = membership
-        self._wanted: Sequence[str] | None = None
+        self._wanted: list[str] | None = None
         self._told: frozenset[TopicPartition] | None = None
         self._heartbeat_at_s = 0.0
 

@@ -124,6 +124,7 @@ def coordinator_types(file: str, kind: str) -> Mapping[int, MessageType]:
 
 def _state(value_type: MessageType, data: bytes) -> Json:
     version = _INT16.unpack_from(data)[0]
+    value: Any
     value, _ = value_type.decode(data, version, _INT16.size)
     found = dict(message_json(value_type, value, version))
     if value_type.name == "GroupMetadataValue" and value.protocol_type == "consumer":

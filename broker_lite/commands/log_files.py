@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from broker_lite.errors import CorruptMessage
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.framing import CURRENT_MAGIC, HEADER_SIZE_UP_TO_MAGIC, file_entry
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.legacy import LegacyMessage
 
 READ_BYTES: Final = 1 << 20
 
@@ -51,7 +51,7 @@ class LogFile:
         Raises:
             OSError: the file cannot be read.
 
-        See: R-04 (FileLogInputStream.nextBatch).
+        Rule: R-04 (FileLogInputStream.nextBatch).
         """
         with self.path.open("rb", buffering=0) as file:
             self.size_bytes = os.fstat(file.fileno()).st_size

@@ -1,7 +1,7 @@
 """What a change of the cluster is as records of the metadata log, in Kafka's order."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.control import metadata_records as kinds
 from broker_lite.control.client_quotas import Entity
@@ -41,7 +41,7 @@ class Endpoint(NamedTuple):
 def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[MetadataChange]:
     """The records of a new topic.
 
-    See: P-102 (ReplicationControlManager.createTopic).
+    Rule: P-102 (ReplicationControlManager.createTopic).
     """
     return [
         make(kinds.TOPIC, name=plan.name, topic_id=topic_id),
@@ -53,7 +53,7 @@ def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[Metadat
 def growth(topic: Topic, count: int, replica: Replica) -> PartitionRecords:
     """The records of partitions added to a topic.
 
-    See: P-111 (ReplicationControlManager.createPartitions).
+    Rule: P-111 (ReplicationControlManager.createPartitions).
     """
     return _partitions(topic.topic_id, range(topic.partition_count, count), replica)
 
@@ -97,7 +97,7 @@ def config_changes(
 def producer_ids(node_id: int, broker_epoch: int, next_producer_id: int) -> MetadataRecord:
     """The record that hands out the ids below next_producer_id.
 
-    See: T-15 (ProducerIdControlManager).
+    Rule: T-15 (ProducerIdControlManager).
     """
     return make(
         kinds.PRODUCER_IDS,
@@ -149,16 +149,18 @@ def registration(
     ]
 
 
-def _endpoints(endpoints: Sequence[Endpoint]) -> list[Any]:
-    endpoint = messages.metadata_record(kinds.REGISTER_BROKER).BrokerEndpoint
+def _endpoints(
+    endpoints: Sequence[Endpoint],
+) -> "list[messages.RegisterBrokerRecord.BrokerEndpoint]":
+    endpoint = messages.RegisterBrokerRecord.BrokerEndpoint
     return [
         endpoint(name=one.name, host=one.host, port=one.port, security_protocol=_PLAINTEXT)
         for one in endpoints
     ]
 
 
-def _features(supported: Supported) -> list[Any]:
-    feature = messages.metadata_record(kinds.REGISTER_BROKER).BrokerFeature
+def _features(supported: Supported) -> "list[messages.RegisterBrokerRecord.BrokerFeature]":
+    feature = messages.RegisterBrokerRecord.BrokerFeature
     return [
         feature(name=name, min_supported_version=one.min_level, max_supported_version=one.max_level)
         for name, one in supported.items()
@@ -183,7 +185,7 @@ def quota_changes(entity: Entity, values: Mapping[str, float | None]) -> list[Me
 
     Source: ClientQuotaControlManager.alterClientQuotaEntity.
     """
-    part = messages.metadata_record(kinds.CLIENT_QUOTA).EntityData
+    part = messages.ClientQuotaRecord.EntityData
     return [
         make(
             kinds.CLIENT_QUOTA,

@@ -80,8 +80,7 @@ def plan_topic(
         InvalidTopic, TopicAlreadyExists, InvalidConfig, InvalidPartitions,
         InvalidReplicationFactor, InvalidReplicaAssignment, InvalidRequest: see the rules.
 
-    Rule: P-102 to P-105 (ControllerApis.createTopics, ReplicationControlManager.createTopic).
-    See: P-101.
+    Rule: P-101 to P-105 (ControllerApis.createTopics, ReplicationControlManager.createTopic).
     """
     if new.name == METADATA_TOPIC:
         raise InvalidRequest(f"Creation of internal topic {METADATA_TOPIC} is prohibited.")

@@ -105,7 +105,7 @@ class Transactions:
     ) -> Outcome:
         """Give a transactional id to a producer; error and producer are what is answered.
 
-        See: T-14, T-16 to T-27.
+        Rule: T-14, T-16 to T-27.
         """
         return await self._step(
             transactional_id,
@@ -119,8 +119,7 @@ class Transactions:
     ) -> Outcome:
         """Commit or abort; error and producer are what is answered.
 
-        Rule: T-50, T-51.
-        See: T-46 to T-49, T-52, T-53.
+        Rule: T-46 to T-53.
         """
         return await self._step(
             transactional_id,
@@ -143,7 +142,7 @@ class Transactions:
     ) -> ErrorCode:
         """Add partitions to the transaction of a producer.
 
-        See: T-29, T-35.
+        Rule: T-29, T-35.
         """
         return self._decide(
             transactional_id,
@@ -161,7 +160,7 @@ class Transactions:
     ) -> dict[TopicPartition, ErrorCode]:
         """Tell of each partition whether it is in the open transaction of a producer.
 
-        See: T-31, T-34.
+        Rule: T-31, T-34.
         """
         if not self._log.is_loaded(transactional_id):
             return dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -170,7 +169,7 @@ class Transactions:
     def partition_of_group(self, group_id: str) -> TopicPartition:
         """What stands for a group's offsets in a transaction.
 
-        See: T-32.
+        Rule: T-32.
         """
         return OFFSETS_TOPIC, self._groups.partition_of(group_id)
 
@@ -186,14 +185,14 @@ class Transactions:
         Raises:
             BrokerError: see EndMarkers.write.
 
-        See: T-59.
+        Rule: T-59.
         """
         self._markers.write(partition, producer, marker, transaction_version)
 
     def find(self, transactional_id: str) -> Transaction | ErrorCode:
         """The transaction of an id, or what is answered to who asks for it.
 
-        See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
+        Rule: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
         """
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST
@@ -229,7 +228,7 @@ class Transactions:
 
         One step of limited length; when more is left, next_deadline_ms() is not in the future.
 
-        See: T-60, T-64.
+        Rule: T-60, T-64.
         """
         now_ms = self._clock.steady_ms()
         if now_ms >= self._not_before_ms:

@@ -21,8 +21,7 @@ TopicPartition = tuple[bytes, int]
 def assign_uniform(members: Sequence[AssignorMember], counts: PartitionCounts) -> Assignment:
     """Spread all partitions evenly, and leave with their members as many as possible.
 
-    Rule: G-98 (UniformAssignor).
-    See: G-99.
+    Rule: G-98, G-99 (UniformAssignor).
     """
     if not members:
         return {}

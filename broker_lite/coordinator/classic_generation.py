@@ -78,7 +78,7 @@ class ClassicGeneration(ClassicRoster):
             None when they are not known: count every topic as subscribed then. A group that is not
             of consumers subscribes to nothing.
 
-        See: G-75 (ClassicGroup.isSubscribedToTopic).
+        Rule: G-75 (ClassicGroup.isSubscribedToTopic).
         """
         return self._topics if self.protocol_type == PROTOCOL_TYPE else frozenset()
 
@@ -87,7 +87,7 @@ class ClassicGeneration(ClassicRoster):
     def new_member_id(self, client_id: str, instance_id: str | None) -> str:
         """Return an id for a new member.
 
-        See: G-40 (ClassicGroup.generateMemberId).
+        Rule: G-40 (ClassicGroup.generateMemberId).
         """
         return f"{client_id if instance_id is None else instance_id}-{self.make_uuid()}"
 
@@ -159,11 +159,13 @@ class ClassicGeneration(ClassicRoster):
                 )
                 for other in self.members.values()
             ]
+        leader = leader or self.leader
+        assert leader is not None, "a group with a member has a leader"
         response = messages.JoinGroupResponse(
             generation_id=self.generation,
             protocol_type=self.protocol_type,
             protocol_name=self.protocol_name,
-            leader=leader or self.leader,
+            leader=leader,
             skip_assignment=skip_assignment,
             member_id=member.member_id,
             members=members,
@@ -173,7 +175,7 @@ class ClassicGeneration(ClassicRoster):
     def answer_sync(self, member: ClassicMember, caller: Caller, effects: Effects) -> None:
         """Tell a member its assignment.
 
-        See: G-53.
+        Rule: G-53.
         """
         response = messages.SyncGroupResponse(
             protocol_type=self.protocol_type,
@@ -185,7 +187,7 @@ class ClassicGeneration(ClassicRoster):
     def write(self, effects: Effects) -> None:
         """Write the group as it is.
 
-        See: G-25 (GroupCoordinatorRecordHelpers.newGroupMetadataRecord).
+        Rule: G-25 (GroupCoordinatorRecordHelpers.newGroupMetadataRecord).
         """
         value = classic_records.encode_value(
             protocol_type=self.protocol_type,

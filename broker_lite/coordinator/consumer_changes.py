@@ -93,7 +93,7 @@ def drop_group(group: ConsumerGroupData, effects: Effects) -> None:
 def write_group(group: ConsumerGroupData, effects: Effects) -> None:
     """Write all of a group that came to be at once, from a classic one.
 
-    See: G-106 (ConsumerGroup.createConsumerGroupRecords).
+    Rule: G-106 (ConsumerGroup.createConsumerGroupRecords).
     """
     members = list(group.members.values())
     for member in members:

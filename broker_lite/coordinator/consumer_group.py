@@ -34,7 +34,7 @@ class ConsumerGroup(ConsumerGroupCore):
     def heartbeat(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
         """Answer a ConsumerGroupHeartbeat that `check_heartbeat` found well-formed.
 
-        See: G-79 to G-90.
+        Rule: G-79 to G-90.
         """
         try:
             if request.member_epoch < 0:
@@ -56,7 +56,7 @@ class ConsumerGroup(ConsumerGroupCore):
             effects: gets the records.
             now_ms: the time.
 
-        See: G-89.
+        Rule: G-89.
         """
         member = self.members.get(member_id)
         if member is None:
@@ -70,7 +70,7 @@ class ConsumerGroup(ConsumerGroupCore):
     def topics_changed(self, names: Collection[str]) -> None:
         """Topics were made, deleted or grew: the next heartbeat looks at them again.
 
-        See: G-84 (ModernGroup.requestMetadataRefresh).
+        Rule: G-84 (ModernGroup.requestMetadataRefresh).
         """
         if self.subscribed_regexes or self.has_subscribers_by_name(names):
             self.is_metadata_stale = True
@@ -126,21 +126,21 @@ class ConsumerGroup(ConsumerGroupCore):
     def describe(self) -> Any:
         """The group's entry of a ConsumerGroupDescribe response.
 
-        See: G-101.
+        Rule: G-101.
         """
         return describe(self)
 
     def subscribed_topics(self) -> frozenset[str]:
         """The topics whose offsets are in use.
 
-        See: G-74, G-105.
+        Rule: G-74, G-105.
         """
         return self.subscribed_names
 
     def delete(self, effects: Effects) -> None:
         """Write that the group is gone.
 
-        See: G-104 (ConsumerGroup.createGroupTombstoneRecords).
+        Rule: G-104 (ConsumerGroup.createGroupTombstoneRecords).
         """
         for member_id in self.members:
             self.cancel_timers(member_id)
@@ -160,7 +160,7 @@ class ConsumerGroup(ConsumerGroupCore):
     def loaded(self, now_ms: int) -> None:
         """The log was read to its end: sessions and rebalance timeouts start anew.
 
-        See: G-89 (GroupMetadataManager.onLoaded).
+        Rule: G-89 (GroupMetadataManager.onLoaded).
         """
         for member in self.members.values():
             self.start_session(member, now_ms)

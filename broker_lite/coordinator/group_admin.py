@@ -3,8 +3,7 @@
 A difference to Kafka: groups are answered in the order of the request, and the members of a group
 in the order in which they joined; in Kafka both come in the order of a map of hashes.
 
-Rule: G-102 to G-104.
-See: G-101.
+Rule: G-101 to G-104.
 """
 
 from typing import Any, Final
@@ -84,7 +83,7 @@ def describe_groups(registry: GroupRegistry, request: Any, version: int) -> Any:
 def describe_consumer_groups(registry: GroupRegistry, request: Any) -> Any:
     """Answer a ConsumerGroupDescribe.
 
-    See: G-101.
+    Rule: G-101.
     """
     message = messages.ConsumerGroupDescribeResponse
     response = message()

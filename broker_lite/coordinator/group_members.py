@@ -40,8 +40,7 @@ class GroupMembers:
     def join(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a JoinGroup.
 
-        Rule: G-36, G-37.
-        See: G-35, G-108.
+        Rule: G-35 to G-37, G-108.
         """
         effects = Effects()
         refusal = check_join(request, caller.version, self._registry.settings)
@@ -87,7 +86,7 @@ class GroupMembers:
     def sync(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a SyncGroup.
 
-        See: G-51, G-109.
+        Rule: G-51, G-109.
         """
         effects = Effects()
         error_code = check_sync(request, caller.version)
@@ -106,7 +105,7 @@ class GroupMembers:
     def heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a Heartbeat.
 
-        See: G-54, G-110.
+        Rule: G-54, G-110.
         """
         effects = Effects()
         if not request.group_id:
@@ -124,7 +123,7 @@ class GroupMembers:
     def leave(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a LeaveGroup.
 
-        See: G-55, G-56, G-111.
+        Rule: G-55, G-56, G-111.
         """
         effects = Effects()
         group = self._registry.find(request.group_id) if request.group_id else None
@@ -139,8 +138,7 @@ class GroupMembers:
     def consumer_heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a ConsumerGroupHeartbeat.
 
-        Rule: G-80.
-        See: G-78.
+        Rule: G-78, G-80.
         """
         effects = Effects()
         registry = self._registry
@@ -197,7 +195,7 @@ class GroupMembers:
 
         If it cannot be, or that member is refused, nothing has happened.
 
-        See: G-106 (GroupMetadataManager.convertToConsumerGroup).
+        Rule: G-106 (GroupMetadataManager.convertToConsumerGroup).
         """
         registry = self._registry
         created = Effects()
@@ -220,7 +218,7 @@ class GroupMembers:
     def on_time(self, now_ms: int) -> GroupEffects:
         """Run the timers that are due.
 
-        See: G-30 to G-34, G-89.
+        Rule: G-30 to G-34, G-89.
         """
         registry = self._registry
         happened = []

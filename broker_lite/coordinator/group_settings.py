@@ -1,7 +1,4 @@
-"""The settings that groups and their offsets live by, of the broker and of single groups.
-
-Rule: G-01 to G-06, G-08 to G-11.
-"""
+"""The settings that groups and their offsets live by, of the broker and of single groups."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -87,7 +84,7 @@ class GroupSettings:
             configs: the group's own, by Kafka's names; others than the consumer protocol's are
                 left aside. Each was checked to be a number within the broker's bounds.
 
-        See: G-91.
+        Rule: G-91.
         """
         changes = {
             field: int(configs[name])

@@ -30,8 +30,7 @@ def downgrade(
     Returns:
         The classic group, None if the group stays what it is; then nothing was written.
 
-    Rule: G-107 (GroupMetadataManager.validateOnlineDowngradeWithFencedMembers).
-    See: G-12.
+    Rule: G-107, G-12 (GroupMetadataManager.validateOnlineDowngradeWithFencedMembers).
     """
     leaving_classic = sum(
         group.members[member_id].classic is not None for member_id in set(leaving)

@@ -1,7 +1,6 @@
 """How offsets go: OffsetDelete, deleted topics, deleted groups, and time.
 
-Rule: G-73, G-74, G-105.
-See: G-104.
+Rule: G-73, G-74, G-104, G-105.
 """
 
 from collections.abc import Callable, Collection
@@ -47,10 +46,11 @@ class OffsetRemovals:
         registry = self._registry
         group = registry.find(request.group_id) if request.group_id else None
         error_code = _check_delete(group, request.group_id)
-        if group is None or error_code is not None:
+        if error_code is not None:
             response.error_code = error_code
             effects.reply(caller.token, response)
             return effects
+        assert group is not None, "else there is an error"
         results = _Results(response)
         is_free = unsubscribed(group)
         for topic, partition in _sort_out(registry, request, results):
@@ -65,8 +65,7 @@ class OffsetRemovals:
     def delete_all(self, group_id: str, effects: Effects) -> None:
         """Remove every offset of a group, also those that wait for a transaction.
 
-        Rule: T-45 (OffsetMetadataManager.deleteAllOffsets).
-        See: G-104.
+        Rule: G-104, T-45 (OffsetMetadataManager.deleteAllOffsets).
         """
         offsets = self._registry.offsets.of(group_id)
         for topic, partition in [] if offsets is None else offsets.partitions():

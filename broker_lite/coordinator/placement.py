@@ -1,7 +1,4 @@
-"""Which partition of a state topic an id belongs to.
-
-Rule: P-73.
-"""
+"""Which partition of a state topic an id belongs to."""
 
 from typing import Final
 

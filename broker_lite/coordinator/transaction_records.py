@@ -48,7 +48,7 @@ def encode(transaction: Transaction, transaction_version: int) -> StateRecord:
         transaction: partitions are written in order, so that a state has one form.
         transaction_version: the feature's level, which decides on the layout.
 
-    See: T-72 (TransactionLog.valueToBytes).
+    Rule: T-72 (TransactionLog.valueToBytes).
     """
     version = 0 if transaction_version < 1 else 1
     value = messages.TransactionLogValue(
@@ -68,7 +68,9 @@ def encode(transaction: Transaction, transaction_version: int) -> StateRecord:
     return StateRecord(encode_key(transaction.transactional_id), _VERSION.pack(version) + encoded)
 
 
-def _encode_partitions(transaction: Transaction) -> list[object] | None:
+def _encode_partitions(
+    transaction: Transaction,
+) -> "list[messages.TransactionLogValue.PartitionsSchema] | None":
     if transaction.state is EMPTY:
         return None
     by_topic: dict[str, list[int]] = {}
@@ -85,7 +87,7 @@ def decode_value(transactional_id: str, value: bytes) -> Transaction:
         DecodeError: the value is cut off, or its version is not known.
         ValueError: the state is not known.
 
-    See: T-72 (TransactionLog.readTxnRecordValue).
+    Rule: T-72 (TransactionLog.readTxnRecordValue).
     """
     version = _VERSION.unpack_from(value)[0] if len(value) >= _VERSION.size else -1
     decoded, _ = messages.TransactionLogValue.decode(value, version, _VERSION.size)

@@ -53,8 +53,7 @@ def initialise(
         next_producer_id: makes a new id.
         now_ms: the time.
 
-    Rule: T-19 to T-21 (TransactionCoordinator.prepareInitProducerIdTransit).
-    See: T-22 to T-25.
+    Rule: T-19 to T-25 (TransactionCoordinator.prepareInitProducerIdTransit).
     """
     refusal = refused_producer(transaction, expected)
     if refusal is not None:
@@ -156,8 +155,7 @@ def end(
 ) -> Transaction | ErrorCode:
     """Decide how a transaction ends; NONE when it has ended in this way already.
 
-    Rule: T-46 to T-48 (TransactionCoordinator.endTransaction).
-    See: T-49.
+    Rule: T-46 to T-49 (TransactionCoordinator.endTransaction).
     """
     bumps_epoch = client_version >= EPOCH_BUMP_VERSION
     refused = _refused_end_with_bump if bumps_epoch else _refused_end

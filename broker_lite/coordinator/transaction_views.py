@@ -34,7 +34,7 @@ class Filters(NamedTuple):
 def describe(transactional_id: str, found: Transaction | ErrorCode) -> Any:
     """A transactional id with all that is known of it.
 
-    See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
+    Rule: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
     """
     shown = messages.DescribeTransactionsResponse.TransactionState(
         transactional_id=transactional_id
@@ -59,7 +59,7 @@ def list_transactions(
     Raises:
         InvalidRegularExpression: the pattern is none.
 
-    See: T-01 to T-06 (TransactionStateManager.listTransactionStates).
+    Rule: T-01 to T-06 (TransactionStateManager.listTransactionStates).
     """
     states, producer_ids, longer_than_ms, pattern = wanted
     found = [

@@ -47,8 +47,7 @@ Outcome = tuple[Any, Values | BrokerError]
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Replace all configs of resources.
 
-    Rule: P-129.
-    See: P-127, P-128.
+    Rule: P-127, P-128, P-129.
     """
     body = decode(messages.AlterConfigsRequest, request)
     result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
@@ -60,8 +59,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
 async def handle_incremental(context: HandlerContext, request: Request) -> Parts:
     """Change single configs of resources.
 
-    Rule: P-129.
-    See: P-126, P-127.
+    Rule: P-126, P-127, P-129.
     """
     body = decode(messages.IncrementalAlterConfigsRequest, request)
     result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
@@ -133,7 +131,7 @@ def _plan(
         counts: how often each resource is in the request.
         plan: gives the values of one.
 
-    See: P-127 (ConfigAdminManager.preprocess).
+    Rule: P-127 (ConfigAdminManager.preprocess).
     """
     outcomes: list[Outcome] = []
     for resource in resources:

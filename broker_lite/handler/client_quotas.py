@@ -31,7 +31,7 @@ from broker_lite.errors import BrokerError, InvalidRequest
 from broker_lite.handler.changes_in_turns import write_in_turns
 from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
-from broker_lite.handler.large import Lazily, in_turns
+from broker_lite.handler.large import in_turns, lazily
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -46,7 +46,7 @@ _HOSTS_MAX: Final = 100
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Tell the quotas of some entities.
 
-    See: P-161.
+    Rule: P-60.48.
     """
     body = decode(messages.DescribeClientQuotasRequest, request)
     types = messages.DescribeClientQuotasResponse
@@ -66,7 +66,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
         if entity in quotas and selected.has(entity)
     ]
     entries = (_told(types, entity, quotas.get(entity, {})) for entity in entities)
-    response = types(error_message="", entries=Lazily(len(entities), entries))
+    response = types(error_message="", entries=lazily(len(entities), entries))
     return await encode_long(types, response, request)
 
 
@@ -80,7 +80,7 @@ def _told(types: Any, entity: Entity, values: Mapping[str, float]) -> Any:
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Set and remove quotas.
 
-    See: P-160.
+    Rule: P-60.48.
     """
     body = decode(messages.AlterClientQuotasRequest, request)
     types = messages.AlterClientQuotasResponse
@@ -105,7 +105,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
         types.EntryData(entity=_entity(types, entity), **code_and_message(outcome))
         for entity, outcome in outcomes.items()
     )
-    response = types(entries=Lazily(len(outcomes), entries))
+    response = types(entries=lazily(len(outcomes), entries))
     return await encode_long(types, response, request)
 
 

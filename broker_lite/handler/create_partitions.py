@@ -24,7 +24,7 @@ from broker_lite.errors import (
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.create_topics import TOPICS_AT_A_TIME, make_logs
-from broker_lite.handler.large import Lazily, in_turns
+from broker_lite.handler.large import in_turns, lazily
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -37,7 +37,7 @@ Outcome = tuple[str, BrokerError | None]
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Add partitions to topics, or tell whether they could be.
 
-    See: P-106, P-111.
+    Rule: P-106, P-111.
     """
     body = decode(messages.CreatePartitionsRequest, request)
     cluster = context.cluster
@@ -59,7 +59,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         error = None if body.validate_only else await _grow(cluster, planned)
         outcomes += refused
         outcomes += [(topic.name, error) for topic, _ in planned]
-    results = Lazily(len(outcomes), (_result(name, error) for name, error in outcomes))
+    results = lazily(len(outcomes), (_result(name, error) for name, error in outcomes))
     response = messages.CreatePartitionsResponse(results=results)
     return encode(messages.CreatePartitionsResponse, response, request)
 

@@ -24,7 +24,7 @@ from broker_lite.control.topic_rules import USE_DEFAULT, NewTopic, TopicPlan, ch
 from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
 from broker_lite.handler.codec import code_and_message, decode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.large import Lazily, in_turns
+from broker_lite.handler.large import in_turns, lazily
 from broker_lite.settings.describe import describe_topic
 from broker_lite.wire import messages
 
@@ -42,8 +42,7 @@ T = TypeVar("T")
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Create topics, or tell whether they could be.
 
-    Rule: P-107.
-    See: P-102, P-106, P-108.
+    Rule: P-102, P-106, P-107, P-108.
     """
     body = decode(messages.CreateTopicsRequest, request)
     cluster = context.cluster
@@ -56,14 +55,16 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         check_partition_total([partition_count])
     except BrokerError as error:
         refused = error.with_traceback(None)
-        results = Lazily(len(counts), (_failed(name, refused) for name in counts))
+        results = lazily(len(counts), (_failed(name, refused) for name in counts))
     else:
         results = await _results(cluster, body, counts)
     response = messages.CreateTopicsResponse(topics=results)
     return await encode_long(messages.CreateTopicsResponse, response, request)
 
 
-async def _results(cluster: Cluster, body: Any, counts: Counter[str]) -> Lazily:
+async def _results(
+    cluster: Cluster, body: messages.CreateTopicsRequest, counts: Counter[str]
+) -> "list[messages.CreateTopicsResponse.CreatableTopicResult]":
     """Create what can be created, or only look; give the results of all."""
     failed: list[tuple[str, BrokerError]] = []
     made: list[tuple[TopicPlan, bytes]] = []
@@ -82,7 +83,7 @@ async def _results(cluster: Cluster, body: Any, counts: Counter[str]) -> Lazily:
         (_failed(name, error) for name, error in failed),
         (_created(cluster, plan, topic_id) for plan, topic_id in made),
     )
-    return Lazily(len(failed) + len(made), results)
+    return lazily(len(failed) + len(made), results)
 
 
 def some_at_a_time(items: Iterable[T], count_of: Callable[[T], int]) -> Iterator[list[T]]:

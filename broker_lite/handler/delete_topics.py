@@ -26,7 +26,7 @@ from broker_lite.errors import (
 from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.create_topics import some_at_a_time
-from broker_lite.handler.large import Lazily, in_turns
+from broker_lite.handler.large import in_turns, lazily
 from broker_lite.wire import ZERO_UUID, messages
 
 MIN_VERSION: Final = 0
@@ -46,8 +46,7 @@ Outcome = tuple[str | None, bytes, BrokerError | None]
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Delete topics.
 
-    Rule: P-109.
-    See: P-110.
+    Rule: P-109, P-110.
     """
     body = decode(messages.DeleteTopicsRequest, request)
     asked: Counter[Named] = Counter()
@@ -60,7 +59,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         text = "Topic deletion is disabled."
         refusal = TopicDeletionDisabled(text) if is_told else InvalidRequest()
         outcomes = [(*one, refusal) async for one in in_turns(asked)]
-    results = Lazily(len(outcomes), (_result(*outcome) for outcome in outcomes))
+    results = lazily(len(outcomes), (_result(*outcome) for outcome in outcomes))
     response = messages.DeleteTopicsResponse(responses=results)
     return encode(messages.DeleteTopicsResponse, response, request)
 

@@ -19,7 +19,7 @@ from broker_lite.control.names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode_long
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
-from broker_lite.handler.large import Lazily
+from broker_lite.handler.large import lazily
 from broker_lite.settings.describe import (
     ConfigEntry,
     describe_broker,
@@ -53,7 +53,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Rule: P-120, P-124.
     """
     body = decode(messages.DescribeConfigsRequest, request)
-    results = Lazily(len(body.resources), _results(context.cluster, body, request.api_version))
+    results = lazily(len(body.resources), _results(context.cluster, body, request.api_version))
     response = messages.DescribeConfigsResponse(results=results)
     return await encode_long(messages.DescribeConfigsResponse, response, request)
 
@@ -97,8 +97,7 @@ def _failed(resource: Any, error: BrokerError) -> Any:
 def _entries(cluster: Cluster, resource: Any) -> Sequence[ConfigEntry]:
     """The configs asked for.
 
-    Rule: P-123 (ConfigHelper.describeConfigs).
-    See: P-121, G-91.
+    Rule: P-121, P-123, G-91 (ConfigHelper.describeConfigs).
     """
     name, keys = resource.resource_name, resource.configuration_keys
     if resource.resource_type == BROKER_RESOURCE:
@@ -132,8 +131,7 @@ def _check_broker_id(name: str, node_id: int) -> None:
 def _config(entry: ConfigEntry, body: Any, version: int) -> Any:
     """One config in the form of a version.
 
-    Rule: P-125.
-    See: P-121, P-122.
+    Rule: P-121, P-122, P-125.
     """
     types = messages.DescribeConfigsResponse
     config = types.DescribeConfigsResourceResult(

@@ -5,8 +5,7 @@ range of a file that the kernel sends: they are read, rewritten record by record
 and kept in memory until they are sent, so such a fetch costs many times what a newer one does. The
 limits of the request bound what is kept (F-62).
 
-Rule: F-60, F-63 (KafkaApis.maybeConvertFetchedData).
-See: F-61, F-62.
+Rule: F-60 to F-63 (KafkaApis.maybeConvertFetchedData).
 """
 
 from functools import partial
@@ -19,8 +18,8 @@ from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.fetch_read import PartitionRead
 from broker_lite.log.converted_slices import convert_slice
 from broker_lite.log.files.open_file import FileSlice
-from broker_lite.record.codecs.compression import Codec
-from broker_lite.record.codecs.decompressed import Bounds
+from broker_lite.record.compression import Codec
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.stopping import Stop, WorkStopped
 from broker_lite.wire.fetch import FetchedPartition
 

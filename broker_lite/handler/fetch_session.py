@@ -12,8 +12,7 @@ waits, and is answered at once when there is no room.
 The cache is one shard where Kafka has eight: the same number of sessions altogether, and an id
 tells nothing about the shard.
 
-Rule: F-40 to F-43, F-45 to F-48.
-See: F-44.
+Rule: F-40 to F-48.
 """
 
 import secrets

@@ -29,7 +29,7 @@ async def wait_until_flushed(
         accepted: what was to be appended.
         answers: a partition whose records may not be on disk is answered with the error.
 
-    See: S-32, V-59 (UnifiedLog.append, which flushes before it returns).
+    Rule: S-32, V-59 (UnifiedLog.append, which flushes before it returns).
     """
     waiting: dict[PartitionKey, asyncio.Future[BrokerError | None]] = {}
     async for key, (topic, index, _, _) in in_turns(accepted.items()):
@@ -58,7 +58,7 @@ async def wait_for_coordinators(context: HandlerContext, failures: int) -> None:
         CloseConnection: something may not be on disk, so nothing can be said of what was decided.
             Who asks again is told that the coordinator is not there.
 
-    See: S-32, T-72 (CoordinatorRuntime, which answers below the high watermark).
+    Rule: S-32, T-72 (CoordinatorRuntime, which answers below the high watermark).
     """
     commits = context.cluster.logs.commits
     waiting: list[asyncio.Future[BrokerError | None]] = []

@@ -28,7 +28,7 @@ DELETE_MAX_VERSION: Final = 3
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
     """List groups of all types.
 
-    See: G-102.
+    Rule: G-102.
     """
     body = decode(messages.ListGroupsRequest, request)
     try:
@@ -42,7 +42,7 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Describe classic groups.
 
-    See: G-103.
+    Rule: G-103.
     """
     body = decode(messages.DescribeGroupsRequest, request)
     try:
@@ -64,7 +64,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Delete groups with their offsets.
 
-    See: G-104.
+    Rule: G-104.
     """
     body = decode(messages.DeleteGroupsRequest, request)
     try:

@@ -18,7 +18,7 @@ import gc
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from heapq import merge as merge_runs
 from time import perf_counter
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar, cast
 
 from anyio.lowlevel import checkpoint
 
@@ -112,25 +112,29 @@ def leave_lane(request: Request) -> None:
         request.leave()
 
 
-class Lazily:
-    """The elements of an array of a response, each made when it is encoded and dropped then."""
+def lazily(count: int, make: Iterable[T]) -> list[T]:
+    """The elements of an array of a response, each made when it is encoded and dropped then.
 
+    It is a list to its type only: it can be counted and gone through once, as encoding does.
+
+    Args:
+        count: how many make gives.
+        make: gives them, once.
+    """
+    return cast("list[T]", _Lazily(count, make))
+
+
+class _Lazily(Generic[T]):
     __slots__ = ("_count", "_make")
 
-    def __init__(self, count: int, make: Iterable[Any]) -> None:
-        """Remember them.
-
-        Args:
-            count: how many make gives.
-            make: gives them, once.
-        """
+    def __init__(self, count: int, make: Iterable[T]) -> None:
         self._count = count
         self._make = make
 
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T]:
         return iter(self._make)
 
 
@@ -179,7 +183,7 @@ async def handle_large(handle: Handler, context: HandlerContext, request: Reques
         DecodeError: not a body of this version, or one of too many elements.
         EncodeError: the answer cannot be told in this version.
 
-    See: P-08, P-34.
+    Rule: P-08, P-34.
     """
     if request.api_key == _PRODUCE:
         try:

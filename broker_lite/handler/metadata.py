@@ -28,7 +28,7 @@ from broker_lite.handler.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS,
 from broker_lite.handler.auto_create import create_missing
 from broker_lite.handler.codec import decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.large import Lazily, in_turns
+from broker_lite.handler.large import in_turns, lazily
 from broker_lite.settings import DESCRIBED
 from broker_lite.wire import ZERO_UUID, messages
 
@@ -43,8 +43,7 @@ _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Describe brokers and topics.
 
-    Rule: P-80 to P-84, P-87, P-88.
-    See: P-85, P-86.
+    Rule: P-80 to P-88.
     """
     body = decode(messages.MetadataRequest, request)
     version = request.api_version
@@ -113,7 +112,7 @@ def _refusal(entries: Sequence[Any], error: ErrorCode) -> Any:
     topic = messages.MetadataResponse.MetadataResponseTopic
     return messages.MetadataResponse(
         error_code=int(error),
-        topics=Lazily(
+        topics=lazily(
             len(entries),
             (
                 topic(error_code=int(error), name=entry.name or "", topic_id=entry.topic_id)
@@ -126,8 +125,7 @@ def _refusal(entries: Sequence[Any], error: ErrorCode) -> Any:
 def _cluster_part(context: HandlerContext) -> Any:
     """Brokers, cluster id and controller; the address is that of the client's listener.
 
-    Rule: P-83.
-    See: P-75.
+    Rule: P-75, P-83.
     """
     cluster = context.cluster
     host, port = context.advertised_address()
@@ -139,7 +137,9 @@ def _cluster_part(context: HandlerContext) -> Any:
     )
 
 
-def _topics(cluster: Cluster, wanted: _Wanted, operations: int) -> Lazily:
+def _topics(
+    cluster: Cluster, wanted: _Wanted, operations: int
+) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
     """The topics asked for; each is looked up when its turn has come.
 
     Rule: P-80, P-81, P-87.
@@ -147,12 +147,12 @@ def _topics(cluster: Cluster, wanted: _Wanted, operations: int) -> Lazily:
     if wanted.is_all:
         topics = list(cluster.topics.values())
         node_id = cluster.node_id
-        return Lazily(len(topics), (_describe(topic, node_id, operations) for topic in topics))
+        return lazily(len(topics), (_describe(topic, node_id, operations) for topic in topics))
     if wanted.ids:
         ids = wanted.ids
-        return Lazily(len(ids), (_by_id(cluster, topic_id, operations) for topic_id in ids))
+        return lazily(len(ids), (_by_id(cluster, topic_id, operations) for topic_id in ids))
     names, refused = wanted.names, wanted.refused
-    return Lazily(
+    return lazily(
         len(names), (_by_name(cluster, name, operations, refused.get(name)) for name in names)
     )
 
@@ -196,7 +196,7 @@ def _describe(topic: Topic, node_id: int, operations: int) -> Any:
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         topic_authorized_operations=operations,
-        partitions=Lazily(
+        partitions=lazily(
             topic.partition_count,
             (
                 partition(

@@ -14,7 +14,7 @@ from typing import Final
 
 from broker_lite.errors import BrokerError
 from broker_lite.handler.context import HandlerContext, Parts
-from broker_lite.handler.large import LargeRequest, Lazily, in_turns
+from broker_lite.handler.large import LargeRequest, in_turns, lazily
 from broker_lite.handler.produce_check import (
     OLDEST_OF_BATCHES,
     Sorted,
@@ -29,7 +29,6 @@ from broker_lite.handler.refusals import why_of
 from broker_lite.log.validate.old_messages import check_old_record_set
 from broker_lite.wire import messages
 from broker_lite.wire.produce import Partitions, ProduceRequest, Topics
-from broker_lite.wire.structs import Struct
 
 PARTITIONS_AT_A_TIME: Final = 256
 """They are checked within 1 ms."""
@@ -60,7 +59,7 @@ async def check_many(context: HandlerContext, produce: ProduceRequest, version: 
     Raises:
         BrokerError: the whole request fails.
 
-    See: V-02, V-03, V-06 to V-10.
+    Rule: V-02, V-03, V-06 to V-10.
     """
     async for piece in in_turns(_pieces(produce.topics, PARTITIONS_AT_A_TIME), at_least=1):
         if is_transactional(piece):
@@ -132,23 +131,29 @@ async def answer_many(
     async for (topic, index), answer in in_turns(answers.items()):
         by_topic.setdefault(topic, []).append((index, answer))
     topics = (_topic(name, partitions) for name, partitions in by_topic.items())
-    response = messages.ProduceResponse(responses=Lazily(len(by_topic), topics))
+    response = messages.ProduceResponse(responses=lazily(len(by_topic), topics))
     request.answer = messages.ProduceResponse, response
     return []
 
 
-def _topic(name: str | bytes, partitions: list[tuple[int, PartitionAnswer]]) -> Struct:
-    types = messages.ProduceResponse
-    named = {"topic_id": name} if isinstance(name, bytes) else {"name": name}
-    responses = Lazily(len(partitions), starmap(_partition, partitions))
-    topic: Struct = types.TopicProduceResponse(**named, partition_responses=responses)
+def _topic(
+    name: str | bytes, partitions: list[tuple[int, PartitionAnswer]]
+) -> "messages.ProduceResponse.TopicProduceResponse":
+    responses = lazily(len(partitions), starmap(_partition, partitions))
+    topic = messages.ProduceResponse.TopicProduceResponse(partition_responses=responses)
+    if isinstance(name, bytes):
+        topic.topic_id = name
+    else:
+        topic.name = name
     return topic
 
 
-def _partition(index: int, answer: PartitionAnswer) -> Struct:
+def _partition(
+    index: int, answer: PartitionAnswer
+) -> "messages.ProduceResponse.PartitionProduceResponse":
     types = messages.ProduceResponse
     code, base_offset, append_time_ms, start_offset, record_errors, message, _ = answer
-    partition: Struct = types.PartitionProduceResponse(
+    return types.PartitionProduceResponse(
         index=index,
         error_code=code,
         base_offset=base_offset,
@@ -160,4 +165,3 @@ def _partition(index: int, answer: PartitionAnswer) -> Struct:
         ],
         error_message=message,
     )
-    return partition

@@ -1,7 +1,4 @@
-"""The transactional part of Produce, before anything is validated or written.
-
-Rule: V-68.
-"""
+"""The transactional part of Produce, before anything is validated or written."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -69,9 +66,8 @@ async def check_transaction(
     Returns:
         A verdict for each partition that could not simply be appended to.
 
-    Rule: V-60 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator,
+    Rule: T-34, T-35, V-60, V-61 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator,
     UnifiedLog.maybeStartTransactionVerification).
-    See: T-34, T-35, V-61.
     """
     support = _support(version)
     settings = context.cluster.settings
@@ -161,10 +157,7 @@ async def _ask(
 
 
 def _refusal(error_code: ErrorCode, support: Support) -> PartitionAnswer:
-    """Rule: V-60.
-
-    See: T-34, T-35.
-    """
+    """Rule: T-34, T-35, V-60."""
     why = why_of_transaction(error_code, "V-60")
     if error_code is ErrorCode.INVALID_TXN_STATE:
         why = Why("V-60", "the partition was not added to the transaction", {})

@@ -20,7 +20,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.changes_in_turns import write_in_turns
 from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.large import Lazily, in_turns
+from broker_lite.handler.large import in_turns, lazily
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0
@@ -30,7 +30,7 @@ MAX_VERSION: Final = 0
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Tell which mechanisms users have credentials for.
 
-    Rule: P-165.
+    Rule: P-60.50.
     """
     body = decode(messages.DescribeUserScramCredentialsRequest, request)
     types = messages.DescribeUserScramCredentialsResponse
@@ -65,7 +65,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Add, replace and delete credentials.
 
-    See: P-164.
+    Rule: P-60.50.
     """
     body = decode(messages.AlterUserScramCredentialsRequest, request)
     types = messages.AlterUserScramCredentialsResponse
@@ -84,5 +84,5 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
         types.AlterUserScramCredentialsResult(user=name, **code_and_message(error))
         for name, error in plan.outcomes.items()
     )
-    response = types(results=Lazily(len(plan.outcomes), results))
+    response = types(results=lazily(len(plan.outcomes), results))
     return await encode_long(types, response, request)

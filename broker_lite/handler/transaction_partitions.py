@@ -16,7 +16,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.large import Lazily, in_turns
+from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.refusals import tell_transaction
 from broker_lite.wire import messages
 
@@ -35,8 +35,7 @@ Errors = Mapping[TopicPartition, ErrorCode]
 async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
     """Add partitions to transactions, or tell whether they are in them.
 
-    Rule: T-28, T-30.
-    See: T-29, T-31.
+    Rule: T-28 to T-31.
     """
     body = decode(messages.AddPartitionsToTxnRequest, request)
     types = messages.AddPartitionsToTxnResponse
@@ -90,8 +89,7 @@ async def _add(
 ) -> Errors:
     """Add all partitions or none.
 
-    Rule: T-28.
-    See: T-29, T-31.
+    Rule: T-28, T-29, T-31.
     """
     known = {}
     asked = ((topic.name, index) for topic in topics for index in topic.partitions)
@@ -121,7 +119,9 @@ def _is_known(context: HandlerContext, partition: TopicPartition) -> bool:
     return topic is not None and 0 <= index < topic.partition_count
 
 
-def _results(topics: list[Any], errors: Errors) -> Lazily:
+def _results(
+    topics: "list[messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]", errors: Errors
+) -> "list[messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]":
     types = messages.AddPartitionsToTxnResponse
 
     def results_of(topic: Any) -> Any:
@@ -132,17 +132,16 @@ def _results(topics: list[Any], errors: Errors) -> Lazily:
             for index in topic.partitions
         )
         return types.AddPartitionsToTxnTopicResult(
-            name=topic.name, results_by_partition=Lazily(len(topic.partitions), results)
+            name=topic.name, results_by_partition=lazily(len(topic.partitions), results)
         )
 
-    return Lazily(len(topics), map(results_of, topics))
+    return lazily(len(topics), map(results_of, topics))
 
 
 def before_fencing(error_code: ErrorCode) -> ErrorCode:
     """The code for clients that do not know PRODUCER_FENCED.
 
-    Rule: T-30, T-32.
-    See: T-26, T-47.
+    Rule: T-26, T-30, T-32, T-47.
     """
     if error_code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH

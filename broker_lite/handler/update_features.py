@@ -6,8 +6,6 @@ All changes are made or none; connections that are open keep what ApiVersions to
 
 Not done: timeout_ms, since nothing is waited for; allow_downgrade of v0, which Kafka leaves aside
 too.
-
-Rule: T-67.
 """
 
 from typing import Final
@@ -29,8 +27,7 @@ _NONE_MESSAGE: Final = "NONE"
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Change levels of features.
 
-    Rule: P-150.
-    See: P-54.
+    Rule: P-54, P-60.57.
     """
     body = decode(messages.UpdateFeaturesRequest, request)
     cluster = context.cluster

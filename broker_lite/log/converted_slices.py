@@ -10,8 +10,7 @@ Kafka converts while it sends; here all of an answer is converted before.
 A difference to Kafka: where control batches come first in the answer to a Fetch below version 4,
 Kafka 3.9 sends the records behind them twice; here they come once.
 
-Rule: F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend).
-See: F-60, F-61.
+Rule: F-60 to F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend).
 """
 
 import logging
@@ -22,9 +21,9 @@ from typing import Final
 
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.files.open_file import FileSlice
-from broker_lite.record.codecs.decompressed import Bounds
+from broker_lite.record.decompressed import Bounds
+from broker_lite.record.down_conversion import down_convert
 from broker_lite.record.framing import HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, Entry, file_entry
-from broker_lite.record.legacy.down_conversion import down_convert
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -136,7 +135,7 @@ class _Pieces:
         return b"".join(converted)
 
     def _walk(self, position: int, end: int) -> Iterator[Entry]:
-        """See: R-04."""
+        """Rule: R-04."""
         while True:
             prefix = os.pread(self._fd, HEADER_SIZE_UP_TO_MAGIC, position)
             entry = file_entry(prefix.ljust(HEADER_SIZE_UP_TO_MAGIC, b"\0"), position, end, "")

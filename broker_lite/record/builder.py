@@ -28,7 +28,7 @@ from broker_lite.record.batch import (
     TRANSACTIONAL_FLAG,
     RecordBatch,
 )
-from broker_lite.record.codecs.compression import codec_of, compress
+from broker_lite.record.compression import codec_of, compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.varint import (
     decode_varint,
@@ -53,8 +53,7 @@ def encode_record(
 ) -> bytes:
     """Write one record.
 
-    Rule: R-38 (DefaultRecord.writeTo).
-    See: R-30.
+    Rule: R-30, R-38 (DefaultRecord.writeTo).
     """
     headers = tuple(headers)
     parts = [
@@ -170,7 +169,7 @@ class BatchBuilder:
             batch: v2.
             delete_horizon_ms: of the new batch, None for none.
 
-        See: R-90 (MemoryRecords.buildRetainedRecordsInto).
+        Rule: R-90 (MemoryRecords.buildRetainedRecordsInto).
         """
         return cls(
             base_offset=batch.base_offset,
@@ -279,8 +278,7 @@ class BatchBuilder:
         Raises:
             UnknownServerError: as append().
 
-        Rule: R-50, R-52 (MemoryRecordsBuilder.append).
-        See: R-30.
+        Rule: R-30, R-50, R-52 (MemoryRecordsBuilder.append).
         """
         if not values:
             return

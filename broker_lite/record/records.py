@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from broker_lite.errors import InvalidRecord
 from broker_lite.record.batch import NO_SEQUENCE, RecordBatch, increment_sequence
-from broker_lite.record.codecs.compression import decompress
-from broker_lite.record.codecs.decompressed import UNBOUNDED, Bounds, Decompressed
+from broker_lite.record.compression import decompress
+from broker_lite.record.decompressed import UNBOUNDED, Bounds, Decompressed
 from broker_lite.record.locate import locate_keys_and_values
 from broker_lite.record.scan import RecordCursor, scan_records
 from broker_lite.record.scan_status import ScanStatus, scan_error
@@ -32,8 +32,7 @@ class Record(NamedTuple):
         size_bytes: as it would be written; an over-long length varint is not counted.
         attributes: of the record, 0 to 255, without meaning.
 
-    Rule: R-31, R-33 (DefaultRecord).
-    See: R-30, R-32.
+    Rule: R-30, R-31, R-32, R-33 (DefaultRecord).
     """
 
     offset: int
@@ -72,7 +71,7 @@ def check_records(batch: RecordBatch, content: Decompressed, *, full_reader: boo
         InvalidRecord: the structure is wrong.
         UnknownServerError: a record length is too long (uncompressed), or the codec failed.
 
-    See: R-37 (DefaultRecordBatch.iterator).
+    Rule: R-37 (DefaultRecordBatch.iterator).
     """
     scan = Scan._make(
         scan_records(
@@ -127,7 +126,7 @@ def iterate_records(
         InvalidRecord: as check_records, when the iteration gets there.
         UnknownServerError: as check_records.
 
-    See: R-37 (DefaultRecordBatch.iterator).
+    Rule: R-37 (DefaultRecordBatch.iterator).
     """
     if batch.record_count < 0:
         raise InvalidRecord(f"Found invalid record count {batch.record_count}")
@@ -197,7 +196,7 @@ def keys_and_values(batch: RecordBatch) -> list[tuple[bytes | None, bytes | None
     Raises:
         InvalidRecord, UnknownServerError: as iterate_records.
 
-    See: R-34, R-37.
+    Rule: R-34, R-37.
     """
     content = read_content(batch)
     data = bytes(content.data)

@@ -33,8 +33,7 @@ def with_dynamic_broker_configs(
         InvalidRequest: a setting that only a new start changes, or that is not for all brokers or
             not for all listeners, or a bad value; Kafka's text.
 
-    Rule: P-131 (DynamicBrokerConfig.validate).
-    See: P-127.
+    Rule: P-127, P-131 (DynamicBrokerConfig.validate).
     """
     own = _changed(dynamic, settings.dynamic)
     common = _changed(dynamic_default, settings.dynamic_default)

@@ -1,8 +1,7 @@
 """Every message of the protocol by name: `messages.MetadataRequest.decode(data, version)`.
 
-An attribute of this module is a MessageType; it reads the schema files at first use and compiles a
-codec when a version is decoded or encoded first. Calling a MessageType makes its root struct, its
-attributes are the classes of the nested structs:
+An attribute of this module is a MessageType. Calling one makes its root struct, its attributes are
+the classes of the nested structs:
 
     response = messages.MetadataResponse(controller_id=1)
     response.topics.append(messages.MetadataResponse.MetadataResponseTopic(name="t"))
@@ -11,260 +10,20 @@ attributes are the classes of the nested structs:
 Arrays default to a new empty list (or None where the schema says null), uuids to ZERO_UUID. What is
 decoded holds copies, except `records`, which are views of the data.
 
-Rule: P-09.
-See: P-170 to P-172.
+Type checkers read messages.pyi instead of this module. It is made from the same schemas and shows
+each message as a class, so that `request: messages.MetadataRequest` is checked field by field. At
+run time a message is no class: annotations that do more than name it (`messages.A | None`,
+`list[messages.A.B]`) stay unevaluated, by quotes or by `from __future__ import annotations`.
+
+Rule: P-170 to P-172.
 """
 
-import struct
-from collections.abc import Generator, Mapping
-from functools import cache, cached_property
-from typing import Any, Final
+from functools import cache
 
-from broker_lite.wire.codegen import Layout
-from broker_lite.wire.generate_decode import (
-    Decoder,
-    SliceDecoder,
-    generate_decoder,
-    generate_slice_decoder,
-)
-from broker_lite.wire.generate_encode import (
-    Encoder,
-    SliceEncoder,
-    generate_encoder,
-    generate_slice_encoder,
-)
-from broker_lite.wire.primitives import (
-    STRING_BYTES_MAX,
-    UNDERFLOW,
-    Buffer,
-    DecodeError,
-    EncodeError,
-)
-from broker_lite.wire.schema import (
-    Field,
-    MessageEntry,
-    MessageSchema,
-    Versions,
-    catalog,
-    catalog_by_api,
-    parse,
-    removed_catalog,
-)
-from broker_lite.wire.structs import Struct, make_struct_classes
+from broker_lite.wire.message_type import MessageType
+from broker_lite.wire.schema import catalog, catalog_by_api
 
-# what encoding raises for values of a wrong type or range
-_WRONG_VALUES: Final = (*UNDERFLOW, AttributeError, TypeError, ValueError)
-
-
-def _reason(error: Exception) -> str:
-    """What to say of an error in encoding; that of struct tells nothing to who reads a log."""
-    if isinstance(error, struct.error):
-        return f"a text has more than {STRING_BYTES_MAX} bytes, or a number does not fit ({error})"
-    return str(error)
-
-
-class MessageType:
-    """One message over all its versions."""
-
-    def __init__(self, entry: MessageEntry) -> None:
-        self.name = entry.name
-        self.api_key = entry.api_key
-        self._entry = entry
-        self._decoders: dict[int, Decoder] = {}
-        self._encoders: dict[int, Encoder] = {}
-        self._slice_decoders: dict[int, SliceDecoder] = {}
-        self._slice_encoders: dict[int, SliceEncoder] = {}
-
-    def __repr__(self) -> str:  # type: ignore[explicit-override]
-        return f"<MessageType {self.name}>"
-
-    def __call__(self, **fields: Any) -> Any:
-        """Make the root struct; fields that are not given have the schema's defaults."""
-        return self._root(**fields)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the class of a struct by its name in the schema; then it is a plain attribute."""
-        if name[0].isupper() and name in self._classes:
-            struct_class = self._classes[name]
-            setattr(self, name, struct_class)
-            return struct_class
-        raise AttributeError(f"{self.name} has no struct {name!r}")
-
-    @cached_property
-    def min_version(self) -> int:
-        """The first version with a known layout, also where Kafka 4 dropped it."""
-        removed = self._removed_schema
-        first = self._schema.valid.first
-        return first if removed is None else min(first, removed.valid.first)
-
-    @cached_property
-    def max_version(self) -> int:
-        """The last version; smaller than min_version for messages that no version has any more."""
-        return self._schema.valid.last
-
-    @cached_property
-    def flexible_from(self) -> int | None:
-        """The first flexible version, None if there is none."""
-        flexible = self._schema.flexible
-        return flexible.first if flexible else None
-
-    @property
-    def listeners(self) -> tuple[str, ...]:
-        """Where a request is answered: "broker" or "controller", or both."""
-        return self._schema.listeners
-
-    def decode(self, data: Buffer, version: int, position: int = 0) -> tuple[Any, int]:
-        """Decode one message.
-
-        Args:
-            data: holds the message from position on; bytes after it are left alone (P-09).
-            version: min_version to max_version.
-            position: where the message starts.
-
-        Returns:
-            The root struct and the position after it. `records` fields are views of data.
-
-        Raises:
-            DecodeError: not a valid message, or a version without a layout.
-
-        See: P-08.
-        """
-        decoder = self._decoders.get(version) or self._make_decoder(version)
-        try:
-            return decoder(data, position)
-        except UNDERFLOW:
-            raise DecodeError(f"{self.name} v{version} ends too early") from None
-
-    def encode(self, value: Any, version: int) -> bytes:
-        """Encode one message.
-
-        Args:
-            value: a root struct of this type.
-            version: min_version to max_version.
-
-        Raises:
-            EncodeError: a field has the wrong type or range, is null where the version forbids it,
-                or is set although the version does not have it and the schema does not call it
-                ignorable; or the version has no layout.
-
-        See: P-33.
-        """
-        encoder = self._encoders.get(version) or self._make_encoder(version)
-        try:
-            return encoder(value)
-        except EncodeError as error:
-            raise EncodeError(f"{self.name} v{version}: {error}") from None
-        except _WRONG_VALUES as error:
-            raise EncodeError(f"{self.name} v{version}: {_reason(error)}") from error
-
-    def decode_slices(
-        self, data: Buffer, version: int, position: int, elements_max: int
-    ) -> Generator[None, None, tuple[Any, int]]:
-        """Decode one message as decode() does, with a pause after each few elements.
-
-        Args:
-            data: see decode().
-            version: see decode().
-            position: see decode().
-            elements_max: structs and strings in arrays that the message may have, all together.
-
-        Yields:
-            Nothing, in the pauses; the generator's result is that of decode().
-
-        Raises:
-            DecodeError: see decode(); or there are more elements.
-
-        See: P-08, P-34.
-        """
-        decoder = self._slice_decoders.get(version)
-        if decoder is None:
-            layout = self._layout_to_decode(version)
-            decoder = self._slice_decoders[version] = generate_slice_decoder(layout)
-        try:
-            return (yield from decoder(data, position, elements_max))
-        except UNDERFLOW:
-            raise DecodeError(f"{self.name} v{version} ends too early") from None
-
-    def encode_slices(self, value: Any, version: int) -> Generator[bytes, None, None]:
-        """Encode one message as encode() does, with a pause after each few elements.
-
-        Yields:
-            The message in pieces.
-
-        Raises:
-            EncodeError: see encode().
-
-        See: P-33.
-        """
-        encoder = self._slice_encoders.get(version)
-        if encoder is None:
-            layout = self._layout_to_encode(version)
-            encoder = self._slice_encoders[version] = generate_slice_encoder(layout)
-        try:
-            yield from encoder(value)
-        except EncodeError as error:
-            raise EncodeError(f"{self.name} v{version}: {error}") from None
-        except _WRONG_VALUES as error:
-            raise EncodeError(f"{self.name} v{version}: {_reason(error)}") from error
-
-    @cached_property
-    def _schema(self) -> MessageSchema:
-        return parse(self._entry)
-
-    @cached_property
-    def _removed_schema(self) -> MessageSchema | None:
-        entry = removed_catalog().get(self.name)
-        return None if entry is None else parse(entry)
-
-    @cached_property
-    def _attributes(self) -> Mapping[str, tuple[Field, ...]]:
-        """The fields of each struct over both schema files."""
-        structs = dict(self._schema.structs)
-        if self._removed_schema is not None:
-            for name, fields in self._removed_schema.structs.items():
-                present = structs.get(name, ())
-                names = {field.name for field in present}
-                structs[name] = (*present, *(f for f in fields if f.name not in names))
-        return structs
-
-    @cached_property
-    def _classes(self) -> Mapping[str, type[Struct]]:
-        return make_struct_classes(self._attributes)
-
-    @cached_property
-    def _root(self) -> type[Struct]:
-        return self._classes[self.name]
-
-    def layout(self, version: int) -> Layout | None:
-        """Return the layout of a version, None when there is none."""
-        schema = self._schema
-        if version < schema.valid.first and self._removed_schema is not None:
-            schema = self._removed_schema
-        if version not in Versions(first=self.min_version, last=self.max_version):
-            return None
-        return Layout(
-            schema=schema, version=version, classes=self._classes, attributes=self._attributes
-        )
-
-    def _make_decoder(self, version: int) -> Decoder:
-        decoder = generate_decoder(self._layout_to_decode(version))
-        return self._decoders.setdefault(version, decoder)
-
-    def _make_encoder(self, version: int) -> Encoder:
-        encoder = generate_encoder(self._layout_to_encode(version))
-        return self._encoders.setdefault(version, encoder)
-
-    def _layout_to_decode(self, version: int) -> Layout:
-        layout = self.layout(version)
-        if layout is None:
-            raise DecodeError(f"{self.name} has no version {version}")
-        return layout
-
-    def _layout_to_encode(self, version: int) -> Layout:
-        layout = self.layout(version)
-        if layout is None:
-            raise EncodeError(f"{self.name} has no version {version}")
-        return layout
+__all__ = ["MessageType", "by_api", "coordinator_record", "message", "metadata_record"]
 
 
 def __getattr__(name: str) -> MessageType:

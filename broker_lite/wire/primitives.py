@@ -10,8 +10,7 @@ that it cannot repeat the text.
 A difference to Kafka: a request with more than 16 tagged fields in one place closes the connection
 (P-34).
 
-Rule: P-20, P-22 to P-27, P-29, P-30.
-See: P-21, P-28.
+Rule: P-20 to P-30.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +47,7 @@ class DecodeError(ValueError):
 class EncodeError(ValueError):
     """A value that the wanted version cannot carry, or of the wrong type. Always a bug of ours.
 
-    See: P-33.
+    Rule: P-33.
     """
 
 

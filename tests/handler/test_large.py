@@ -16,9 +16,9 @@ from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.large import (
     Lane,
     LargeRequest,
-    Lazily,
     handle_large,
     in_turns,
+    lazily,
     leave_lane,
     sorted_in_turns,
 )
@@ -329,9 +329,9 @@ def test_elements_are_made_when_they_are_wanted() -> None:
             made.append(number)
             yield number
 
-    lazily = Lazily(3, make())
-    assert (len(lazily), made) == (3, [])
-    assert list(lazily) == made == [0, 1, 2]
+    elements = lazily(3, make())
+    assert (len(elements), made) == (3, [])
+    assert list(elements) == made == [0, 1, 2]
 
 
 def test_all_items_come_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:

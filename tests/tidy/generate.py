@@ -1,4 +1,4 @@
-"""Write what is made from the code: the tables of README and docs, and tests/RULES.md.
+"""Write what is made from the code: the tables of README and docs, tests/RULES.md, the types.
 
 python -m tests.tidy.generate
 """
@@ -6,6 +6,7 @@ python -m tests.tidy.generate
 import sys
 
 import tests.support.as_written  # noqa: F401 - a compiled handler does not tell its module
+from tests.tidy.message_stubs import STUB, message_stubs
 from tests.tidy.pages import pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT
 from tests.tidy.rules import rules_page
@@ -18,6 +19,7 @@ def main() -> int:
         if parts_of(text):
             (ROOT / page).write_text(with_parts(text), "utf-8")
     (ROOT / "tests" / "RULES.md").write_text(rules_page(), "utf-8")
+    STUB.write_text(message_stubs(), "utf-8")
     return 0
 
 

@@ -7,6 +7,7 @@ import pytest
 from broker_lite.handler.table import APIS
 from broker_lite.settings import SETTINGS
 from tests.tidy import rules
+from tests.tidy.message_stubs import STUB, message_stubs
 from tests.tidy.pages import PARTS, pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT, text_of
 
@@ -55,6 +56,10 @@ def test_a_page_without_markers_stays() -> None:
 def test_rules_page() -> None:
     found = (ROOT / "tests" / "RULES.md").read_text("utf-8")
     assert found == rules.rules_page(), STALE
+
+
+def test_types_of_the_messages() -> None:
+    assert STUB.read_text("utf-8") == message_stubs(), STALE
 
 
 def test_every_cited_rule_exists() -> None:

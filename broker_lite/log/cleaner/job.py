@@ -17,7 +17,7 @@ from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction, TransactionIndex
 from broker_lite.log.log import Log
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.legacy import LegacyMessage
 
 # The log, both indexes, and one to spare.
 _OPEN_FILES = 4
@@ -68,7 +68,7 @@ class CleaningJob(NamedTuple):
     def last_record(self, producer_id: int) -> LastRecord | None:
         """Tell what the log remembers of a producer; may run beside its appends.
 
-        See: S-87 (UnifiedLog.lastRecordsOfActiveProducers).
+        Rule: S-87 (UnifiedLog.lastRecordsOfActiveProducers).
         """
         entry = self.log.producer_state.get(producer_id)
         if entry is None:
@@ -83,7 +83,7 @@ class CleaningJob(NamedTuple):
             CorruptTransactionIndex: a file is of another version.
             OSError: a file cannot be read.
 
-        See: S-86 (UnifiedLog.collectAbortedTransactions).
+        Rule: S-86 (UnifiedLog.collectAbortedTransactions).
         """
         found: list[AbortedTransaction] = []
         for source in self.sources:

@@ -1,7 +1,6 @@
 """Rewriting a group of segments into a new one, which waits beside them under other names.
 
-Rule: S-88 (Cleaner.cleanSegments).
-See: S-89.
+Rule: S-88, S-89 (Cleaner.cleanSegments).
 """
 
 import os
@@ -19,7 +18,7 @@ from broker_lite.log.files.names import CLEANED_SUFFIX
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.legacy import LegacyMessage
 
 _OPEN_FILES: Final = 4
 _NS_PER_MS: Final = 1_000_000
@@ -65,7 +64,7 @@ class Rewriter:
     def _old_tombstones_from(job: CleaningJob) -> int:
         """Tombstones of magic 0 and 1 in segments that are not younger than this go.
 
-        See: S-84 (Cleaner.doClean).
+        Rule: S-84 (Cleaner.doClean).
         """
         clean = [each for each in job.sources if each.base_offset < job.first_dirty]
         if not clean:
@@ -97,10 +96,7 @@ class Rewriter:
         return Cleaned(target, tuple(group))
 
     def _copy(self, source: SourceSegment, target: LogSegment) -> None:
-        """Rule: S-88 (Cleaner.cleanInto).
-
-        See: S-84.
-        """
+        """Rule: S-84, S-88 (Cleaner.cleanInto)."""
         job, config = self._job, self._job.log.config
         round_ = Round(
             self._transactions.can_discard,
@@ -130,7 +126,7 @@ class Rewriter:
                 job.pace.spend(left.size_bytes)
 
     def _keep(self, aborted: AbortedTransaction) -> None:
-        """See: S-86 (CleanedTransactionMetadata.onControlBatchRead)."""
+        """Rule: S-86 (CleanedTransactionMetadata.onControlBatchRead)."""
         assert self._target is not None, "batches are shown while a segment is written"
         self._target.transaction_index.append(aborted)
 
@@ -138,7 +134,7 @@ class Rewriter:
 def _new_segment(job: CleaningJob, first: SourceSegment) -> LogSegment:
     """Begin an empty segment under names that the log does not have.
 
-    See: S-04 (UnifiedLog.createNewCleanedSegment).
+    Rule: S-04 (UnifiedLog.createNewCleanedSegment).
     """
     segment = LogSegment(
         job.log.directory, first.base_offset, FileCache(_OPEN_FILES), created_ms=job.now_ms

@@ -4,7 +4,7 @@ A difference to Kafka, which puts a directory aside as stray when the metadata l
 topic id, and begins an empty partition at offset 0 under its name: here such a partition is offline
 until a person says which id counts. Its records may be the wanted ones.
 
-See: S-75 (PartitionMetadataFile).
+Rule: S-75 (PartitionMetadataFile).
 """
 
 import logging
@@ -77,7 +77,7 @@ class Claims:
         Raises:
             KafkaStorageError: one cannot be renamed.
 
-        See: S-44 (LogManager.handleStray).
+        Rule: S-44 (LogManager.handleStray).
         """
         if not partitions:
             return

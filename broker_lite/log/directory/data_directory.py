@@ -1,7 +1,6 @@
 """The data directory as a whole: whose it is, who uses it, and how it was left.
 
-Rule: S-01, S-96, S-78 (LogManager, MetaPropertiesEnsemble).
-See: S-76, S-77.
+Rule: S-76, S-77, S-78 (LogManager, MetaPropertiesEnsemble).
 """
 
 import errno
@@ -100,7 +99,7 @@ def claim_identity(path: Path, *, node_id: int, cluster_id: str | None) -> MetaP
         SettingsError: the directory is another node's or cluster's, or of an unknown version.
         OSError: the file cannot be written.
 
-    See: S-76 (MetaPropertiesEnsemble).
+    Rule: S-76 (MetaPropertiesEnsemble).
     """
     file = path / META_PROPERTIES_FILE
     try:
@@ -156,7 +155,7 @@ def take_clean_mark(path: Path) -> bool:
     Raises:
         OSError: the mark cannot be removed.
 
-    See: S-40, S-77 (CleanShutdownFileHandler).
+    Rule: S-40, S-77 (CleanShutdownFileHandler).
     """
     file = path / CLEAN_SHUTDOWN_FILE
     fault = None
@@ -180,7 +179,7 @@ def leave_clean_mark(path: Path, broker_epoch: int) -> None:
     Raises:
         OSError: the next start takes it for unclean.
 
-    See: S-47, S-77 (CleanShutdownFileHandler).
+    Rule: S-47, S-77 (CleanShutdownFileHandler).
     """
     replace_file(path / CLEAN_SHUTDOWN_FILE, format_clean_shutdown(broker_epoch))
 

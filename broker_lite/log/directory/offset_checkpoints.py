@@ -33,8 +33,7 @@ class OffsetCheckpoints:
         Raises:
             KafkaStorageError: what was written before still holds.
 
-        Rule: S-33 (LogManager.checkpointLogRecoveryOffsets).
-        See: S-70.
+        Rule: S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
         """
         with self._lock:
             self._write()
@@ -45,7 +44,7 @@ class OffsetCheckpoints:
         Raises:
             KafkaStorageError: what was written before still holds.
 
-        See: S-70 (LogManager.checkpointLogStartOffsets).
+        Rule: S-70 (LogManager.checkpointLogStartOffsets).
         """
         with self._lock:
             try:
@@ -59,7 +58,7 @@ class OffsetCheckpoints:
         Raises:
             KafkaStorageError: the files still name it.
 
-        See: S-46, S-70 (LogManager.asyncDelete, which writes the checkpoints at each deletion).
+        Rule: S-46, S-70 (LogManager.asyncDelete, which writes the checkpoints at each deletion).
         """
         with self._lock:
             if key in self.named:

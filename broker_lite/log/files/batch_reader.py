@@ -13,7 +13,7 @@ from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.walk import FRAME_MIN, MAGIC_V2, checked_size
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.legacy import LegacyMessage
 
 # Large enough that a system call does not count, small enough for the processor's cache.
 BUFFER_BYTES: Final = 1 << 21
@@ -30,7 +30,7 @@ class SegmentOverflow(KafkaStorageError):
         position: of the batch.
         first_offset: a base above those before the batch, to which its offsets fit.
 
-    See: S-42 (LogSegmentOffsetOverflowException).
+    Rule: S-42 (LogSegmentOffsetOverflowException).
     """
 
     def __init__(self, segment: LogSegment, position: int, first_offset: int) -> None:
@@ -67,7 +67,7 @@ def read_valid(
         SegmentOverflow: the next one, though valid, does not fit the segment.
         OSError: the file cannot be read.
 
-    See: R-04, R-06, S-42, S-43 (FileLogInputStream, LogSegment.recover).
+    Rule: R-04, R-06, S-42, S-43 (FileLogInputStream, LogSegment.recover).
     """
     file, end = segment.file(), segment.size_bytes
     window = _Window(file, position, end, tell)

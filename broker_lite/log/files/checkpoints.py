@@ -45,8 +45,7 @@ class MetaProperties:
 def format_lines(lines: Iterable[str]) -> str:
     """Write a checkpoint of version 0: version, count, one line an entry.
 
-    Rule: S-70 (CheckpointFile.write).
-    See: S-60.
+    Rule: S-60, S-70 (CheckpointFile.write).
     """
     entries = list(lines)
     return "\n".join((str(VERSION), str(len(entries)), *entries)) + "\n"
@@ -58,8 +57,7 @@ def parse_lines(text: str) -> list[str]:
     Raises:
         CorruptCheckpoint: another version, or a count that does not fit.
 
-    Rule: S-70 (CheckpointFile.read).
-    See: S-60.
+    Rule: S-60, S-70 (CheckpointFile.read).
     """
     if not text:
         return []

@@ -26,7 +26,7 @@ class SyncError(OSError):
 class FileSlice(NamedTuple):
     """A fixed range of an open file; what is appended later does not change it.
 
-    See: F-15 (FileRecords.slice).
+    Rule: F-15 (FileRecords.slice).
     """
 
     fd: int

@@ -29,7 +29,7 @@ def count_sound(file: OpenFile, position: int, end: int, lowest_offset: int) -> 
     Raises:
         OSError: the file cannot be read.
 
-    See: S-43 (LogSegment.recover).
+    Rule: S-43 (LogSegment.recover).
     """
     data = memoryview(file.read(min(end - position, LOOKED_AT_BYTES), position))
     count = sound_end = checked_bytes = 0

@@ -1,7 +1,6 @@
 """Producer state when a partition is loaded: from the newest snapshot that is whole, and the log.
 
-Rule: S-18, S-45 (ProducerStateManager, UnifiedLog.rebuildProducerState).
-See: S-17.
+Rule: S-17, S-18, S-45 (ProducerStateManager, UnifiedLog.rebuildProducerState).
 """
 
 import logging

@@ -86,8 +86,7 @@ def replay(
 ) -> None:
     """Feed a batch to the producer state, and an aborted transaction to the segment's index.
 
-    Rule: S-43 (LogSegment.updateProducerState).
-    See: S-45.
+    Rule: S-43, S-45 (LogSegment.updateProducerState).
     """
     completed = producer_state.replay(batch)
     if completed is None:
@@ -109,7 +108,7 @@ def read_batches(segment: LogSegment, position: int) -> Iterator[RecordBatch]:
         KafkaStorageError: a message of an old format.
         OSError: the file cannot be read.
 
-    See: R-02, R-04, R-06.
+    Rule: R-02, R-04, R-06.
     """
     for batch in read_valid(segment, position):
         if not isinstance(batch, RecordBatch):

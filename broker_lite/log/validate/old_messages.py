@@ -11,8 +11,7 @@ one decides; only a timestamp counts more than the rest of its wrapper.
 A difference to Kafka: in a Produce below version 3 a message set that decompresses to more than 32
 MiB is refused; its messages are converted one by one.
 
-Rule: V-41, V-92, R-92 (UnifiedLog, LogValidator).
-See: V-20, V-22, V-30 to V-34, V-42, V-50.
+Rule: V-20, V-22, V-30 to V-34, V-41, V-42, V-50, V-92, R-92 (UnifiedLog, LogValidator).
 """
 
 from collections.abc import Iterator
@@ -37,6 +36,7 @@ from broker_lite.log.validate.validated import (
     ValidatedRecords,
     ValidationConfig,
 )
+from broker_lite.record import legacy
 from broker_lite.record.batch import (
     ATTRIBUTES_OFFSET,
     CODEC_MASK,
@@ -46,11 +46,10 @@ from broker_lite.record.batch import (
     walk,
 )
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.crc import crc32c
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, Entry
-from broker_lite.record.legacy import messages
-from broker_lite.record.legacy.messages import (
+from broker_lite.record.legacy import (
     LOG_APPEND_TIME,
     LegacyMessage,
     LegacyRecord,
@@ -68,7 +67,7 @@ _MESSAGE_SIZE_MIN: Final = LOG_OVERHEAD + RECORD_OVERHEAD_V0
 class NothingToAppend(BrokerError):
     """A set without a whole message, which these versions answer as a success (0).
 
-    See: V-22.
+    Rule: V-22.
     """
 
     code = ErrorCode.NONE
@@ -92,7 +91,7 @@ def check_old_record_set(records: memoryview | None) -> Iterator[None]:
             overflows.
         InvalidRecord: null.
 
-    See: V-02, V-06, V-10, V-21 (ReplicaManager.handleProduceAppend).
+    Rule: V-02, V-06, V-10, V-21 (ReplicaManager.handleProduceAppend).
     """
     if records is None:
         raise InvalidRecord("null records in a Produce of version 0 to 2").because(
@@ -165,8 +164,7 @@ def _one_batch(
 ) -> ValidatedRecords:
     """Put all messages of a set into one batch.
 
-    Rule: V-41.
-    See: V-30, V-32, V-42.
+    Rule: V-30, V-32, V-41, V-42.
     """
     target = source if config.codec is None else config.codec
     builder = BatchBuilder(
@@ -194,7 +192,7 @@ def _one_batch(
 
 
 def _checked_entries(records: memoryview, config: ValidationConfig) -> Iterator[Entry]:
-    """See: V-20 (UnifiedLog.analyzeAndValidateRecords)."""
+    """Rule: V-20 (UnifiedLog.analyzeAndValidateRecords)."""
     for entry in walk(records):
         position, size_bytes, magic = entry
         base_offset = int.from_bytes(records[position : position + 8], "big", signed=True)
@@ -211,7 +209,7 @@ def _checked_entries(records: memoryview, config: ValidationConfig) -> Iterator[
 
 
 def _is_valid(records: memoryview, entry: Entry) -> bool:
-    """See: R-06."""
+    """Rule: R-06."""
     position, size_bytes, magic = entry
     if magic != CURRENT_MAGIC:
         return size_bytes >= _MESSAGE_SIZE_MIN and crc_is_valid(records, position, size_bytes)
@@ -224,7 +222,7 @@ def _is_valid(records: memoryview, entry: Entry) -> bool:
 def _codec(records: memoryview, entry: Entry) -> int:
     if entry.magic == CURRENT_MAGIC:
         return records[entry.position + ATTRIBUTES_OFFSET + 1] & CODEC_MASK
-    return records[entry.position + messages.ATTRIBUTES_OFFSET] & CODEC_MASK
+    return records[entry.position + legacy.ATTRIBUTES_OFFSET] & CODEC_MASK
 
 
 def _convert(
@@ -236,8 +234,7 @@ def _convert(
 ) -> None:
     """Add the records of a message, all of which are looked at when one is bad.
 
-    Rule: V-41.
-    See: V-33, V-44.
+    Rule: V-33, V-41, V-44.
     """
     has_append_time = message.timestamp_type == LOG_APPEND_TIME
     refused: BrokerError | None = None
@@ -275,7 +272,7 @@ def _problem(
     *,
     has_append_time: bool,
 ) -> BrokerError | None:
-    """See: V-33, V-34 (LogValidator.validateRecord)."""
+    """Rule: V-33, V-34 (LogValidator.validateRecord)."""
     if record.key is None and config.is_compacted:
         return InvalidRecord().because(
             "V-33", "record {record}: key missing in a compacted topic", record=index
@@ -301,10 +298,7 @@ def _problem(
 
 
 def _validated(builder: BatchBuilder, config: ValidationConfig) -> ValidatedRecords:
-    """Rule: R-92.
-
-    See: V-50.
-    """
+    """Rule: V-50, R-92."""
     buffer = memoryview(bytearray(builder.build()))
     if len(buffer) > config.max_message_bytes:
         raise refusals.rebuilt_too_large(len(buffer), config.max_message_bytes)

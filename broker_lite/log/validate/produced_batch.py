@@ -13,8 +13,6 @@ A difference to Kafka: a batch that decompresses to more than broker.lite.decomp
 has more than broker.lite.batch.records.max records, or of which the compressed stream consists of
 more than 65,536 frames, members, chunks and blocks, is refused with MESSAGE_TOO_LARGE (V-45). The
 answer to a Produce lists 10,000 bad records at most (V-44).
-
-Rule: R-83.
 """
 
 from typing import Final
@@ -39,9 +37,9 @@ from broker_lite.record.batch import (
     RecordBatch,
     walk,
 )
-from broker_lite.record.codecs.compression import decompress
-from broker_lite.record.codecs.decompressed import Bounds
+from broker_lite.record.compression import decompress
 from broker_lite.record.crc import crc32c
+from broker_lite.record.decompressed import Bounds
 from broker_lite.record.stopping import NEVER, Stop
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
@@ -90,8 +88,7 @@ def validate_records(
         TakesLong: it cannot be done at once.
         WorkStopped: by stop.
 
-    Rule: V-20, V-22, V-30 to V-32, V-35, V-40, V-45 (UnifiedLog, LogValidator).
-    See: V-33, V-34, V-36, V-42, V-44, V-50.
+    Rule: V-20, V-22, V-30 to V-36, V-40, V-42, V-44, V-45, V-50 (UnifiedLog, LogValidator).
     """
     batch = _only_batch(records, config)
     attributes = batch.attributes
@@ -188,7 +185,7 @@ def _trimmed_batch(records: memoryview, config: ValidationConfig) -> RecordBatch
 def _decompress(
     batch: RecordBatch, codec: int, bounds: Bounds, at_once: bool, *, full_reader: bool
 ) -> PlainRecords:
-    """Rule: V-45: full_reader when the records are needed, else they are only walked (R-36)."""
+    """Rule: V-45, R-36: full_reader when the records are needed, else they are only walked."""
     result = decompress(
         codec,
         batch.buffer[RECORD_BATCH_OVERHEAD:],

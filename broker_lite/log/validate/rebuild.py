@@ -26,7 +26,7 @@ from broker_lite.record.batch import (
     TRANSACTIONAL_FLAG,
     RecordBatch,
 )
-from broker_lite.record.codecs.compression import compress
+from broker_lite.record.compression import compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.lending import LENT_BYTES_MIN
 from broker_lite.record.rewrite import RecordRewriter
@@ -67,8 +67,7 @@ def rebuild(
             client's did.
         WorkStopped: by stop.
 
-    Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder).
-    See: R-50.
+    Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder), R-50.
     """
     _check_buildable(batch, totals)
     if _can_keep_records(batch, plain, totals):
@@ -94,7 +93,7 @@ def rebuild(
 
 
 def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
-    """See: R-50; here every producer id but -1 counts as one, -2 too."""
+    """Rule: R-50; here every producer id but -1 counts as one, -2 too."""
     has_producer = batch.producer_id != NO_PRODUCER_ID
     if (
         totals.min_timestamp < 0
@@ -106,10 +105,7 @@ def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
 
 
 def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTotals) -> bool:
-    """Rule: V-42.
-
-    See: R-30.
-    """
+    """Rule: V-42, R-30."""
     if not totals.is_sequential or batch.is_log_append_time:
         return False
     first = RecordCursor(plain.buffer, plain.start, plain.end, full_reader=True)

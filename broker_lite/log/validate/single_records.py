@@ -163,7 +163,7 @@ def _list_refused(
 
 
 def _record_timestamp(batch: RecordBatch, timestamp_delta: int) -> int:
-    """See: R-33 (DefaultRecord)."""
+    """Rule: R-33 (DefaultRecord)."""
     if batch.is_log_append_time:
         timestamp: int = batch.max_timestamp
         return timestamp

@@ -23,7 +23,7 @@ from broker_lite.pipeline.read.measured import Unsound, measure_batch, measure_l
 from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.batch_walk import BatchWalk, ProducerTrail
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.legacy import LegacyMessage
 
 FINDINGS_MAX: Final = 1000
 """Of one task: who has more than these has seen enough of the file."""
@@ -132,7 +132,7 @@ def audit(io: FileIO, task: AuditTask) -> Audit:
         FileNotFoundError: a segment vanished.
         OSError: a file cannot be read.
 
-    See: R-04, R-06, R-18, S-05, S-10, S-11, S-16, V-56, V-57.
+    Rule: R-04, R-06, R-18, S-05, S-10, S-11, S-16, V-56, V-57.
     """
     auditor = _Auditor(task)
     for part in task.split.ranges:
@@ -162,7 +162,7 @@ def sequence_fault(
     A producer that was quiet for longer than a broker remembers it may begin anywhere, and so may
     one whose batches in between are compacted away or damaged: below the offset judged_from.
 
-    See: V-56, V-57, V-65 (ProducerAppendInfo.checkProducerEpoch, checkSequence).
+    Rule: V-56, V-57, V-65 (ProducerAppendInfo.checkProducerEpoch, checkSequence).
     """
     if batch.epoch < before.epoch:
         text = f"epoch {batch.epoch} of producer {producer_id} after its epoch {before.epoch}"
@@ -184,7 +184,7 @@ def sequence_fault(
 def gap_fault(file: str, position: int, expected: int, offset: int) -> Finding:
     """Tell that offsets are missing in front of a batch, or of a segment.
 
-    See: R-18.
+    Rule: R-18.
     """
     text = f"offsets {expected} to {offset - 1} are missing, and no compaction took them"
     return Finding(file, position, "R-18", text)
@@ -273,7 +273,7 @@ class _Auditor:
     def take_entries(self, segment: Segment, entries: Iterable[JudgedEntry]) -> None:
         """Remember the entries of indexes that are wrong.
 
-        See: S-10, S-11, S-16.
+        Rule: S-10, S-11, S-16.
         """
         for entry in entries:
             if entry.error is not None:

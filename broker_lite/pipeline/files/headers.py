@@ -12,7 +12,7 @@ from broker_lite.log.files.walk import HEADER
 from broker_lite.pipeline.files.file_io import ReadableFile
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.framing import CURRENT_MAGIC, LOG_OVERHEAD, RECORD_OVERHEAD_V0
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.legacy import LegacyMessage
 
 _READ_BYTES: Final = 64 << 10
 _CODEC_POSITION: Final = 17
@@ -59,7 +59,7 @@ def walk_headers(
         end: the first byte that is not looked at.
         next_offset: the lowest offset that the first of them can have.
 
-    See: R-01, R-02, R-04 (FileLogInputStream).
+    Rule: R-01, R-02, R-04 (FileLogInputStream).
     """
     chunk, chunk_position = b"", position
     while position < end:
@@ -80,7 +80,7 @@ def walk_headers(
 def header_at(file: ReadableFile, position: int, end: int, next_offset: int) -> BatchHeader | None:
     """Give the header of the batch at a position, None when no whole one is there.
 
-    See: R-01, R-02, R-04 (FileLogInputStream).
+    Rule: R-01, R-02, R-04 (FileLogInputStream).
     """
     if not 0 <= position < end:
         return None
@@ -92,7 +92,7 @@ def header_at(file: ReadableFile, position: int, end: int, next_offset: int) -> 
 def read_batch(file: ReadableFile, header: BatchHeader) -> RecordBatch | LegacyMessage | None:
     """Read the batch of a header, None when its checksum is wrong or the file ends inside it.
 
-    See: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).
+    Rule: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).
     """
     data = file.read_at(header.position, header.size_bytes)
     if len(data) < header.size_bytes:

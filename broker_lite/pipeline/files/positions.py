@@ -22,7 +22,7 @@ from broker_lite.pipeline.files.layout import PartitionLog, Segment
 from broker_lite.pipeline.files.log_end import header_of, log_end
 from broker_lite.pipeline.files.sound_walk import walk_past_damage
 from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
-from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.records import Record, iterate_records
 
 logger = logging.getLogger("broker_lite.pipeline")
@@ -47,7 +47,7 @@ class Boundary(NamedTuple):
 def earliest(log: PartitionLog) -> int:
     """Give the log start offset.
 
-    See: S-46, S-70 (LogLoader).
+    Rule: S-46, S-70 (LogLoader).
     """
     if not log.segments:
         return log.checkpointed_start
@@ -68,7 +68,7 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
     Raises:
         FileNotFoundError: the segment vanished since it was listed.
 
-    See: S-20, S-22 (FileRecords.searchForOffsetFromPosition).
+    Rule: S-20, S-22 (FileRecords.searchForOffsetFromPosition).
     """
     if offset <= segment.base_offset:
         return Boundary(0, 0, offset, segment.base_offset)
@@ -122,7 +122,7 @@ def offset_for_timestamp(io: FileIO, log: PartitionLog, timestamp_ms: int) -> in
     one of it fits, there is no answer. Where a segment has no record with a timestamp at all, Kafka
     takes the age of its file for one; here it has none. Damage may have been anything: it fits.
 
-    See: S-23 (UnifiedLog.searchOffsetInLocalLog).
+    Rule: S-23 (UnifiedLog.searchOffsetInLocalLog).
     """
     start_offset = earliest(log)
     for segment in log.segments:

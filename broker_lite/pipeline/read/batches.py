@@ -26,7 +26,7 @@ from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.batch_walk import BatchWalk
 from broker_lite.record.framing import CURRENT_MAGIC, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.legacy import LegacyMessage
 
 __all__ = ["LogBatch", "read_batches"]
 
@@ -65,7 +65,7 @@ def read_batches(
         FileNotFoundError: a segment vanished.
         OSError: a file cannot be read.
 
-    See: R-04, R-06, R-18 (FileLogInputStream, DefaultRecordBatch.ensureValid).
+    Rule: R-04, R-06, R-18 (FileLogInputStream, DefaultRecordBatch.ensureValid).
     """
     due = DueOffsets(split.first_offset, split.end_offset, split.cleaned_end)
     for part in split.ranges:

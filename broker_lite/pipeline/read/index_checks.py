@@ -27,7 +27,7 @@ from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.batch_walk import BatchWalk, IndexCursor
 from broker_lite.record.control import read_end_transaction_marker
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.legacy import LegacyMessage
 
 LEADS_BEHIND: Final = "leads behind the last batch"
 
@@ -179,7 +179,7 @@ class OffsetJudge:
     Attributes:
         pending: entries whose last batch is still to come.
 
-    See: S-10, S-13 (OffsetIndex).
+    Rule: S-10, S-13 (OffsetIndex).
     """
 
     def __init__(self, entries: IndexCursor, base_offset: int) -> None:
@@ -224,7 +224,7 @@ class TimeJudge:
     Attributes:
         max_timestamp: of the batches so far.
 
-    See: S-11, S-14 (TimeIndex).
+    Rule: S-11, S-14 (TimeIndex).
     """
 
     def __init__(self, entries: IndexCursor, base_offset: int) -> None:
@@ -261,7 +261,7 @@ class TimeJudge:
 class TransactionJudge:
     """An entry of .txnindex names an aborted transaction, whose marker lies in the segment.
 
-    See: S-16 (TransactionIndex).
+    Rule: S-16 (TransactionIndex).
     """
 
     def __init__(self, io: FileIO, segment: Segment) -> None:

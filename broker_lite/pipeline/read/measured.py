@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 from broker_lite.errors import BrokerError
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import encode_record
-from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.columns import measure_records
-from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.decompressed import Bounds
+from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.records import read_content
 from broker_lite.record.scan_status import scan_error
 
@@ -62,7 +62,7 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
     Raises:
         Unsound: there is something wrong with them, in range or not.
 
-    See: R-34, R-37 (DefaultRecordBatch.iterator).
+    Rule: R-34, R-37 (DefaultRecordBatch.iterator).
     """
     buffer, start, end, failed = batch.buffer, batch.records_position, batch.end, False
     if batch.is_compressed:
@@ -111,7 +111,7 @@ def measure_legacy(
     Raises:
         Unsound: it cannot be read.
 
-    See: R-64 to R-68.
+    Rule: R-64 to R-68.
     """
     try:
         records = list(iterate_legacy(message, check_crc=check_crc, bounds=Bounds(PLAIN_BYTES_MAX)))

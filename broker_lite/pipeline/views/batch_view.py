@@ -30,8 +30,8 @@ from broker_lite.record.batch import (
     NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
 )
-from broker_lite.record.codecs.compression import Codec
-from broker_lite.record.legacy.messages import LegacyMessage
+from broker_lite.record.compression import Codec
+from broker_lite.record.legacy import LegacyMessage
 
 ROWS_MAX: Final = 1 << 14
 
@@ -217,7 +217,7 @@ def _legacy_row(
     crc_is_valid: bool | None,
     error: str | None,
 ) -> _Row:
-    """See: R-62, R-63, R-70: what an old message does not have is none, or not known."""
+    """Rule: R-62, R-63, R-70: what an old message does not have is none, or not known."""
     return _Row(
         segment,
         position,

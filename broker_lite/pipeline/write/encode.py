@@ -20,7 +20,7 @@ from broker_lite.record.batch import (
     RECORD_BATCH_OVERHEAD,
     TRANSACTIONAL_FLAG,
 )
-from broker_lite.record.codecs.compression import Codec, compress
+from broker_lite.record.compression import Codec, compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.encode_records import varlong_size_bytes
 
@@ -64,7 +64,7 @@ class BatchEncoder:
         codec: of the batches; may be changed between two of them.
         log_append_time_ms: all batches are LogAppendTime with this timestamp; None is CreateTime.
 
-    See: R-50, R-51, R-55 (MemoryRecordsBuilder).
+    Rule: R-50, R-51, R-55 (MemoryRecordsBuilder).
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from broker_lite.pipeline.read.option_values import Given, size_bytes
 from broker_lite.pipeline.write.encode import BATCH_BYTES
 from broker_lite.pipeline.write.log_writer import SEGMENT_BYTES
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD
-from broker_lite.record.codecs.compression import Codec
+from broker_lite.record.compression import Codec
 
 _NAMES: Final = (
     "path",
@@ -31,7 +31,7 @@ _OFFSET_MAX: Final = (1 << 63) - 1
 class TimestampType(StrEnum):
     """What timestamps are: those of the rows, or that of the write.
 
-    See: R-13 (TimestampType).
+    Rule: R-13 (TimestampType).
     """
 
     CREATE_TIME = "createtime"
@@ -110,7 +110,7 @@ def topic_name(text: str) -> str:
     Raises:
         ValueError: the text says what is allowed.
 
-    See: S-02 (Topic.validate).
+    Rule: S-02 (Topic.validate).
     """
     if text in (".", "..") or parse_partition_directory(partition_directory(text, 0)) != (text, 0):
         raise ValueError("1 to 249 letters, digits, dots, underscores and hyphens are allowed")
