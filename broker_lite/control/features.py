@@ -5,9 +5,9 @@ A level is raised together with what it promises: clients change their ways when
 new group protocol. A new data directory begins with the levels of the release that is stood in for;
 one that exists keeps its levels until UpdateFeatures changes them.
 
-A difference to Kafka: of share.version, streams.version and kraft.version only level 0 is supported
-(Kafka 4.3: 0 to 1, share and streams in force), since share groups, streams groups and changes of
-the quorum are not served and a level would promise them.
+A difference to Kafka: `share.version`, `streams.version` and `kraft.version` are offered at level 0
+only, because share groups, streams groups and changes of the quorum are not served. Kafka 4.3
+offers 0 to 1, with share and streams groups in force.
 
 Rule: P-54, P-55.
 """

@@ -1,7 +1,7 @@
 """ListGroups, DescribeGroups, ConsumerGroupDescribe and DeleteGroups.
 
-A difference to Kafka: groups are answered in the order of the request, and the members of a group
-in the order in which they joined; in Kafka both come in the order of a map of hashes.
+A difference to Kafka: groups are described in the order of the request, and the members of a group
+in the order in which they joined. Kafka's order is that of a hash map.
 
 Rule: G-101 to G-104.
 """

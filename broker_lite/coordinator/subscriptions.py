@@ -7,8 +7,8 @@ also held against how many names there are. What takes long is done by a thread,
 heartbeat that needs it. The library is loaded by the first pattern that is used, as most brokers
 never see one.
 
-A difference to Kafka: a pattern with more than 128 Unicode classes or more than 128 optional parts
-is refused, as RE2 may take seconds to compile it, and no thread helps against that.
+A difference to Kafka: a regular expression with more than 128 Unicode classes or more than 128
+optional parts is refused, because RE2 may take seconds to compile it and cannot be interrupted.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The exceptions: first those that are no code of the protocol, then one a code, by number.
 
-A difference to Kafka: an error text of more than 32,767 bytes is cut; Kafka answers all
-parts of such a request with UNKNOWN_SERVER_ERROR, though it has done those that were right.
+A difference to Kafka: an error text of more than 32,767 bytes is cut. Kafka answers all parts of
+such a request with UNKNOWN_SERVER_ERROR, though it has carried out those that were right.
 """
 
 from typing import ClassVar, Final, Self

@@ -4,8 +4,9 @@ The older one replaces all configs of a resource; the other one (KIP-339) sets, 
 and subtracts from single keys. The resources of a request are one change of the metadata, of more
 than 64 so many each time; a resource that fails leaves its configs as they were, the others go on.
 
-A difference to Kafka: more than 10,000 configs of one resource in one request are refused with
-POLICY_VIOLATION whatever they are; Kafka refuses so many changes, of all resources together.
+A difference to Kafka: more than 10,000 configs of one resource in a request are refused with
+POLICY_VIOLATION, whether they change anything or not. Kafka refuses more than 10,000 changes,
+counted over all resources.
 
 Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which are
 Java's: refused like types that do not exist.

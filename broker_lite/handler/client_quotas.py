@@ -5,8 +5,8 @@ leaves the others as they are asked for.
 
 Not done: throttling anybody: quotas are stored and told, but not enforced.
 
-A difference to Kafka: an entry of AlterClientQuotas with more than 100 parts of an entity or 100
-operations closes the connection.
+A difference to Kafka: an AlterClientQuotas request closes the connection if an entry has more than
+100 parts of an entity or more than 100 operations.
 """
 
 import ipaddress

@@ -6,8 +6,8 @@
 Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which are
 Java's: refused like types that do not exist.
 
-A difference to Kafka: a DescribeConfigs request whose answer has more than 1,000,000 configs closes
-the connection, since a resource may be named again and again (P-120).
+A difference to Kafka: a DescribeConfigs request whose answer would have more than 1,000,000 configs
+closes the connection. A request may name one resource again and again (P-120).
 """
 
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,8 @@
 
 Not done: other voters and observers, of which there are none.
 
-A difference to Kafka: DescribeQuorum tells no address of the voter, since there is no listener of
-controllers.
+A difference to Kafka: DescribeQuorum gives no address of the voter, because there is no listener
+for controllers.
 """
 
 from typing import Any, Final

@@ -4,10 +4,10 @@ A session holds the partitions of its consumer; an incremental request names tho
 has moved. The cache is bounded: a full one takes a new session only in the stead of one that is
 idle, or worth less.
 
-A difference to Kafka: the memory of all fetch sessions is bounded, too
-(broker.lite.fetch.sessions.max.bytes); a client that gets none sends full fetches, and one whose
-session grows beyond that begins anew. A full fetch of very many partitions counts, too, while it
-waits, and is answered at once when there is no room.
+A difference to Kafka: the memory of all fetch sessions together is bounded by
+`broker.lite.fetch.sessions.max.bytes`. A client for which there is no room sends full fetches, and
+a session that grows too large begins anew. A full fetch of very many partitions counts too while it
+waits; without room it is answered at once.
 
 The cache is one shard where Kafka has eight: the same number of sessions altogether, and an id
 tells nothing about the shard.

@@ -6,8 +6,8 @@
 The topic that holds the state is made by the first request that asks for its coordinator. Until
 then groups are answered with NOT_COORDINATOR.
 
-A difference to Kafka: the first FindCoordinator is answered with the coordinator, where Kafka
-answers COORDINATOR_NOT_AVAILABLE until the topic is there (G-23).
+A difference to Kafka: the first FindCoordinator is answered with the coordinator. Kafka answers
+COORDINATOR_NOT_AVAILABLE until it has created the internal topic (G-23).
 
 Not done: share groups, of which this broker keeps nothing: 42 like types that do not exist.
 """

@@ -8,9 +8,9 @@ at once, all together take one slice of each round of the loop, and the memory o
 
 A difference to Kafka: a request of more than 131,072 elements closes the connection.
 
-A difference to Kafka: a large request that changes very many things is carried out in parts, each
-of which is one change: a kill can leave it half done, and others see it half done; in Kafka a
-request is one change of the metadata, or of a group.
+A difference to Kafka: a request that changes very many things is carried out in parts. Others see
+it half done, and a kill can leave it so. In Kafka a request is one change of the metadata, or of a
+group.
 """
 
 import asyncio

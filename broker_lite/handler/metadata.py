@@ -3,9 +3,9 @@
 Topics are created on demand here, at once: two clients that ask at the same time for a topic that
 is not there get one topic, and both get it in their first answer (P-86).
 
-A difference to Kafka: the Metadata answer that creates a topic describes the topic, where Kafka
-answers UNKNOWN_TOPIC_OR_PARTITION until the topic is there, so that no test waits for a client's
-retry; `broker.lite.auto.create.answer` gives Kafka's answer to tests of clients that need it.
+A difference to Kafka: a Metadata request that creates a topic is answered with the topic, so that
+no test waits for a client's retry. Kafka answers UNKNOWN_TOPIC_OR_PARTITION until the topic is
+there; tests that need this set `broker.lite.auto.create.answer`.
 
 - v0 lists all topics for an empty array; v1 for null, an empty array lists none; v1 adds rack,
   controller, is_internal.

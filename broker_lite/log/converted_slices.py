@@ -8,7 +8,7 @@ and the entries that are being converted, a piece of the file at a time.
 Kafka converts while it sends; here all of an answer is converted before.
 
 A difference to Kafka: where control batches come first in the answer to a Fetch below version 4,
-Kafka 3.9 sends the records behind them twice; here they come once.
+the records behind them come once. Kafka 3.9 sends them twice.
 
 Rule: F-60 to F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend).
 """

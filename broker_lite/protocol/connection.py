@@ -14,8 +14,8 @@ frame when much of that is missing, and is as large as the last frame when nothi
 A request without records is small, and what it is decoded to may take 50 times its bytes. So only
 those that carry records may have the size of `socket.request.max.bytes`.
 
-A difference to Kafka: a request of another API than Produce that is larger than
-broker.lite.control.request.max.bytes closes the connection, before it is read (P-02).
+A difference to Kafka: a request that is larger than `broker.lite.control.request.max.bytes` and is
+no Produce closes the connection before it is read (P-02).
 """
 
 import mmap

@@ -3,9 +3,9 @@
 The generated codecs inline the common case of each of these (a length of one byte, no tags) and
 call this module for the rest. Everything is big-endian.
 
-A difference to Kafka: a request with a text that is not UTF-8, and longer than 32,767 bytes
-with U+FFFD for its wrong bytes, closes the connection; Kafka carries it out before it finds
-that it cannot repeat the text.
+A difference to Kafka: a request closes the connection if it has a text that is not UTF-8 and would
+be longer than 32,767 bytes with U+FFFD in place of its wrong bytes. Kafka carries the request out
+and then fails to repeat the text in its answer.
 
 A difference to Kafka: a request with more than 16 tagged fields in one place closes the connection
 (P-34).

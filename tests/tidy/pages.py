@@ -28,7 +28,46 @@ USEFUL_SETTINGS: Final = (
 )
 """Those of the settings that most people look for, which the README shows."""
 
-_RULES: Final = re.compile(r" ?\((?:(?:TV|[PRVSFEGTXNA])-\d+(?:, | to )?)+\)")
+_BY_RULE: Final = re.compile(r"(?:([A-Z]-\d+(?:, [A-Z]-\d+)*): )?(.+)\.")
+_RULE: Final = re.compile(r"\b([PRVSFEGTX])-\d+\b")
+_SPEC: Final = {
+    prefix: f"../spec/{page}.md"
+    for prefix, page in {
+        "P": "protocol",
+        "R": "records",
+        "V": "validation",
+        "S": "segments",
+        "F": "fetching",
+        "E": "errors",
+        "G": "groups",
+        "T": "transactions",
+        "X": "security",
+    }.items()
+}
+_ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
+    "Requests": (
+        "broker_lite/wire/",
+        "broker_lite/protocol/",
+        "broker_lite/errors/",
+        "broker_lite/handler/large",
+    ),
+    "Produce and Fetch": (
+        "broker_lite/log/validate",
+        "broker_lite/log/converted_slices",
+        "broker_lite/handler/fetch",
+        "broker_lite/handler/produce",
+        "tests/differential/produce",
+    ),
+    "Groups and transactions": (
+        "broker_lite/coordinator/",
+        "broker_lite/handler/find_coordinator",
+        "tests/differential/coordinator",
+    ),
+    "Files": ("broker_lite/log/", "tests/differential/corruption"),
+    "Topics, configs and the cluster": ("broker_lite/", "tests/differential/config"),
+}
+"""The headings over differences, with the places that tell them; the first that fits counts."""
+
 _BEGIN: Final = re.compile(r"^<!-- made: (.+) -->\n", re.MULTILINE)
 _NOT_DONE: Final = "Not done: "
 _DIFFERENCE: Final = "A difference to Kafka: "
@@ -62,19 +101,34 @@ def not_done() -> Iterable[str]:
     for module, api_names in names.items():
         path = Path(*module.split(".")).with_suffix(".py")
         for text in _paragraphs(path, _NOT_DONE):
-            yield f"| {', '.join(api_names)} | {_cell(text)} |"
+            yield f"| {', '.join(api_names)} | {_linked(_cell(text))} |"
 
 
 def differences() -> Iterable[str]:
     """Where answers or files are not Kafka's: from docstrings and the differential tests' lists."""
+    found: dict[str, list[str]] = {title: [] for title in _ABOUT}
+    for path, text in _told_differences():
+        title = next(title for title, places in _ABOUT.items() if str(path).startswith(places))
+        found[title].append(_linked(_sentence(text)))
+    for number, (title, texts) in enumerate(found.items()):
+        yield from ("",) * bool(number)
+        yield f"## {title}"
+        yield ""
+        for text in texts:
+            yield f"- {text}"
+
+
+def _told_differences() -> Iterable[tuple[Path, str]]:
+    """Each difference with the file that has it."""
     for path in python_files("broker_lite"):
         for text in _paragraphs(path, _DIFFERENCE):
-            yield f"- {_sentence(text)}"
+            yield path, text
     for path in project_files():
         if path.parts[:2] == ("tests", "differential") and path.name.endswith("differences.toml"):
             table: Mapping[str, Any] = tomllib.loads(text_of(path))
             for row in table.get("difference", []):
-                yield f"- {_listed(row)}"
+                rules, text = _BY_RULE.fullmatch(str(row["reason"])).groups()
+                yield path, f"{text} ({rules})." if rules else f"{text}."
 
 
 def useful_settings() -> Iterable[str]:
@@ -179,13 +233,12 @@ def _paragraphs(path: Path, label: str) -> Iterable[str]:
     for paragraph in str(text).split("\n\n"):
         _, found, rest = f"\n{paragraph.strip()}".partition(f"\n{label}")
         if found:
-            words = " ".join(re.split(r"\n(?=[A-Z][a-z ]+: )", rest)[0].split())
-            yield _RULES.sub("", words)
+            yield " ".join(re.split(r"\n(?=[A-Z][a-z ]+: )", rest)[0].split())
 
 
-def _listed(row: Mapping[str, Any]) -> str:
-    facts = ", ".join(f"{k} {row[k]}" for k in ("kind", "kafka", "ours") if row.get(k))
-    return f"{_sentence(str(row['reason']))} ({facts})"
+def _linked(text: str) -> str:
+    """A text for a page of docs/reference, in which ids of rules lead to the rules."""
+    return _RULE.sub(lambda found: f"[{found[0]}]({_SPEC[found[1]]}#{found[0].lower()})", text)
 
 
 def _sentence(text: str) -> str:

@@ -1,7 +1,7 @@
 """The cleaner of a data directory: which log is next, how far each one is, and what went wrong.
 
-A difference to Kafka: a batch whose checksum is wrong ends the compaction of its log; Kafka gives
-what is left of it a new checksum.
+A difference to Kafka: compaction of a log stops for good at a batch whose checksum is wrong. Kafka
+writes what is left of the batch with a new checksum.
 """
 
 import logging

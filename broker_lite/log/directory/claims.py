@@ -1,8 +1,8 @@
 """Whose a partition's directory is: the topic's that the metadata log has, or some other's.
 
-A difference to Kafka, which puts a directory aside as stray when the metadata log does not know its
-topic id, and begins an empty partition at offset 0 under its name: here such a partition is offline
-until a person says which id counts. Its records may be the wanted ones.
+A difference to Kafka: a partition whose directory has a topic id that the metadata log does not
+know is offline until a person says which id counts, because its records may be the wanted ones.
+Kafka puts the directory aside as stray and begins an empty partition under its name.
 
 Rule: S-75 (PartitionMetadataFile).
 """

@@ -149,8 +149,9 @@ def new_id() -> str:
 def take_clean_mark(path: Path) -> bool:
     """Tell whether the last stop was clean; from now on the directory counts as unclean.
 
-    A difference to Kafka, for which any file of that name will do: one that was not written by a
-    stop is told, and all logs are recovered, which costs time and no record.
+    A difference to Kafka: a mark that was not written by a stop does not count. The log has a line
+    about it, and all logs are recovered, which costs time and no record. Kafka takes any file of
+    that name.
 
     Raises:
         OSError: the mark cannot be removed.

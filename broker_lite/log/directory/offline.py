@@ -1,7 +1,7 @@
 """Partitions that must not be used any more: their disk failed while they were made durable.
 
-A difference to Kafka: when an fsync fails, only the partition goes offline, until the next start
-recovers it; Kafka gives up all partitions of the directory, and ends when it has no other one.
+A difference to Kafka: when an fsync fails, only that partition goes offline, until the next start
+recovers it. Kafka gives up all partitions of the directory, and ends if it has no other directory.
 """
 
 import logging

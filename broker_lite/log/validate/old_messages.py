@@ -8,8 +8,8 @@ else of the producer.
 The answers to these versions have no room for what is wrong with single records, so the first bad
 one decides; only a timestamp counts more than the rest of its wrapper.
 
-A difference to Kafka: in a Produce below version 3 a message set that decompresses to more than 32
-MiB is refused; its messages are converted one by one.
+A difference to Kafka: a message set in a Produce below version 3 is refused if it decompresses to
+more than 32 MiB, because its messages are converted one by one.
 
 Rule: V-20, V-22, V-30 to V-34, V-41, V-42, V-50, V-92, R-92 (UnifiedLog, LogValidator).
 """

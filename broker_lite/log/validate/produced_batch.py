@@ -9,10 +9,10 @@ Pure: no log state, no clock, no file; may run in a worker thread. Offsets and l
 stamped later by the log, which costs no new checksum.
 
 Not done: magic 0 and 1, which the served versions of Produce refuse before (V-09).
-A difference to Kafka: a batch that decompresses to more than broker.lite.decompressed.max.bytes, or
-has more than broker.lite.batch.records.max records, or of which the compressed stream consists of
-more than 65,536 frames, members, chunks and blocks, is refused with MESSAGE_TOO_LARGE (V-45). The
-answer to a Produce lists 10,000 bad records at most (V-44).
+A difference to Kafka: a batch is refused with MESSAGE_TOO_LARGE if it decompresses to more than
+`broker.lite.decompressed.max.bytes`, has more records than `broker.lite.batch.records.max`, or its
+compressed stream has more than 65,536 frames, members, chunks and blocks (V-45). The answer to a
+Produce lists at most 10,000 bad records (V-44).
 """
 
 from typing import Final
