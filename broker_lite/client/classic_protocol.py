@@ -18,9 +18,9 @@ from broker_lite.client.group_member import (
     Membership,
 )
 from broker_lite.client.partitions import Topic, find_topics
-from broker_lite.coordinator.assignor import AssignorMember
-from broker_lite.coordinator.assignor_range import assign_range
-from broker_lite.coordinator.consumer_protocol import (
+from broker_lite.coordinator.assignors.assignor import AssignorMember
+from broker_lite.coordinator.assignors.range import assign_range
+from broker_lite.coordinator.embedded_protocol import (
     PROTOCOL_TYPE,
     parse_assignment,
     parse_subscription,

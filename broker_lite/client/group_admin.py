@@ -9,7 +9,7 @@ from broker_lite.client.connection import Connection
 from broker_lite.client.errors import NotSupported, Refused, check
 from broker_lite.client.offsets import by_topic
 from broker_lite.client.partitions import TopicPartition
-from broker_lite.coordinator.consumer_protocol import PROTOCOL_TYPE, parse_assignment
+from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_assignment
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import DecodeError, messages
 

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.internal_topics import OFFSETS_TOPIC
-from broker_lite.coordinator.transaction import TopicPartition
-from broker_lite.coordinator.transaction_rules import Producer
-from broker_lite.coordinator.transactions import Ending
+from broker_lite.coordinator.transactions.coordinator import Ending
+from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.transaction import TopicPartition
 from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition, cause_of
 from broker_lite.record.control import EndTransactionMarker
 

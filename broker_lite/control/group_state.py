@@ -25,8 +25,8 @@ from broker_lite.record.batch import NO_PRODUCER_ID
 from broker_lite.wire import DecodeError
 
 if TYPE_CHECKING:
-    from broker_lite.coordinator.group_registry import GroupEffects
-    from broker_lite.coordinator.groups import GroupCoordinator
+    from broker_lite.coordinator.groups.coordinator import GroupCoordinator
+    from broker_lite.coordinator.registry import GroupEffects
 
 logger = logging.getLogger("broker_lite.control")
 

@@ -32,8 +32,8 @@ from broker_lite.errors import (
 )
 
 if TYPE_CHECKING:
-    from broker_lite.coordinator.group_registry import GroupEffects
-    from broker_lite.coordinator.groups import GroupCoordinator
+    from broker_lite.coordinator.groups.coordinator import GroupCoordinator
+    from broker_lite.coordinator.registry import GroupEffects
 
 logger = logging.getLogger("broker_lite.control")
 
@@ -86,7 +86,7 @@ class Groups:
 
         They are an eighth of all, and of no use before there is a group.
         """
-        importlib.import_module("broker_lite.coordinator.groups")
+        importlib.import_module("broker_lite.coordinator.groups.coordinator")
 
     @property
     def coordinator(self) -> "GroupCoordinator":
@@ -97,7 +97,7 @@ class Groups:
 
     def _make_coordinator(self) -> "GroupCoordinator":
         from broker_lite.coordinator.group_settings import GroupSettings
-        from broker_lite.coordinator.groups import GroupCoordinator
+        from broker_lite.coordinator.groups.coordinator import GroupCoordinator
 
         cluster = self._cluster
         made = GroupCoordinator(

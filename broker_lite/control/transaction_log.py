@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.state_topic import StateTopic
-from broker_lite.coordinator.transactions import Ending, Outcome, TransactionCoordinator
+from broker_lite.coordinator.transactions.coordinator import Ending, Outcome, TransactionCoordinator
 from broker_lite.errors import BrokerError, ErrorCode, MessageTooLarge, RecordListTooLarge, cause_of
 from broker_lite.wire import DecodeError
 

@@ -31,14 +31,14 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPI
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.control.topic import Topic
 from broker_lite.control.transaction_log import TransactionLog
-from broker_lite.coordinator.transaction import TopicPartition, Transaction
-from broker_lite.coordinator.transaction_rules import Producer
-from broker_lite.coordinator.transactions import (
+from broker_lite.coordinator.transactions.coordinator import (
     Ending,
     Outcome,
     TransactionCoordinator,
     TransactionSettings,
 )
+from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.transaction import TopicPartition, Transaction
 from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode, cause_of
 from broker_lite.record.control import EndTransactionMarker
 

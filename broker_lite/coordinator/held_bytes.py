@@ -10,9 +10,6 @@ full.
 from collections.abc import Iterable
 from typing import Final
 
-from broker_lite.coordinator.classic_member import ClassicMember, Protocol
-from broker_lite.coordinator.consumer_member import ConsumerMember
-
 MEMBER_BYTES: Final = 1500
 """Of a member without any text, with its timers: measured in a group of 600."""
 _TOLD_BYTES: Final = 600
@@ -71,34 +68,6 @@ def size_of_promise(member_id: str) -> int:
     return size_of_new(member_id, None, "") + _TOLD_BYTES
 
 
-def size_of_protocols(protocols: Iterable[Protocol]) -> int:
+def size_of_protocols(protocols: Iterable[tuple[str, bytes]]) -> int:
     """What a member's protocols take."""
     return sum(size_of_text(name) + len(metadata) for name, metadata in protocols)
-
-
-def size_of_classic(member: ClassicMember) -> int:
-    """What a member of a classic group takes by what it and its leader told."""
-    names_bytes = size_of_new(member.member_id, member.instance_id, member.client_id)
-    return names_bytes + size_of_protocols(member.protocols) + len(member.assignment)
-
-
-def size_of_subscription(member: ConsumerMember) -> int:
-    """What a member of a consumer group takes by what it told."""
-    size_bytes = size_of_new(member.member_id, member.instance_id, member.client_id)
-    size_bytes += sum(map(size_of_text, member.topic_names))
-    size_bytes += size_of_text(member.regex) + size_of_text(member.rack_id)
-    if member.classic is not None:
-        size_bytes += size_of_protocols(member.classic.protocols)
-    return size_bytes
-
-
-def is_same_subscription(one: ConsumerMember, other: ConsumerMember) -> bool:
-    """Whether one value is another one's with the same subscription; most heartbeats' are."""
-    return (
-        one.topic_names is other.topic_names
-        and one.regex is other.regex
-        and one.client_id is other.client_id
-        and one.instance_id is other.instance_id
-        and one.rack_id is other.rack_id
-        and one.classic is other.classic
-    )

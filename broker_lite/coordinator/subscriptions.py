@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import InvalidRegularExpression
 
 # A quarter of RE2's own default: to compile a pattern takes 40 ms at the most, in which no other
@@ -128,11 +127,6 @@ class Prepared:
         """
         if self._error is not None:
             raise InvalidRegularExpression(self._error)
-
-
-def prepared(pattern: str, topics: Topics) -> Prepared:
-    """The pattern as it was prepared for these topics, or else as it is prepared now."""
-    return topics.prepared.get(pattern) or Prepared(pattern, topics)
 
 
 def matching_names(pattern: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from typing import Any, Final
 from anyio import to_thread
 
 from broker_lite.coordinator.repeats import few_repeats
-from broker_lite.coordinator.transaction import Transaction
-from broker_lite.coordinator.transaction_views import (
+from broker_lite.coordinator.transactions.transaction import Transaction
+from broker_lite.coordinator.transactions.views import (
     STATE_TEXTS,
     Filters,
     describe,

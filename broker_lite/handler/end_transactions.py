@@ -13,7 +13,7 @@ from typing import Any, Final
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.end_markers import MARKERS_AT_A_TIME, STEP_MS
-from broker_lite.coordinator.transaction import EPOCH_BUMP_VERSION, TopicPartition
+from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request

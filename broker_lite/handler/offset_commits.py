@@ -84,7 +84,7 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
         response = context.groups.coordinator.fetch_offsets(body, version)
     except BrokerError as error:
         # not for the start, as all of the coordinator's modules
-        from broker_lite.coordinator.offset_fetch import refuse_fetch
+        from broker_lite.coordinator.offsets.fetch import refuse_fetch
 
         response = refuse_fetch(body, version, error.code)
     return encode(messages.OffsetFetchResponse, response, request)

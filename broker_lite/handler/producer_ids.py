@@ -8,7 +8,7 @@ Not done: version 6 (KIP-939), which Kafka does not enable either.
 
 from typing import Any, Final
 
-from broker_lite.coordinator.transaction_rules import Producer
+from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import Final
 
-from broker_lite.coordinator.transaction import EPOCH_BUMP_VERSION, TopicPartition
-from broker_lite.coordinator.transaction_rules import Producer
+from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import HandlerContext
 from broker_lite.log.log import Log

@@ -11,7 +11,7 @@ does: it gets an empty answer.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from broker_lite.coordinator.transaction import EPOCH_BUMP_VERSION, TopicPartition
+from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request

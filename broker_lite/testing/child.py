@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-import broker_lite.coordinator.groups  # noqa: F401 - so that no fork has to
+import broker_lite.coordinator.groups.coordinator  # noqa: F401 - so that no fork has to
 from broker_lite import logs
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster

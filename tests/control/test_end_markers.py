@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.control.end_markers import MARKERS_AT_A_TIME, STEP_MS, EndMarkers, UnfinishedEnding
-from broker_lite.coordinator.transactions import Ending
+from broker_lite.coordinator.transactions.coordinator import Ending
 from broker_lite.log.log import Log
 from tests.control.transactor import TransactionBroker, failing
 

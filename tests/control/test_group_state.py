@@ -13,7 +13,7 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.control.watcher import Watchers
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.groups import GroupCoordinator
+from broker_lite.coordinator.groups.coordinator import GroupCoordinator
 from broker_lite.errors import NotCoordinator, UnknownServerError
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages

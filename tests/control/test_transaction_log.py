@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.coordinator.effects import StateRecord
-from broker_lite.coordinator.transaction_records import encode_key
+from broker_lite.coordinator.transactions.records import encode_key
 from tests.control.transactor import STATE_PARTITION, TransactionBroker
 
 

@@ -8,9 +8,9 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.control.transactions import Transactions
-from broker_lite.coordinator.transaction import Transaction
-from broker_lite.coordinator.transaction_rules import Producer
-from broker_lite.coordinator.transactions import Outcome
+from broker_lite.coordinator.transactions.coordinator import Outcome
+from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.transaction import Transaction
 from broker_lite.errors import KafkaStorageError
 from broker_lite.settings import Given, Settings
 from tests.log.batches import batch, record

@@ -1,11 +1,9 @@
 """What the groups of a coordinator hold, added up from what is there."""
 
-from broker_lite.coordinator.group_registry import GroupRegistry
-from broker_lite.coordinator.held_bytes import (
-    size_of_classic,
-    size_of_promise,
-    size_of_subscription,
-)
+from broker_lite.coordinator.classic.member import size_of_classic
+from broker_lite.coordinator.consumer.member import size_of_subscription
+from broker_lite.coordinator.held_bytes import size_of_promise
+from broker_lite.coordinator.registry import GroupRegistry
 
 
 def added_up(registry: GroupRegistry) -> int:

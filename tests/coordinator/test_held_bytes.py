@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from broker_lite.coordinator.group_registry import GroupRegistry
 from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, size_of_text
+from broker_lite.coordinator.registry import GroupRegistry
 from broker_lite.errors import ErrorCode
-from tests.coordinator.classic_driver import Driver as ClassicDriver
-from tests.coordinator.groups_driver import Driver
+from tests.coordinator.classic.classic_driver import Driver as ClassicDriver
+from tests.coordinator.groups.groups_driver import Driver
 from tests.coordinator.held import added_up
 
 FULL = ErrorCode.GROUP_MAX_SIZE_REACHED

@@ -2,7 +2,7 @@
 
 from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.wire import messages
-from tests.coordinator.groups_driver import Driver
+from tests.coordinator.groups.groups_driver import Driver
 
 
 def test_few_repeats_are_in_their_places() -> None:

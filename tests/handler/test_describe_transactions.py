@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from broker_lite.coordinator import transaction_views
 from broker_lite.coordinator.subscriptions import matching_names
+from broker_lite.coordinator.transactions import views as transaction_views
 from broker_lite.handler.describe_transactions import INLINE_SIZE_MAX
 from broker_lite.wire import messages
 from tests.handler.data_apis import Handlers

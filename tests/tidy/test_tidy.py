@@ -31,14 +31,14 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "commands/spark_report": ("pipeline/spark/jobs/test_commands",),
     "commands/spark_verify": ("pipeline/spark/jobs/test_commands",),
     "commands/topic_describe": ("commands/test_topics",),
-    "coordinator/assignor": (
-        "coordinator/test_assignor_range",
-        "coordinator/test_assignor_uniform",
+    "coordinator/assignors/assignor": (
+        "coordinator/assignors/test_range",
+        "coordinator/assignors/test_uniform",
     ),
-    "coordinator/assignors": ("coordinator/test_consumer_heartbeat",),
-    "coordinator/consumer_changes": (
-        "coordinator/test_consumer_heartbeat",
-        "coordinator/test_consumer_group",
+    "coordinator/assignors/by_name": ("coordinator/consumer/test_heartbeat",),
+    "coordinator/consumer/changes": (
+        "coordinator/consumer/test_heartbeat",
+        "coordinator/consumer/test_group",
     ),
     "commands/dump_batches": ("commands/test_log_dump",),
     "commands/dump_decoders": ("commands/test_log_dump",),
@@ -55,25 +55,25 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "commands/log_sources": ("commands/test_log_transfer",),
     "commands/message_json": ("commands/test_log_dump",),
     "commands/verification_text": ("commands/test_log_verify",),
-    "coordinator/consumer_core": ("coordinator/test_consumer_group",),
-    "coordinator/consumer_member": (
-        "coordinator/test_consumer_group",
-        "coordinator/test_reconcile",
+    "coordinator/consumer/core": ("coordinator/consumer/test_group",),
+    "coordinator/consumer/member": (
+        "coordinator/consumer/test_group",
+        "coordinator/consumer/test_reconcile",
     ),
-    "coordinator/consumer_replay": (
-        "coordinator/test_consumer_records",
-        "coordinator/test_consumer_machine",
+    "coordinator/consumer/replay": (
+        "coordinator/consumer/test_records",
+        "coordinator/consumer/test_machine",
     ),
-    "coordinator/consumer_state": (
-        "coordinator/test_consumer_group",
-        "coordinator/test_consumer_machine",
+    "coordinator/consumer/state": (
+        "coordinator/consumer/test_group",
+        "coordinator/consumer/test_machine",
     ),
-    "coordinator/consumer_target": ("coordinator/test_consumer_heartbeat",),
-    "coordinator/subscriptions": ("coordinator/test_consumer_regexes",),
+    "coordinator/consumer/target": ("coordinator/consumer/test_heartbeat",),
+    "coordinator/subscriptions": ("coordinator/consumer/test_regexes",),
     "coordinator/topics": ("control/test_cluster_topics",),
-    "coordinator/transaction": (
-        "coordinator/test_transactions",
-        "coordinator/test_transaction_machine",
+    "coordinator/transactions/transaction": (
+        "coordinator/transactions/test_coordinator",
+        "coordinator/transactions/test_machine",
     ),
     "handler/authorized": ("handler/test_metadata", "handler/test_describe_cluster"),
     "handler/context": ("handler/test_dispatch",),

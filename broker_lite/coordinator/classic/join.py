@@ -1,0 +1,225 @@
+"""JoinGroup to a classic group.
+
+Rule: G-37 to G-50 (GroupMetadataManager.classicGroupJoinToClassicGroup).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from broker_lite.coordinator.classic.answers import refuse_join
+from broker_lite.coordinator.classic.generation import SESSION
+from broker_lite.coordinator.classic.member import ClassicGroupState, ClassicMember, Protocol
+from broker_lite.coordinator.classic.rebalance import ClassicRebalance
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, size_of_protocols
+from broker_lite.errors import ErrorCode
+
+# from this version on a dynamic member has to join with an id that the broker gave it (KIP-394)
+_ID_REQUIRED: Final = 4
+# from this version on a leader can be told not to assign (KIP-814)
+_SKIP_ASSIGNMENT: Final = 9
+
+_EMPTY: Final = ClassicGroupState.EMPTY
+_PREPARING: Final = ClassicGroupState.PREPARING_REBALANCE
+_COMPLETING: Final = ClassicGroupState.COMPLETING_REBALANCE
+_STABLE: Final = ClassicGroupState.STABLE
+
+
+class _Join(NamedTuple):
+    """One JoinGroup while it is handled."""
+
+    request: Any
+    protocols: Sequence[Protocol]
+    caller: Caller
+    effects: Effects
+    now_ms: int
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long a rebalance waits for the member; v0 has no time for it.
+
+        Rule: G-50.
+        """
+        request = self.request
+        timeout_ms = (
+            request.rebalance_timeout_ms if self.caller.version else request.session_timeout_ms
+        )
+        return int(timeout_ms)
+
+    def refuse(self, error_code: ErrorCode, member_id: str = "") -> None:
+        """Answer with an error."""
+        refuse_join(self.effects, self.caller, error_code, member_id)
+
+
+def join(
+    group: ClassicRebalance, request: Any, caller: Caller, effects: Effects, now_ms: int
+) -> None:
+    """Handle a JoinGroup; it is answered at once or when the join phase ends."""
+    member_id = request.member_id
+    protocols = [(protocol.name, protocol.metadata) for protocol in request.protocols]
+    event = _Join(request, protocols, caller, effects, now_ms)
+    if not _accepts(group, member_id) or not _can_hold(group, event):
+        group.drop_member(member_id, effects)
+        event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
+    elif not _suits(group, request.protocol_type, protocols):
+        event.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
+    elif not member_id:
+        _join_new(group, event)
+    elif member_id in group.pending_members:
+        if request.group_instance_id is None:
+            _add(group, member_id, event)
+        else:
+            # an id that was given to a dynamic member; Kafka fails on it the same way
+            event.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
+    else:
+        error_code = group.check_member(member_id, request.group_instance_id)
+        if error_code is None:
+            _join_known(group, group.members[member_id], event)
+        else:
+            event.refuse(error_code, member_id)
+
+
+def _accepts(group: ClassicRebalance, member_id: str) -> bool:
+    """Whether the group's size allows a member.
+
+    While members join, those that did are counted: so the last of too many are left out.
+
+    Rule: G-38 (GroupMetadataManager.acceptJoiningMember).
+    """
+    if group.state is _EMPTY:
+        return True
+    size_max = group.settings.classic_size_max
+    member = group.members.get(member_id)
+    if group.state is _PREPARING:
+        is_parked = member is not None and member.join_token is not None
+        return is_parked or group.joins_parked < size_max
+    return member is not None or len(group.members) < size_max
+
+
+def _can_hold(group: ClassicRebalance, event: _Join) -> bool:
+    """Whether there is memory for a member and what it tells, in place of what was there before."""
+    member_id, instance_id = event.request.member_id, event.request.group_instance_id
+    member = group.members.get(member_id or group.static_members.get(instance_id, ""))
+    more_bytes = size_of_protocols(event.protocols)
+    if member is not None:
+        more_bytes -= size_of_protocols(member.protocols)
+    else:
+        client_id = event.caller.client_id
+        more_bytes += size_of_new(member_id or client_id, instance_id, client_id)
+        if member_id in group.pending_members:
+            more_bytes -= size_of_promise(member_id)
+    return group.held.allows(more_bytes, group.settings.held_bytes_max)
+
+
+def _suits(group: ClassicRebalance, protocol_type: str, protocols: Sequence[Protocol]) -> bool:
+    """Whether the group can still agree on a protocol.
+
+    Rule: G-39 (ClassicGroup.supportsProtocols).
+    """
+    if group.state is _EMPTY:
+        return bool(protocol_type and protocols)
+    names = (name for name, _ in protocols)
+    return protocol_type == group.protocol_type and group.everyone_knows_one_of(names)
+
+
+def _join_new(group: ClassicRebalance, event: _Join) -> None:
+    """Handle a JoinGroup without a member id.
+
+    Rule: G-40 (GroupMetadataManager.classicGroupJoinNewMember).
+    """
+    instance_id = event.request.group_instance_id
+    new_id = group.new_member_id(event.caller.client_id, instance_id)
+    if instance_id is None and event.caller.version >= _ID_REQUIRED:
+        _promise(group, new_id, event)
+    elif instance_id in group.static_members:
+        member = group.members[group.static_members[instance_id]]
+        _replace(group, member, new_id, event)
+    else:
+        _add(group, new_id, event)
+
+
+def _promise(group: ClassicRebalance, new_id: str, event: _Join) -> None:
+    """Have a member join with an id that it is given, if there is memory to remember the id."""
+    if not group.held.allows(size_of_promise(new_id), group.settings.held_bytes_max):
+        event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        return
+    group.promise(new_id)
+    deadline_ms = event.now_ms + event.request.session_timeout_ms
+    group.timers.set((group.group_id, SESSION, new_id), deadline_ms)
+    event.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_id)
+
+
+def _add(group: ClassicRebalance, member_id: str, event: _Join) -> None:
+    if not group.members:
+        group.protocol_type = event.request.protocol_type
+    member = ClassicMember(
+        member_id,
+        instance_id=event.request.group_instance_id,
+        client_id=event.caller.client_id,
+        client_host=event.caller.client_host,
+        session_timeout_ms=event.request.session_timeout_ms,
+        rebalance_timeout_ms=event.rebalance_timeout_ms,
+        protocols=event.protocols,
+    )
+    group.add_member(member, event.caller, event.effects, event.now_ms)
+
+
+def _join_known(group: ClassicRebalance, member: ClassicMember, event: _Join) -> None:
+    """Handle a JoinGroup of a member.
+
+    In CompletingRebalance the same metadata again means that the answer was lost. In Stable the
+    leader may always ask for a rebalance: what it looks at besides the members may have changed.
+
+    Rule: G-42 (GroupMetadataManager.classicGroupJoinExistingMember).
+    """
+    may_stay = group.state is _COMPLETING or (
+        group.state is _STABLE and group.leader != member.member_id
+    )
+    if may_stay and member.protocols == event.protocols:
+        group.answer_join(member, event.caller, event.effects)
+    else:
+        _update(group, member, event)
+        group.rebalance_or_complete(event.effects, event.now_ms)
+
+
+def _update(group: ClassicRebalance, member: ClassicMember, event: _Join) -> None:
+    """Take over what a member says now, and let it wait.
+
+    A JoinGroup that it sent before can have no reader any more; it is answered all the same.
+    """
+    group.set_protocols(member, event.protocols)
+    member.session_timeout_ms = event.request.session_timeout_ms
+    member.rebalance_timeout_ms = event.rebalance_timeout_ms
+    if (earlier := group.take_join(member)) is not None:
+        error_code = ErrorCode.REBALANCE_IN_PROGRESS
+        refuse_join(event.effects, earlier, error_code, member.member_id)
+    group.park_join(member, event.caller)
+
+
+def _replace(group: ClassicRebalance, member: ClassicMember, new_id: str, event: _Join) -> None:
+    """Handle a static member that came back: it gets a new id, and who has the old one is fenced.
+
+    A stable group stays so if it would choose the same protocol again. Before v9 the answer names
+    the old leader even if that was this member, so that it does not try to assign.
+
+    Rule: G-49 (GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin).
+    """
+    caller, effects, now_ms = event.caller, event.effects, event.now_ms
+    old_leader = group.leader
+    group.timers.cancel((group.group_id, SESSION, member.member_id))
+    group.refuse_waiting(member, ErrorCode.FENCED_INSTANCE_ID, effects, member.member_id)
+    group.replace_static(member, new_id)
+    group.restart_timer(member, now_ms)
+    _update(group, member, event)
+    if group.state is _PREPARING:
+        group.complete_if_all_joined(effects, now_ms)
+    elif group.state is _STABLE and group.select_protocol() == group.protocol_name:
+        group.write(effects)
+        group.take_join(member)
+        if caller.version >= _SKIP_ASSIGNMENT:
+            leads = group.leader == new_id
+            group.answer_join(member, caller, effects, skip_assignment=leads)
+        else:
+            group.answer_join(member, caller, effects, with_members=False, leader=old_leader)
+    else:
+        group.prepare_rebalance(effects, now_ms)

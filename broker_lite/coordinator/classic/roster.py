@@ -1,0 +1,208 @@
+"""Who is in a classic group: members, their ids, their protocols and the leader.
+
+Everything that is asked at each join is counted as it changes, so that a join costs the same in a
+group of thousands: how many members wait in a JoinGroup, and how many know each protocol.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from broker_lite.coordinator.classic.member import ClassicMember, Protocol, size_of_classic
+from broker_lite.coordinator.effects import Caller
+from broker_lite.coordinator.held_bytes import (
+    HeldBytes,
+    size_of_promise,
+    size_of_protocols,
+)
+from broker_lite.errors import ErrorCode
+
+
+class ClassicRoster:
+    """The members of one group, in the order in which they joined.
+
+    Attributes:
+        members: by member id.
+        leader: the member id of the leader, None as long as there is no member.
+        static_members: the member id of each instance id.
+        pending_members: ids that were given out and have not joined yet.
+        pending_syncs: members that were told of this generation and have not sent SyncGroup.
+        joins_parked: how many members have an open JoinGroup.
+        held: what the members, and the ids that were given out, take in memory.
+    """
+
+    def __init__(self) -> None:
+        self.members: dict[str, ClassicMember] = {}
+        self.leader: str | None = None
+        self.static_members: dict[str, str] = {}
+        self.pending_members: set[str] = set()
+        self.pending_syncs: set[str] = set()
+        self.joins_parked = 0
+        self.held = HeldBytes()
+        self._protocol_counts: dict[str, int] = {}
+
+    # members
+
+    def add(self, member: ClassicMember) -> None:
+        """Add a member; the first one leads."""
+        self.members[member.member_id] = member
+        self._count_protocols(member.protocols, 1)
+        self.held.add(size_of_classic(member))
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
+        self._end_promise(member.member_id)
+
+    def promise(self, member_id: str) -> None:
+        """Wait for a member with an id that it is given."""
+        self.pending_members.add(member_id)
+        self.held.add(size_of_promise(member_id))
+
+    def _end_promise(self, member_id: str) -> None:
+        if member_id in self.pending_members:
+            self.pending_members.remove(member_id)
+            self.held.add(-size_of_promise(member_id))
+
+    def remove(self, member_id: str) -> ClassicMember | None:
+        """Forget a member or a pending id, and let the next member lead if it led.
+
+        Returns:
+            The member, None for a pending or unknown id. It holds no counted JoinGroup any more;
+            who removes it answers its tokens first.
+        """
+        self._end_promise(member_id)
+        self.pending_syncs.discard(member_id)
+        member = self.members.pop(member_id, None)
+        if member is None:
+            return None
+        self._count_protocols(member.protocols, -1)
+        self.held.add(-size_of_classic(member))
+        if member.instance_id is not None:
+            del self.static_members[member.instance_id]
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        return member
+
+    def replace_static(self, member: ClassicMember, member_id: str) -> None:
+        """Give a static member another id; it keeps everything else.
+
+        If the old one has yet to fetch its assignment, so has the new one. Kafka goes on waiting
+        for the old id, and rebalances when it does not come.
+
+        Rule: G-49 (ClassicGroup.replaceStaticMember).
+        """
+        assert member.instance_id is not None
+        del self.members[member.member_id]
+        self.held.add(-size_of_classic(member))
+        if member.member_id in self.pending_syncs:
+            self.pending_syncs.remove(member.member_id)
+            self.pending_syncs.add(member_id)
+        if self.leader == member.member_id:
+            self.leader = member_id
+        member.member_id = member_id
+        member.is_new = False
+        self.members[member_id] = member
+        self.held.add(size_of_classic(member))
+        self.static_members[member.instance_id] = member_id
+
+    def check_member(self, member_id: str, instance_id: str | None) -> ErrorCode | None:
+        """Return why a request cannot be a member's, None if it is.
+
+        Rule: G-42 (ClassicGroup.validateMember).
+        """
+        if instance_id is not None:
+            holder = self.static_members.get(instance_id)
+            if holder is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            if holder != member_id:
+                return ErrorCode.FENCED_INSTANCE_ID
+        return None if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
+
+    # the join phase
+
+    def park_join(self, member: ClassicMember, caller: Caller) -> None:
+        """A member waits in a JoinGroup from now on."""
+        assert member.join_token is None
+        member.join_token = caller
+        self.joins_parked += 1
+
+    def take_join(self, member: ClassicMember) -> Caller | None:
+        """Take a member's open JoinGroup for answering it."""
+        caller = member.join_token
+        if caller is not None:
+            member.join_token = None
+            self.joins_parked -= 1
+        return caller
+
+    @property
+    def everyone_joined(self) -> bool:
+        """Whether all members wait in a JoinGroup and no given-out id is still to come."""
+        return len(self.members) == self.joins_parked and not self.pending_members
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest rebalance timeout of the members; it looks at each."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def elect_joined_leader(self) -> bool:
+        """Let the first member lead that waits in a JoinGroup, if the leader does not.
+
+        Returns:
+            Whether the leader is now one that waits.
+
+        Rule: G-45 (ClassicGroup.maybeElectNewJoinedLeader).
+        """
+        if self.leader is not None and self.members[self.leader].join_token is not None:
+            return True
+        if self.joins_parked:
+            self.leader = next(
+                member_id
+                for member_id, member in self.members.items()
+                if member.join_token is not None
+            )
+        return self.joins_parked > 0
+
+    # protocols
+
+    def set_protocols(self, member: ClassicMember, protocols: Sequence[Protocol]) -> None:
+        """A member offers other protocols from now on."""
+        self._count_protocols(member.protocols, -1)
+        self.held.add(size_of_protocols(protocols) - size_of_protocols(member.protocols))
+        member.protocols = list(protocols)
+        self._count_protocols(member.protocols, 1)
+
+    def set_assignment(self, member: ClassicMember, assignment: bytes) -> None:
+        """A member is given another assignment from now on."""
+        self.held.add(len(assignment) - len(member.assignment))
+        member.assignment = assignment
+
+    def everyone_knows_one_of(self, names: Iterable[str]) -> bool:
+        """Whether all members know at least one of some protocols."""
+        size = len(self.members)
+        counts = self._protocol_counts
+        return any(counts.get(name, 0) == size for name in names)
+
+    def select_protocol(self) -> str:
+        """Return the protocol that all members know and most of them prefer.
+
+        With as many votes for several, the one wins that was voted for first.
+
+        Rule: G-46 (ClassicGroup.selectProtocol).
+        """
+        size = len(self.members)
+        candidates = {name for name, count in self._protocol_counts.items() if count == size}
+        if len(candidates) == 1:
+            return next(iter(candidates))
+        votes: dict[str, int] = {}
+        for member in self.members.values():
+            choice = next(name for name, _ in member.protocols if name in candidates)
+            votes[choice] = votes.get(choice, 0) + 1
+        return max(votes, key=votes.__getitem__)
+
+    def _count_protocols(self, protocols: Iterable[Protocol], change: int) -> None:
+        counts = self._protocol_counts
+        for name in {name for name, _ in protocols}:
+            count = counts.get(name, 0) + change
+            if count:
+                counts[name] = count
+            else:
+                del counts[name]

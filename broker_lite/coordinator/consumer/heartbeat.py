@@ -1,0 +1,336 @@
+"""A ConsumerGroupHeartbeat of a group that is there: join, follow the assignment, leave.
+
+Each one takes the same steps: find the member and check its epoch; update what it subscribes to;
+if that or the topics changed, raise the group epoch; if that is ahead, compute a new target; bring
+the member one step closer to it; answer. Nothing is changed before all checks have passed.
+"""
+
+from base64 import urlsafe_b64encode
+from dataclasses import replace
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from broker_lite.coordinator.consumer import changes
+from broker_lite.coordinator.consumer.checks import (
+    check_epoch,
+    check_memory,
+    check_size,
+    known_member,
+    known_static_member,
+)
+from broker_lite.coordinator.consumer.core import REBALANCE_TIMER, ConsumerGroupCore
+from broker_lite.coordinator.consumer.member import (
+    LEAVE_EPOCH,
+    NOTHING_ASSIGNED,
+    STATIC_LEAVE_EPOCH,
+    Assigned,
+    ConsumerMember,
+)
+from broker_lite.coordinator.consumer.reconcile import Owned, Reconciliation, reconcile
+from broker_lite.coordinator.consumer.regexes import (
+    drop_unused_regex,
+    prepared,
+    refresh_regexes,
+    update_regex,
+)
+from broker_lite.coordinator.consumer.target import subscribed_ids, update_target
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.errors import UnreleasedInstanceId
+from broker_lite.wire import messages
+
+
+class Admission(NamedTuple):
+    """The member that a request is from.
+
+    Attributes:
+        member: as it was before the request; a new one has nothing yet.
+        is_new: nothing was ever written about it.
+        replaced: the member whose place it takes, under the same instance id.
+    """
+
+    member: ConsumerMember
+    is_new: bool = False
+    replaced: ConsumerMember | None = None
+
+
+def heartbeat(
+    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+) -> Any:
+    """Take over what a member says, and tell it what to have.
+
+    Returns:
+        The response.
+
+    Raises:
+        BrokerError: nothing has changed.
+
+    Rule: G-81 to G-90 (GroupMetadataManager.consumerGroupHeartbeat).
+    """
+    owned = _owned(request.topic_partitions)
+    admission = admit(group, request, owned)
+    updated = _updated(admission.member, request, caller)
+    check_memory(group, updated, group.settings)
+    regex = updated.regex
+    if regex and regex != admission.member.regex and not group.subscribers_of_regex(regex):
+        prepared(regex, group.topics).check()
+    member = advance(group, admission, updated, owned, effects, now_ms)
+    group.start_session(member, now_ms)
+    is_full_request = request.member_epoch == 0 or (
+        request.rebalance_timeout_ms != -1
+        and owned is not None
+        and (
+            request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+        )
+    )
+    shows_assignment = is_full_request or member.assigned != admission.member.assigned
+    response = messages.ConsumerGroupHeartbeatResponse
+    return response(
+        member_id=member.member_id,
+        member_epoch=member.member_epoch,
+        heartbeat_interval_ms=group.settings.consumer_heartbeat_interval_ms,
+        assignment=_assignment(response, member.assigned) if shows_assignment else None,
+    )
+
+
+def admit(group: ConsumerGroupCore, request: Any, owned: Owned) -> Admission:
+    """Find the member of a heartbeat, or see that it may become one.
+
+    Rule: G-81, G-82, G-83 (getOrMaybeSubscribe...ConsumerGroupMember).
+    """
+    check_size(group, request.member_id, group.settings)
+    member_id = request.member_id or _member_id(group.make_uuid())
+    instance_id = request.instance_id
+    if request.member_epoch != 0:
+        member = (
+            known_member(group, member_id)
+            if instance_id is None
+            else known_static_member(group, member_id, instance_id)
+        )
+        check_epoch(member, request.member_epoch, owned)
+        return Admission(member)
+    holder_id = None if instance_id is None else group.static_members.get(instance_id)
+    if holder_id is not None:
+        return _take_place(group.members[holder_id], member_id)
+    known = group.members.get(member_id)
+    if known is not None:
+        return Admission(known)
+    return Admission(ConsumerMember(member_id=member_id), is_new=True)
+
+
+def _member_id(uuid: str) -> str:
+    """The text that Kafka has for a UUID: 22 characters."""
+    return urlsafe_b64encode(UUID(uuid).bytes).rstrip(b"=").decode()
+
+
+def _take_place(holder: ConsumerMember, member_id: str) -> Admission:
+    if holder.classic is None and holder.member_epoch != STATIC_LEAVE_EPOCH:
+        raise UnreleasedInstanceId(
+            f"Static member {member_id} with instance id {holder.instance_id} cannot join the "
+            f"group because the instance id is owned by {holder.member_id} member."
+        )
+    member = replace(holder, member_id=member_id, member_epoch=0, previous_member_epoch=0)
+    return Admission(member, replaced=holder)
+
+
+def _updated(member: ConsumerMember, request: Any, caller: Caller) -> ConsumerMember:
+    """The member with what the request gives; null leaves a field as it is.
+
+    Rule: G-84.
+    """
+    if _says_nothing_new(member, request, caller):
+        return member
+    fields: dict[str, Any] = {"client_id": caller.client_id, "client_host": caller.client_host}
+    for name in ("instance_id", "rack_id", "server_assignor"):
+        value = getattr(request, name)
+        if value is not None:
+            fields[name] = value
+    if request.rebalance_timeout_ms != -1:
+        fields["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+    if request.subscribed_topic_names is not None:
+        fields["topic_names"] = tuple(sorted(set(request.subscribed_topic_names)))
+    if request.subscribed_topic_regex is not None:
+        fields["regex"] = request.subscribed_topic_regex
+    if member.classic is not None:
+        fields["classic"] = None
+    if all(getattr(member, name) == value for name, value in fields.items()):
+        return member
+    return replace(member, **fields)
+
+
+def _says_nothing_new(member: ConsumerMember, request: Any, caller: Caller) -> bool:
+    """Whether this is the heartbeat that a member sends while nothing happens."""
+    return (
+        request.rebalance_timeout_ms == -1
+        and request.subscribed_topic_names is None
+        and request.subscribed_topic_regex is None
+        and request.server_assignor is None
+        and request.rack_id is None
+        and request.instance_id in (None, member.instance_id)
+        and member.client_id == caller.client_id
+        and member.client_host == caller.client_host
+        and member.classic is None
+    )
+
+
+def advance(
+    group: ConsumerGroupCore,
+    admission: Admission,
+    updated: ConsumerMember,
+    owned: Owned,
+    effects: Effects,
+    now_ms: int,
+) -> ConsumerMember:
+    """Write what changed of a member, and bring it one step closer to its target.
+
+    Also for members that use the classic protocol.
+
+    Args:
+        group: its group.
+        admission: the member before.
+        updated: the member with the subscription that it has now.
+        owned: what it says it owns.
+        effects: gets the records.
+        now_ms: the time.
+
+    Returns:
+        The member after.
+    """
+    member = admission.member
+    if admission.replaced is not None:
+        replace_member(group, admission.replaced, member, effects)
+    if admission.is_new or updated != member:
+        changes.put_member(group, updated, effects)
+    is_regex_changed = updated.regex != member.regex
+    is_subscription_changed = updated.topic_names != member.topic_names or is_regex_changed
+    if is_regex_changed:
+        update_regex(group, member.regex, updated.regex, effects, now_ms)
+    update_group_epoch(group, effects, now_ms, is_due=is_subscription_changed)
+    update_target(group, effects, now_ms)
+    return reconcile_member(
+        group,
+        updated,
+        owned,
+        effects,
+        now_ms,
+        is_subscription_changed=is_subscription_changed,
+    )
+
+
+def replace_member(
+    group: ConsumerGroupCore, old: ConsumerMember, new: ConsumerMember, effects: Effects
+) -> None:
+    """Put a static member in the place of another one, with all that it has.
+
+    Its id may be that of yet another member, of which nothing stays.
+
+    Rule: G-83 (replaceMember).
+    """
+    target = group.target_of(old.member_id)
+    displaced = group.members.get(new.member_id)
+    changes.drop_member(group, old.member_id, effects)
+    group.cancel_timers(old.member_id)
+    changes.put_member(group, new, effects)
+    changes.put_target(group, new.member_id, target, effects)
+    changes.put_current(group, new, effects)
+    if displaced is not None:
+        drop_unused_regex(group, displaced.regex, effects)
+
+
+def update_group_epoch(
+    group: ConsumerGroupCore, effects: Effects, now_ms: int, *, is_due: bool
+) -> None:
+    """Raise the group epoch if a member asks for it, or the topics are not what they were.
+
+    Rule: G-84, G-88 (updateSubscriptionMetadata).
+    """
+    if group.is_metadata_stale:
+        is_due |= refresh_regexes(group, effects, now_ms)
+    elif not is_due:
+        return
+    metadata_hash = group.topics_hash()
+    if is_due or metadata_hash != group.metadata_hash:
+        changes.put_group_epoch(group, group.group_epoch + 1, metadata_hash, effects)
+    group.is_metadata_stale = bool(group.regexes_to_match)
+
+
+def reconcile_member(
+    group: ConsumerGroupCore,
+    member: ConsumerMember,
+    owned: Owned,
+    effects: Effects,
+    now_ms: int,
+    *,
+    is_subscription_changed: bool,
+) -> ConsumerMember:
+    """Bring a member one step closer to the target that the group has now.
+
+    Rule: G-86 (maybeReconcile).
+    """
+    if not is_subscription_changed and member.is_reconciled_to(group.target_epoch):
+        return member
+    reconciled = reconcile(
+        member,
+        Reconciliation(
+            target_epoch=group.target_epoch,
+            target=group.target_of(member.member_id),
+            subscribed_ids=subscribed_ids(group, member),
+            owned=owned,
+            owner_of=group.owner_of,
+            is_subscription_changed=is_subscription_changed,
+        ),
+    )
+    if reconciled != member:
+        changes.put_current(group, reconciled, effects)
+        group.follow_revocation(reconciled, now_ms)
+    return reconciled
+
+
+def leave(group: ConsumerGroupCore, request: Any, effects: Effects, now_ms: int) -> Any:
+    """Let a member go: for good, or a static one until it comes back.
+
+    Returns:
+        The response.
+
+    Rule: G-79 (GroupMetadataManager.consumerGroupLeave).
+    """
+    member = (
+        known_member(group, request.member_id)
+        if request.instance_id is None
+        else known_static_member(group, request.member_id, request.instance_id)
+    )
+    if request.member_epoch == LEAVE_EPOCH:
+        group.put_out([member.member_id], effects, now_ms)
+    else:
+        away = replace(
+            member,
+            member_epoch=STATIC_LEAVE_EPOCH,
+            # who comes back has no epoch that these were given at
+            assigned={
+                topic_id: dict.fromkeys(partitions, 0)
+                for topic_id, partitions in member.assigned.items()
+            },
+            pending_revocation=NOTHING_ASSIGNED,
+        )
+        changes.put_current(group, away, effects)
+        group.timers.cancel((group.group_id, REBALANCE_TIMER, member.member_id))
+    return messages.ConsumerGroupHeartbeatResponse(
+        member_id=member.member_id, member_epoch=request.member_epoch
+    )
+
+
+def _owned(topic_partitions: Any) -> Owned:
+    if topic_partitions is None:
+        return None
+    owned: dict[bytes, set[int]] = {}
+    for entry in topic_partitions:
+        owned.setdefault(entry.topic_id, set()).update(entry.partitions)
+    return owned
+
+
+def _assignment(response: Any, assigned: Assigned) -> Any:
+    return response.Assignment(
+        topic_partitions=[
+            response.TopicPartitions(topic_id=topic_id, partitions=sorted(assigned[topic_id]))
+            for topic_id in sorted(assigned)
+        ]
+    )

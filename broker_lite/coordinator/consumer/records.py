@@ -1,0 +1,256 @@
+"""The records of consumer groups, as Kafka 4.3 writes them to `__consumer_offsets`.
+
+A key is the record type as int16 and then the key's fields, a value is its version as int16 and
+then its fields. Names and partitions are in order, so the same state always has the same bytes.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Any, Final
+
+from broker_lite.coordinator.assignors.assignor import Target
+from broker_lite.coordinator.consumer.member import (
+    Assigned,
+    ClassicMemberData,
+    ConsumerMember,
+    MemberState,
+)
+from broker_lite.coordinator.consumer.state import ResolvedRegex
+from broker_lite.wire import messages
+
+_INT16: Final = Struct(">h")
+_VERSION_0: Final = b"\x00\x00"
+
+GROUP_EPOCH: Final = 3
+PARTITION_METADATA: Final = 4
+MEMBER: Final = 5
+TARGET_EPOCH: Final = 6
+TARGET: Final = 7
+CURRENT: Final = 8
+REGEX: Final = 16
+
+CONSUMER_RECORD_TYPES: Final = frozenset(
+    (GROUP_EPOCH, PARTITION_METADATA, MEMBER, TARGET_EPOCH, TARGET, CURRENT, REGEX)
+)
+
+_NAME_OF_TYPE: Final = {
+    GROUP_EPOCH: "ConsumerGroupMetadata",
+    PARTITION_METADATA: "ConsumerGroupPartitionMetadata",
+    MEMBER: "ConsumerGroupMemberMetadata",
+    TARGET_EPOCH: "ConsumerGroupTargetAssignmentMetadata",
+    TARGET: "ConsumerGroupTargetAssignmentMember",
+    CURRENT: "ConsumerGroupCurrentMemberAssignment",
+    REGEX: "ConsumerGroupRegularExpression",
+}
+
+
+def decode_key(record_type: int, key: bytes) -> Any:
+    """The key of a consumer group's record; it always has a group_id."""
+    return getattr(messages, _NAME_OF_TYPE[record_type] + "Key").decode(key, 0, _INT16.size)[0]
+
+
+def decode_value(record_type: int, value: bytes) -> Any:
+    """The value of a consumer group's record; all of them have only version 0."""
+    return getattr(messages, _NAME_OF_TYPE[record_type] + "Value").decode(value, 0, _INT16.size)[0]
+
+
+def group_epoch_key(group_id: str) -> bytes:
+    """The key of the group itself: without this record there is no group."""
+    return _key(GROUP_EPOCH, messages.ConsumerGroupMetadataKey, group_id=group_id)
+
+
+def group_epoch_value(epoch: int, metadata_hash: int) -> bytes:
+    """The group's epoch, and the hash of its topics."""
+    return _value(messages.ConsumerGroupMetadataValue, epoch=epoch, metadata_hash=metadata_hash)
+
+
+def partition_metadata_key(group_id: str) -> bytes:
+    """The key of what brokers before 4.1 kept about topics; only removed nowadays."""
+    return _key(PARTITION_METADATA, messages.ConsumerGroupPartitionMetadataKey, group_id=group_id)
+
+
+def member_key(group_id: str, member_id: str) -> bytes:
+    """The key of a member's subscription."""
+    return _key(
+        MEMBER, messages.ConsumerGroupMemberMetadataKey, group_id=group_id, member_id=member_id
+    )
+
+
+def member_value(member: ConsumerMember) -> bytes:
+    """What a member is and subscribes to."""
+    message = messages.ConsumerGroupMemberMetadataValue
+    classic = member.classic
+    return _value(
+        message,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.topic_names),
+        subscribed_topic_regex=member.regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.server_assignor,
+        classic_member_metadata=None
+        if classic is None
+        else message.ClassicMemberMetadata(
+            session_timeout_ms=classic.session_timeout_ms,
+            supported_protocols=[
+                message.ClassicProtocol(name=name, metadata=metadata)
+                for name, metadata in classic.protocols
+            ],
+        ),
+    )
+
+
+def member_of(member_id: str, value: Any) -> ConsumerMember:
+    """A member as its record says, which holds nothing yet."""
+    classic = value.classic_member_metadata
+    return ConsumerMember(
+        member_id=member_id,
+        instance_id=value.instance_id,
+        rack_id=value.rack_id,
+        client_id=value.client_id,
+        client_host=value.client_host,
+        topic_names=tuple(value.subscribed_topic_names),
+        regex=value.subscribed_topic_regex or "",
+        rebalance_timeout_ms=value.rebalance_timeout_ms,
+        server_assignor=value.server_assignor,
+        classic=None
+        if classic is None
+        else ClassicMemberData(
+            session_timeout_ms=classic.session_timeout_ms,
+            protocols=tuple(
+                (protocol.name, bytes(protocol.metadata))
+                for protocol in classic.supported_protocols
+            ),
+        ),
+    )
+
+
+def target_epoch_key(group_id: str) -> bytes:
+    """The key of the target assignment's epoch."""
+    return _key(TARGET_EPOCH, messages.ConsumerGroupTargetAssignmentMetadataKey, group_id=group_id)
+
+
+def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
+    """The epoch of the target assignment, and when it was computed."""
+    return _value(
+        messages.ConsumerGroupTargetAssignmentMetadataValue,
+        assignment_epoch=epoch,
+        assignment_timestamp=timestamp_ms,
+    )
+
+
+def target_key(group_id: str, member_id: str) -> bytes:
+    """The key of one member's target."""
+    return _key(
+        TARGET,
+        messages.ConsumerGroupTargetAssignmentMemberKey,
+        group_id=group_id,
+        member_id=member_id,
+    )
+
+
+def target_value(target: Target) -> bytes:
+    """The partitions that a member is to have."""
+    message = messages.ConsumerGroupTargetAssignmentMemberValue
+    return _value(
+        message,
+        topic_partitions=[
+            message.TopicPartition(topic_id=topic_id, partitions=sorted(target[topic_id]))
+            for topic_id in sorted(target)
+        ],
+    )
+
+
+def target_of(value: Any) -> Target:
+    """The partitions that a member is to have, as its record says."""
+    return {entry.topic_id: frozenset(entry.partitions) for entry in value.topic_partitions}
+
+
+def current_key(group_id: str, member_id: str) -> bytes:
+    """The key of what a member holds."""
+    return _key(
+        CURRENT,
+        messages.ConsumerGroupCurrentMemberAssignmentKey,
+        group_id=group_id,
+        member_id=member_id,
+    )
+
+
+def current_value(member: ConsumerMember) -> bytes:
+    """A member's epochs and state, and what it holds."""
+    return _value(
+        messages.ConsumerGroupCurrentMemberAssignmentValue,
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        state=int(member.state),
+        assigned_partitions=_topic_partitions(member.assigned),
+        partitions_pending_revocation=_topic_partitions(member.pending_revocation),
+    )
+
+
+def state_of(value: Any) -> MemberState:
+    """The state of a member's record; UNKNOWN for one that a newer Kafka has."""
+    try:
+        return MemberState(value.state)
+    except ValueError:
+        return MemberState.UNKNOWN
+
+
+def assigned_of(entries: Iterable[Any], member_epoch: int) -> dict[bytes, dict[int, int]]:
+    """Partitions with their epochs, as a record says; older ones have the member's epoch."""
+    return {
+        entry.topic_id: dict(
+            zip(
+                entry.partitions,
+                entry.assignment_epochs or [member_epoch] * len(entry.partitions),
+                strict=True,
+            )
+        )
+        for entry in entries
+    }
+
+
+def regex_key(group_id: str, regex: str) -> bytes:
+    """The key of what a regular expression matched."""
+    return _key(
+        REGEX,
+        messages.ConsumerGroupRegularExpressionKey,
+        group_id=group_id,
+        regular_expression=regex,
+    )
+
+
+def regex_value(resolved: ResolvedRegex) -> bytes:
+    """What a regular expression matched."""
+    return _value(
+        messages.ConsumerGroupRegularExpressionValue,
+        topics=list(resolved.topics),
+        version=resolved.version,
+        timestamp=resolved.timestamp_ms,
+    )
+
+
+def _topic_partitions(assigned: Assigned) -> list[Any]:
+    topic_partitions = messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions
+    entries = []
+    for topic_id in sorted(assigned):
+        epochs = assigned[topic_id]
+        partitions = sorted(epochs)
+        entries.append(
+            topic_partitions(
+                topic_id=topic_id,
+                partitions=partitions,
+                assignment_epochs=[epochs[partition] for partition in partitions],
+            )
+        )
+    return entries
+
+
+def _key(record_type: int, message: Any, **fields: Any) -> bytes:
+    return _INT16.pack(record_type) + bytes(message.encode(message(**fields), 0))
+
+
+def _value(message: Any, **fields: Any) -> bytes:
+    return _VERSION_0 + bytes(message.encode(message(**fields), 0))

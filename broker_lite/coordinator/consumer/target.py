@@ -1,0 +1,71 @@
+"""The target assignment of a consumer group: when it is due, and what it is."""
+
+from broker_lite.coordinator.assignors.assignor import AssignorMember
+from broker_lite.coordinator.assignors.by_name import ASSIGNORS
+from broker_lite.coordinator.assignors.uniform import assign_uniform
+from broker_lite.coordinator.consumer import changes
+from broker_lite.coordinator.consumer.core import ConsumerGroupCore
+from broker_lite.coordinator.consumer.member import ConsumerMember
+from broker_lite.coordinator.effects import Effects
+
+
+def subscribed_ids(group: ConsumerGroupCore, member: ConsumerMember) -> frozenset[bytes]:
+    """The topics that a member subscribes to, as far as they exist.
+
+    Rule: G-90.
+    """
+    names = set(member.topic_names)
+    resolved = group.regexes.get(member.regex)
+    if resolved is not None:
+        names.update(resolved.topics)
+    topics = (group.topics.get(name) for name in names)
+    return frozenset(topic.topic_id for topic in topics if topic is not None)
+
+
+def update_target(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> None:
+    """Compute the target assignment anew if the group has moved on since the last one.
+
+    With an assignment interval it has to wait; the first heartbeat after that computes it.
+
+    Rule: G-85, G-13 (TargetAssignmentBuilder).
+    """
+    if group.group_epoch <= group.target_epoch:
+        return
+    interval_ms = group.settings.consumer_assignment_interval_ms
+    if group.target_timestamp_ms and now_ms < group.target_timestamp_ms + interval_ms:
+        return
+    members, counts = _assignor_view(group)
+    name = group.preferred_assignor() or group.settings.consumer_assignors[0]
+    # a setting may name an assignor that only a Kafka with that class has
+    targets = ASSIGNORS.get(name, assign_uniform)(members, counts)
+    for member_id, target in targets.items():
+        if group.targets.get(member_id) != target:
+            changes.put_target(group, member_id, target, effects)
+    changes.put_target_epoch(group, group.group_epoch, now_ms, effects)
+
+
+def _assignor_view(
+    group: ConsumerGroupCore,
+) -> tuple[list[AssignorMember], dict[bytes, int]]:
+    # members with the same subscription share one set, which assignors rely upon
+    sets: dict[frozenset[bytes], frozenset[bytes]] = {}
+    by_subscription: dict[tuple[tuple[str, ...], str], frozenset[bytes]] = {}
+    members = []
+    for member in group.members.values():
+        subscription = (member.topic_names, member.regex)
+        topic_ids = by_subscription.get(subscription)
+        if topic_ids is None:
+            topic_ids = subscribed_ids(group, member)
+            topic_ids = sets.setdefault(topic_ids, topic_ids)
+            by_subscription[subscription] = topic_ids
+        members.append(
+            AssignorMember(
+                member.member_id, member.instance_id, topic_ids, group.target_of(member.member_id)
+            )
+        )
+    counts = {}
+    for topic_id in frozenset().union(*sets):
+        topic = group.topics.by_id(topic_id)
+        assert topic is not None  # they were found by name a moment ago
+        counts[topic_id] = topic.partition_count
+    return members, counts

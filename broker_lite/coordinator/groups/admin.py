@@ -1,0 +1,134 @@
+"""ListGroups, DescribeGroups, ConsumerGroupDescribe and DeleteGroups.
+
+A difference to Kafka: groups are described in the order of the request, and the members of a group
+in the order in which they joined. Kafka's order is that of a hash map.
+
+Rule: G-101 to G-104.
+"""
+
+from typing import Any, Final
+
+from broker_lite.coordinator.classic.group import ClassicGroup
+from broker_lite.coordinator.classic.member import ClassicGroupState
+from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.offsets.removal import OffsetRemovals
+from broker_lite.coordinator.registry import (
+    GroupEffects,
+    GroupRegistry,
+    in_batches,
+    is_empty,
+)
+from broker_lite.coordinator.repeats import few_repeats
+from broker_lite.coordinator.texts import cut
+from broker_lite.errors import ErrorCode
+from broker_lite.wire import messages
+
+# from this version on DescribeGroups has an error for a group that is not there
+_GROUP_ID_NOT_FOUND: Final = 6
+
+_CLASSIC: Final = "classic"
+_CONSUMER: Final = "consumer"
+
+
+def list_groups(registry: GroupRegistry, request: Any) -> Any:
+    """Answer a ListGroups.
+
+    Rule: G-102.
+    """
+    states = {state.lower() for state in request.states_filter}
+    types = {group_type.lower() for group_type in request.types_filter}
+    message = messages.ListGroupsResponse
+    response = message()
+    for group_id, group in registry.groups.items():
+        if isinstance(group, ConsumerGroup):
+            group_type = protocol_type = _CONSUMER
+        else:
+            group_type, protocol_type = _CLASSIC, group.protocol_type or ""
+        state = group.state.value
+        if (not states or state.lower() in states) and (not types or group_type in types):
+            response.groups.append(
+                message.ListedGroup(
+                    group_id=group_id,
+                    protocol_type=protocol_type,
+                    group_state=state,
+                    group_type=group_type,
+                )
+            )
+    return response
+
+
+def describe_groups(registry: GroupRegistry, request: Any, version: int) -> Any:
+    """Answer a DescribeGroups, which is about classic groups only.
+
+    Rule: G-103.
+    """
+    message = messages.DescribeGroupsResponse
+    response = message()
+    for group_id in few_repeats(request.groups):
+        group = registry.groups.get(group_id)
+        if isinstance(group, ClassicGroup):
+            response.groups.append(group.describe())
+            continue
+        described = message.DescribedGroup(
+            group_id=group_id, group_state=ClassicGroupState.DEAD.value
+        )
+        if version >= _GROUP_ID_NOT_FOUND:
+            described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+            described.error_message = _missing(group_id, group is not None, _CLASSIC)
+        response.groups.append(described)
+    return response
+
+
+def describe_consumer_groups(registry: GroupRegistry, request: Any) -> Any:
+    """Answer a ConsumerGroupDescribe.
+
+    Rule: G-101.
+    """
+    message = messages.ConsumerGroupDescribeResponse
+    response = message()
+    for group_id in few_repeats(request.group_ids):
+        group = registry.groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            response.groups.append(group.describe())
+            continue
+        described = message.DescribedGroup(group_id=group_id)
+        if not group_id:
+            described.error_code = ErrorCode.INVALID_GROUP_ID
+        else:
+            described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+            described.error_message = _missing(group_id, group is not None, _CONSUMER)
+        response.groups.append(described)
+    return response
+
+
+def delete_groups(
+    registry: GroupRegistry, removals: OffsetRemovals, request: Any
+) -> tuple[Any, GroupEffects]:
+    """Answer a DeleteGroups; an id that is there twice is answered once.
+
+    Rule: G-104.
+    """
+    message = messages.DeleteGroupsResponse
+    response = message()
+    deleted: GroupEffects = []
+    for group_id in dict.fromkeys(request.groups_names):
+        result = message.DeletableGroupResult(group_id=group_id)
+        response.results.append(result)
+        group = registry.groups.get(group_id)
+        if group is None:
+            result.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        elif not is_empty(group):
+            result.error_code = ErrorCode.NON_EMPTY_GROUP
+        else:
+            effects = Effects()
+            removals.delete_all(group_id, effects)
+            registry.discard(group, effects)
+            deleted += in_batches(group_id, effects)
+    return response, deleted
+
+
+def _missing(group_id: str, is_other: bool, group_type: str) -> str | None:
+    if is_other:
+        return cut(f"Group {group_id} is not a {group_type} group.")
+    return cut(f"Group {group_id} not found.")

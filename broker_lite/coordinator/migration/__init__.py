@@ -1,0 +1,1 @@
+"""Groups between the protocols: classic members in consumer groups, and both conversions."""

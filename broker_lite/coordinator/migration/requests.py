@@ -1,0 +1,161 @@
+"""SyncGroup, Heartbeat and LeaveGroup of members that use the classic protocol in a consumer group.
+
+Rule: G-109 to G-111.
+"""
+
+from typing import Any
+
+from broker_lite.coordinator.classic.answers import (
+    LeaveResult,
+    answer_heartbeat,
+    answer_leave,
+    leaving_members,
+    refuse_sync,
+)
+from broker_lite.coordinator.consumer.checks import known_member, known_static_member
+from broker_lite.coordinator.consumer.core import JOIN_TIMER, SYNC_TIMER, ConsumerGroupCore
+from broker_lite.coordinator.consumer.member import ClassicMemberData, ConsumerMember, MemberState
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE
+from broker_lite.coordinator.migration.downgrade import assignment_bytes
+from broker_lite.errors import BrokerError, ErrorCode, IllegalGeneration, UnknownMemberId
+from broker_lite.wire import messages
+
+
+def sync(
+    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+) -> None:
+    """Handle a SyncGroup that `check_sync` let pass; it is answered at once.
+
+    Rule: G-109 (GroupMetadataManager.classicGroupSyncToConsumerGroup).
+    """
+    try:
+        member, classic = _member(group, request)
+    except BrokerError as error:
+        refuse_sync(effects, caller, error.code)
+        return
+    name, metadata = classic.protocols[0]
+    if request.protocol_type not in (None, PROTOCOL_TYPE) or request.protocol_name not in (
+        None,
+        name,
+    ):
+        refuse_sync(effects, caller, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    elif (
+        _epoch_to_reach(group) > member.member_epoch
+        and member.state is not MemberState.UNREVOKED_PARTITIONS
+    ):
+        _wait_for_join(group, member, now_ms)
+        refuse_sync(effects, caller, ErrorCode.REBALANCE_IN_PROGRESS)
+    else:
+        group.timers.cancel((group.group_id, SYNC_TIMER, member.member_id))
+        group.start_session(member, now_ms)
+        response = messages.SyncGroupResponse(
+            protocol_type=request.protocol_type,
+            protocol_name=request.protocol_name,
+            assignment=assignment_bytes(member.assigned, metadata, group.topics),
+        )
+        effects.reply(caller.token, response)
+
+
+def heartbeat(
+    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+) -> None:
+    """Handle a Heartbeat; the member is sent to join again when there is something to do.
+
+    Rule: G-110 (GroupMetadataManager.classicGroupHeartbeatToConsumerGroup).
+    """
+    try:
+        member, _ = _member(group, request)
+    except BrokerError as error:
+        answer_heartbeat(effects, caller, error.code)
+        return
+    group.start_session(member, now_ms)
+    error_code = ErrorCode.NONE
+    if (
+        member.member_epoch < _epoch_to_reach(group)
+        or member.state is MemberState.UNREVOKED_PARTITIONS
+        or (member.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, member))
+    ):
+        _wait_for_join(group, member, now_ms)
+        error_code = ErrorCode.REBALANCE_IN_PROGRESS
+    answer_heartbeat(effects, caller, error_code)
+
+
+def leave(
+    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+) -> None:
+    """Handle a LeaveGroup: all who leave are put out at once.
+
+    Rule: G-111 (GroupMetadataManager.classicGroupLeaveToConsumerGroup).
+    """
+    results: list[LeaveResult] = []
+    leaving: dict[str, None] = {}
+    for member_id, instance_id in leaving_members(request, caller.version):
+        error_code = ErrorCode.NONE
+        try:
+            leaving[_leaving_id(group, member_id, instance_id)] = None
+        except BrokerError as error:
+            error_code = error.code
+        results.append((member_id, instance_id, error_code))
+    answer_leave(effects, caller, results)
+    group.put_out(list(leaving), effects, now_ms)
+
+
+def _epoch_to_reach(group: ConsumerGroupCore) -> int:
+    """The epoch up to which a member has to join again: that of the targets.
+
+    New targets come with the next heartbeat of a member of the consumer protocol. Where there is
+    none, which Kafka does not look at, they come with the next join.
+
+    Rule: G-110, measured.
+    """
+    has_others = len(group.members) > group.classic_count
+    return group.target_epoch if has_others else group.group_epoch
+
+
+def _leaving_id(group: ConsumerGroupCore, member_id: str, instance_id: str | None) -> str:
+    """The member that a LeaveGroup is about; operators name static ones by instance only."""
+    if instance_id is None:
+        return known_member(group, member_id).member_id
+    named_id = member_id or group.static_members.get(instance_id, "")
+    return known_static_member(group, named_id, instance_id).member_id
+
+
+def _member(group: ConsumerGroupCore, request: Any) -> tuple[ConsumerMember, ClassicMemberData]:
+    """The member of a request, and what it has as one of the classic protocol.
+
+    Raises:
+        BrokerError: there is none, its id was taken over, or its generation is another.
+    """
+    member_id = request.member_id
+    instance_id = request.group_instance_id
+    member = (
+        known_member(group, member_id)
+        if instance_id is None
+        else known_static_member(group, member_id, instance_id)
+    )
+    if member.classic is None:
+        raise UnknownMemberId
+    if request.generation_id != member.member_epoch:
+        raise IllegalGeneration
+    return member, member.classic
+
+
+def _waits(group: ConsumerGroupCore, member: ConsumerMember) -> bool:
+    """Whether part of a member's target is still held by somebody.
+
+    Rule: G-110 (ConsumerGroup.waitingOnUnreleasedPartition).
+    """
+    return any(
+        partition not in member.assigned.get(topic_id, ())
+        and group.owner_of(topic_id, partition) is not None
+        for topic_id, partitions in group.target_of(member.member_id).items()
+        for partition in partitions
+    )
+
+
+def _wait_for_join(group: ConsumerGroupCore, member: ConsumerMember, now_ms: int) -> None:
+    """It has to join again within its rebalance timeout, counted from the first time it is told."""
+    key = (group.group_id, JOIN_TIMER, member.member_id)
+    if key not in group.timers:
+        group.timers.set(key, now_ms + max(member.rebalance_timeout_ms, 0))

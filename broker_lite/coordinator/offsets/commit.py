@@ -1,0 +1,332 @@
+"""OffsetCommit, and the part of TxnOffsetCommit that is about groups.
+
+Both check topics first and the group then. What the first check refuses is answered before what
+the group says, as in Kafka's response; a refusal of the group is an error of every partition that
+is left, for there is no other place for it.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+from broker_lite.coordinator.classic.group import ClassicGroup
+from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.offset_records import (
+    NO_EXPIRY,
+    CommittedOffset,
+    encode_offset_key,
+    encode_offset_value,
+)
+from broker_lite.coordinator.registry import GroupRegistry
+from broker_lite.coordinator.texts import is_too_long
+from broker_lite.coordinator.topics import TopicView
+from broker_lite.errors import ErrorCode
+from broker_lite.wire import ZERO_UUID, messages
+
+# from these versions on topics are named by id
+_COMMIT_BY_ID: Final = 10
+_TXN_COMMIT_BY_ID: Final = 6
+# from this version on a group that is not there has an error of its own
+_GROUP_ID_NOT_FOUND: Final = 9
+
+_NO_RETENTION: Final = -1
+_NONE: Final = ErrorCode.NONE
+# characters of a text that fits whatever it consists of
+_SHORT_TEXT: Final = 10_000
+_OLD_EPOCH: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
+_NO_EPOCHS: Final[Mapping[int, int]] = {}
+
+Known = list[tuple[Any, TopicView, list[Any]]]
+"""Topics of a request with those of their partitions that exist."""
+
+
+class _Answer:
+    """The response while it is put together; OffsetCommit and TxnOffsetCommit look alike."""
+
+    __slots__ = ("_make_partition", "_make_topic", "_topics", "response")
+
+    def __init__(self, response: Any, make_topic: Any, make_partition: Any) -> None:
+        self.response = response
+        self._make_topic = make_topic
+        self._make_partition = make_partition
+        self._topics: dict[tuple[str, bytes], Any] = {}
+
+    def add(self, name: str, topic_id: bytes, partition: int, error_code: ErrorCode) -> None:
+        """Add the result of a partition to its topic, which comes up once."""
+        topic = self._topics.get((name, topic_id))
+        if topic is None:
+            topic = self._make_topic(name=name, topic_id=topic_id)
+            self._topics[name, topic_id] = topic
+            self.response.topics.append(topic)
+        topic.partitions.append(
+            self._make_partition(partition_index=partition, error_code=error_code)
+        )
+
+
+class OffsetCommits:
+    """Commits of all groups."""
+
+    def __init__(self, registry: GroupRegistry) -> None:
+        self._registry = registry
+
+    def commit(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+        """Handle an OffsetCommit.
+
+        Rule: G-60 to G-66.
+        """
+        effects = Effects()
+        answer = self._make_answer()
+        known = self._known(request, answer, by_id=caller.version >= _COMMIT_BY_ID)
+        if known:
+            error_code = self._check(request, known, caller.version, now_ms)
+            if error_code is not None:
+                _refuse(known, answer, error_code)
+            else:
+                expire_ms = _expire_ms(request.retention_time_ms, now_ms)
+                group_id = request.group_id
+                put = self._registry.offsets.put
+                for name, partition, committed in self._accepted(known, answer, now_ms, expire_ms):
+                    self._write(group_id, name, partition, committed, effects)
+                    put(group_id, name, partition, committed)
+        effects.reply(caller.token, answer.response)
+        return effects
+
+    def commit_transactional(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+        """Handle a TxnOffsetCommit whose transaction was looked at already.
+
+        Rule: T-40, T-41, T-43.
+        """
+        effects = Effects()
+        answer = self._make_transactional_answer()
+        known = self._known(request, answer, by_id=caller.version >= _TXN_COMMIT_BY_ID)
+        if known:
+            error_code = self._check_transactional(request, known, caller.version)
+            if error_code is not None:
+                _refuse(known, answer, error_code)
+            else:
+                effects.producer = (request.producer_id, request.producer_epoch)
+                self._store_pending(request, known, answer, effects, now_ms)
+        effects.reply(caller.token, answer.response)
+        return effects
+
+    def _store_pending(
+        self, request: Any, known: Known, answer: _Answer, effects: Effects, now_ms: int
+    ) -> None:
+        group_id = request.group_id
+        state_partition = self._registry.partition_of(group_id)
+        put = self._registry.offsets.put_pending
+        for name, partition, offset in self._accepted(known, answer, now_ms, NO_EXPIRY):
+            # Kafka does not keep the topic's id of a commit within a transaction
+            committed = offset._replace(topic_id=ZERO_UUID)
+            self._write(group_id, name, partition, committed, effects)
+            put(state_partition, request.producer_id, group_id, (name, partition), committed)
+
+    def _write(
+        self, group_id: str, name: str, partition: int, committed: CommittedOffset, effects: Effects
+    ) -> None:
+        """Write a commit; it makes a group of those who use no groups, if there is none.
+
+        Rule: G-61.
+        """
+        if group_id not in self._registry.groups:
+            self._registry.make_classic(group_id, committed.commit_ms)
+        effects.write(encode_offset_key(group_id, name, partition), encode_offset_value(committed))
+
+    @cached_property
+    def _structs(self) -> tuple[Any, Any, Any]:
+        message = messages.OffsetCommitResponse
+        return message, message.OffsetCommitResponseTopic, message.OffsetCommitResponsePartition
+
+    @cached_property
+    def _transactional_structs(self) -> tuple[Any, Any, Any]:
+        message = messages.TxnOffsetCommitResponse
+        topic, partition = (
+            message.TxnOffsetCommitResponseTopic,
+            message.TxnOffsetCommitResponsePartition,
+        )
+        return message, topic, partition
+
+    def _make_answer(self) -> _Answer:
+        message, topic, partition = self._structs
+        return _Answer(message(), topic, partition)
+
+    def _make_transactional_answer(self) -> _Answer:
+        message, topic, partition = self._transactional_structs
+        return _Answer(message(), topic, partition)
+
+    def _known(self, request: Any, answer: _Answer, *, by_id: bool) -> Known:
+        """The topics that exist with the partitions that exist; the others are answered.
+
+        Rule: G-60 (KafkaApis.handleOffsetCommitRequest).
+        """
+        topics = self._registry.topics
+        known: Known = []
+        for asked in request.topics:
+            topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
+            if topic is None:
+                error_code = (
+                    ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                )
+                for partition in asked.partitions:
+                    answer.add(asked.name, asked.topic_id, partition.partition_index, error_code)
+                continue
+            count = topic.partition_count
+            there = [one for one in asked.partitions if 0 <= one.partition_index < count]
+            if len(there) < len(asked.partitions):
+                for one in asked.partitions:
+                    if not 0 <= one.partition_index < count:
+                        error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                        answer.add(topic.name, topic.topic_id, one.partition_index, error_code)
+            if there:
+                known.append((asked, topic, there))
+        return known
+
+    def _check(self, request: Any, known: Known, version: int, now_ms: int) -> ErrorCode | None:
+        """What the group has against a commit.
+
+        Rule: G-61 to G-63, G-30 (OffsetMetadataManager.validateOffsetCommit).
+        """
+        if not self._registry.is_available():
+            return ErrorCode.NOT_COORDINATOR
+        group = self._registry.groups.get(request.group_id)
+        if group is None:
+            if is_too_long(request.group_id):
+                return ErrorCode.INVALID_GROUP_ID
+            if request.generation_id_or_member_epoch < 0:
+                return None
+            if version >= _GROUP_ID_NOT_FOUND:
+                return ErrorCode.GROUP_ID_NOT_FOUND
+            return ErrorCode.ILLEGAL_GENERATION
+        if isinstance(group, ConsumerGroup):
+            error_code = _check_consumer(group, request, version, is_transactional=False)
+            is_old = error_code in _OLD_EPOCH
+            return None if is_old and self._owns_since(group, request, known) else error_code
+        error_code = _check_classic(group, request, version, is_transactional=False)
+        if error_code is None:
+            group.restart_session(request.member_id, now_ms)
+        return error_code
+
+    def _owns_since(self, group: ConsumerGroup, request: Any, known: Known) -> bool:
+        """Whether a member has had all partitions of a commit ever since the epoch that it names.
+
+        Partitions whose metadata is refused do not count.
+
+        Rule: G-63 (KIP-1251, ConsumerGroup.createAssignmentEpochValidator).
+        """
+        epoch = request.generation_id_or_member_epoch
+        member = group.members.get(request.member_id)
+        if member is None or epoch > member.member_epoch:
+            return False
+        for _, topic, partitions in known:
+            assigned = member.assigned.get(topic.topic_id, _NO_EPOCHS)
+            revoked = member.pending_revocation.get(topic.topic_id, _NO_EPOCHS)
+            for one in partitions:
+                index = one.partition_index
+                since = assigned.get(index, revoked.get(index))
+                is_owned = since is not None and since <= epoch
+                if not is_owned and not self._is_refused(one.committed_metadata or ""):
+                    return False
+        return True
+
+    def _check_transactional(self, request: Any, known: Known, version: int) -> ErrorCode | None:
+        """What the group has against a commit within a transaction.
+
+        Rule: T-40, T-41 (OffsetMetadataManager.validateTransactionalOffsetCommit).
+        """
+        if not request.group_id or is_too_long(request.group_id):
+            return ErrorCode.INVALID_GROUP_ID
+        generation = request.generation_id_or_member_epoch
+        group = self._registry.groups.get(request.group_id)
+        if group is None:
+            return ErrorCode.ILLEGAL_GENERATION if generation >= 0 else None
+        if isinstance(group, ClassicGroup):
+            return _check_classic(group, request, version, is_transactional=True)
+        if generation == -1 and not request.member_id and request.group_instance_id is None:
+            # a producer of before KIP-447 does not say who it is
+            return None
+        error_code = _check_consumer(group, request, version, is_transactional=True)
+        if error_code in _OLD_EPOCH:
+            is_kept = self._owns_since(group, request, known)
+            return None if is_kept else ErrorCode.ILLEGAL_GENERATION
+        return error_code
+
+    def _accepted(
+        self, known: Known, answer: _Answer, now_ms: int, expire_ms: int
+    ) -> Iterator[tuple[str, int, CommittedOffset]]:
+        """What is to be stored, each with its topic and partition; all is answered.
+
+        Rule: G-65, G-66, T-43.
+        """
+        for _, topic, partitions in known:
+            name, topic_id = topic.name, topic.topic_id
+            for one in partitions:
+                index = one.partition_index
+                text = one.committed_metadata or ""
+                if text and self._is_refused(text):
+                    answer.add(name, topic_id, index, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                    continue
+                answer.add(name, topic_id, index, _NONE)
+                yield (
+                    name,
+                    index,
+                    CommittedOffset(
+                        one.committed_offset,
+                        one.committed_leader_epoch,
+                        text,
+                        now_ms,
+                        expire_ms,
+                        topic_id,
+                    ),
+                )
+
+    def _is_refused(self, text: str) -> bool:
+        """Whether metadata has more UTF-16 characters than are allowed, or fits no record.
+
+        Rule: G-05, G-65.
+        """
+        limit = self._registry.settings.metadata_characters_max
+        if 2 * len(text) <= min(limit, _SHORT_TEXT):
+            return False
+        return len(text.encode("utf-16-le", "surrogatepass")) > 2 * limit or is_too_long(text)
+
+
+def _expire_ms(retention_ms: int, now_ms: int) -> int:
+    """When an offset with a retention time of its own goes; too large a time is in the past.
+
+    Rule: G-66 (OffsetMetadataManager.expireTimestampMs, which overflows).
+    """
+    if retention_ms == _NO_RETENTION:
+        return NO_EXPIRY
+    expire_ms = now_ms + retention_ms
+    return expire_ms if expire_ms < 2**63 else expire_ms - 2**64
+
+
+def _refuse(known: Known, answer: _Answer, error_code: ErrorCode) -> None:
+    for _, topic, partitions in known:
+        for one in partitions:
+            answer.add(topic.name, topic.topic_id, one.partition_index, error_code)
+
+
+def _check_classic(
+    group: ClassicGroup, request: Any, version: int, *, is_transactional: bool
+) -> ErrorCode | None:
+    return group.check_commit(
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        generation=request.generation_id_or_member_epoch,
+        version=version,
+        is_transactional=is_transactional,
+    )
+
+
+def _check_consumer(
+    group: ConsumerGroup, request: Any, version: int, *, is_transactional: bool
+) -> ErrorCode | None:
+    return group.check_commit(
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        member_epoch=request.generation_id_or_member_epoch,
+        version=version,
+        is_transactional=is_transactional,
+    )

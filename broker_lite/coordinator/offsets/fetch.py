@@ -1,0 +1,231 @@
+"""OffsetFetch: what groups have committed.
+
+Before v8 a request is about one group and its fields are those of the request; they are put into
+the form of a group of v8, and the answer back, so that the rules are there once. An unknown group
+or partition is no error: its offset is -1.
+"""
+
+from typing import Any, Final
+
+from broker_lite.coordinator.committed_offsets import GroupOffsets, TopicPartition
+from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.offset_records import CommittedOffset
+from broker_lite.coordinator.registry import GroupRegistry
+from broker_lite.coordinator.repeats import few_repeats
+from broker_lite.errors import ErrorCode
+from broker_lite.wire import ZERO_UUID, messages
+
+# from these versions on a request is about several groups, and topics are named by id
+_SEVERAL_GROUPS: Final = 8
+_BY_ID: Final = 10
+# before this version there is no error of the whole request
+_TOP_LEVEL_ERROR: Final = 2
+
+_NO_OFFSETS: Final = GroupOffsets()
+_ALL_STABLE: Final[frozenset[TopicPartition]] = frozenset()
+
+
+def fetch_offsets(registry: GroupRegistry, request: Any, version: int) -> Any:
+    """Answer an OffsetFetch.
+
+    Rule: G-67 to G-71.
+    """
+    stable = request.require_stable
+    if version >= _SEVERAL_GROUPS:
+        return messages.OffsetFetchResponse(
+            groups=[
+                _GroupFetch(registry, asked, by_id=version >= _BY_ID, require_stable=stable).run()
+                for asked in few_repeats(request.groups, _whole_group)
+            ]
+        )
+    asked = messages.OffsetFetchRequest.OffsetFetchRequestGroup(
+        group_id=request.group_id, topics=request.topics
+    )
+    fetched = _GroupFetch(registry, asked, by_id=False, require_stable=stable).run()
+    return _single_group(fetched)
+
+
+def _whole_group(asked: Any) -> str | None:
+    """The group that everything is asked of: that is short, and the answer is not."""
+    return asked.group_id if asked.topics is None else None
+
+
+def refuse_fetch(request: Any, version: int, error_code: ErrorCode) -> Any:
+    """Answer an OffsetFetch with an error for every group.
+
+    Rule: G-71 (OffsetFetchResponse.groupError).
+    """
+    message = messages.OffsetFetchResponse
+    if version >= _SEVERAL_GROUPS:
+        return message(
+            groups=[
+                message.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error_code)
+                for asked in request.groups
+            ]
+        )
+    if version >= _TOP_LEVEL_ERROR:
+        return message(error_code=error_code)
+    return message(
+        topics=[
+            message.OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    _fill(message.OffsetFetchResponsePartition, index, None, error_code)
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+class _GroupFetch:
+    """What is asked of one group."""
+
+    def __init__(
+        self, registry: GroupRegistry, asked: Any, *, by_id: bool, require_stable: bool
+    ) -> None:
+        self._registry = registry
+        self._asked = asked
+        self._by_id = by_id
+        group = registry.groups.get(asked.group_id)
+        offsets = None if group is None else registry.offsets.of(asked.group_id)
+        self._group = group
+        self._offsets = _NO_OFFSETS if offsets is None else offsets
+        self._unstable = self._offsets.unstable() if require_stable else _ALL_STABLE
+        self._make_topic = messages.OffsetFetchResponse.OffsetFetchResponseTopics
+        self._make_partition = messages.OffsetFetchResponse.OffsetFetchResponsePartitions
+
+    def run(self) -> Any:
+        """The answer for the group."""
+        asked = self._asked
+        response = messages.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id)
+        error_code = self._check()
+        if error_code is not None:
+            response.error_code = error_code
+        else:
+            response.topics = self._all() if asked.topics is None else self._each()
+        return response
+
+    def _check(self) -> ErrorCode | None:
+        """What a consumer group has against the member.
+
+        Rule: G-69.
+        """
+        if not isinstance(self._group, ConsumerGroup):
+            return None
+        asked = self._asked
+        return self._group.check_fetch(member_id=asked.member_id, member_epoch=asked.member_epoch)
+
+    def _all(self) -> list[Any]:
+        """Everything that is committed; by id only what topics of today have.
+
+        Rule: G-67, G-68.
+        """
+        topics = []
+        for name in self._offsets.committed:
+            topic_id = ZERO_UUID
+            if self._by_id:
+                topic = self._registry.topics.get(name)
+                if topic is None:
+                    continue
+                topic_id = topic.topic_id
+            partitions = [
+                self._partition(name, index, committed)
+                for index, committed in self._offsets.of_topic(name)
+            ]
+            topics.append(self._make_topic(name=name, topic_id=topic_id, partitions=partitions))
+        return topics
+
+    def _each(self) -> list[Any]:
+        """What is committed for the partitions that are asked for; unknown ids come last.
+
+        Rule: G-67, G-68 (KafkaApis.fetchOffsetsForGroup).
+        """
+        topics = []
+        unknown = []
+        for asked in self._asked.topics:
+            name, topic_id = asked.name, ZERO_UUID
+            if self._by_id:
+                topic_id = asked.topic_id
+                topic = self._registry.topics.by_id(topic_id)
+                if topic is None:
+                    unknown.append(self._unknown(asked))
+                    continue
+                name = topic.name
+            partitions = [
+                self._partition(name, index, self._current(name, index, topic_id))
+                for index in asked.partition_indexes
+            ]
+            topics.append(self._make_topic(name=name, topic_id=topic_id, partitions=partitions))
+        return topics + unknown
+
+    def _unknown(self, asked: Any) -> Any:
+        error_code = ErrorCode.UNKNOWN_TOPIC_ID
+        return self._make_topic(
+            name=asked.name,
+            topic_id=asked.topic_id,
+            partitions=[
+                _fill(self._make_partition, index, None, error_code)
+                for index in asked.partition_indexes
+            ],
+        )
+
+    def _current(self, name: str, index: int, topic_id: bytes) -> CommittedOffset | None:
+        """What is committed, unless it was for another topic of the same name."""
+        committed = self._offsets.get(name, index)
+        if committed is None or ZERO_UUID in (topic_id, committed.topic_id):
+            return committed
+        return committed if committed.topic_id == topic_id else None
+
+    def _partition(self, name: str, index: int, committed: CommittedOffset | None) -> Any:
+        """The answer for one partition.
+
+        Rule: G-67, G-70.
+        """
+        if (name, index) in self._unstable:
+            return _fill(self._make_partition, index, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        return _fill(self._make_partition, index, committed, ErrorCode.NONE)
+
+
+def _fill(
+    make_partition: Any, index: int, committed: CommittedOffset | None, error_code: ErrorCode
+) -> Any:
+    if committed is None:
+        return make_partition(
+            partition_index=index, committed_offset=-1, metadata="", error_code=error_code
+        )
+    return make_partition(
+        partition_index=index,
+        committed_offset=committed.offset,
+        committed_leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        error_code=error_code,
+    )
+
+
+def _single_group(fetched: Any) -> Any:
+    """The answer in the form that it has before v8; such a request can meet no group error.
+
+    Rule: G-67.
+    """
+    message = messages.OffsetFetchResponse
+    return message(
+        error_code=fetched.error_code,
+        topics=[
+            message.OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    message.OffsetFetchResponsePartition(
+                        partition_index=one.partition_index,
+                        committed_offset=one.committed_offset,
+                        committed_leader_epoch=one.committed_leader_epoch,
+                        metadata=one.metadata,
+                        error_code=one.error_code,
+                    )
+                    for one in topic.partitions
+                ],
+            )
+            for topic in fetched.topics
+        ],
+    )

@@ -1,0 +1,204 @@
+"""All groups of a broker with what they share: settings, topics, timers and committed offsets."""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Final
+
+from broker_lite.coordinator.classic.generation import TimerKey
+from broker_lite.coordinator.classic.group import ClassicGroup
+from broker_lite.coordinator.committed_offsets import OffsetStore
+from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.held_bytes import HeldBytes
+from broker_lite.coordinator.migration.downgrade import downgrade
+from broker_lite.coordinator.timers import Timers
+from broker_lite.coordinator.topics import Topics
+from broker_lite.errors import ErrorCode, NotCoordinator
+
+Group = ClassicGroup | ConsumerGroup
+
+# of the records of one batch; Kafka's own limit is about 1 MB
+_BATCH_BYTES_MAX: Final = 500_000
+
+GroupEffects = list[tuple[str, Effects]]
+"""What an event that is about several groups leads to; the effects of a group are in order."""
+
+
+class GroupRegistry:
+    """The groups by id.
+
+    Attributes:
+        settings: the broker's, those of a group without configs of its own.
+        topics: the topics of the moment.
+        make_uuid: gives the random part of a member id.
+        partition_of: the partition of the state topic that a group id belongs to.
+        timers: of all groups.
+        held: what the members of all groups take in memory.
+        groups: every group, changed by add() and remove() only; one without members may have
+            offsets only, or nothing at all.
+        offsets: what all groups committed.
+        is_available: tells whether there is a topic to keep the state of groups in.
+    """
+
+    def __init__(
+        self,
+        settings: GroupSettings,
+        topics: Topics,
+        make_uuid: Callable[[], str],
+        partition_of: Callable[[str], int],
+    ) -> None:
+        self.settings = settings
+        self.topics = topics
+        self.make_uuid = make_uuid
+        self.partition_of = partition_of
+        self.timers: Timers[TimerKey] = Timers()
+        self.groups: dict[str, Group] = {}
+        self.held = HeldBytes()
+        self.offsets = OffsetStore()
+        self.is_available: Callable[[], bool] = lambda: True
+        self._configs: dict[str, Mapping[str, str]] = {}
+
+    def find(self, group_id: str) -> Group | None:
+        """The group that a request is about, None if there is none.
+
+        Raises:
+            NotCoordinator: the topic that holds the state of groups is not there yet.
+
+        Rule: G-23.
+        """
+        if not self.is_available():
+            raise NotCoordinator
+        return self.groups.get(group_id)
+
+    def settings_of(self, group_id: str) -> GroupSettings:
+        """The settings of a group, whether it exists or not.
+
+        Rule: G-91.
+        """
+        configs = self._configs.get(group_id)
+        return self.settings if configs is None else self.settings.for_group(configs)
+
+    def configure(self, group_id: str, configs: Mapping[str, str]) -> None:
+        """Put the configs of a group in the place of those that it had.
+
+        Rule: G-91.
+        """
+        if configs:
+            self._configs[group_id] = configs
+        else:
+            self._configs.pop(group_id, None)
+        group = self.groups.get(group_id)
+        if group is not None:
+            group.settings = self.settings_of(group_id)
+
+    def update_settings(self, settings: GroupSettings) -> None:
+        """Put the broker's settings in the place of those that it had."""
+        self.settings = settings
+        for group_id, group in self.groups.items():
+            group.settings = self.settings_of(group_id)
+
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """The classic group of an id, None if there is none."""
+        group = self.groups.get(group_id)
+        return group if isinstance(group, ClassicGroup) else None
+
+    def consumer(self, group_id: str) -> ConsumerGroup | None:
+        """The consumer group of an id, None if there is none."""
+        group = self.groups.get(group_id)
+        return group if isinstance(group, ConsumerGroup) else None
+
+    def add(self, group: Group) -> None:
+        """Put a group under its id, in the place of what is there."""
+        old = self.groups.get(group.group_id)
+        if old is not None:
+            old.held.join(None)
+        group.held.join(self.held)
+        self.groups[group.group_id] = group
+
+    def remove(self, group_id: str) -> None:
+        """Forget a group, if there is one; what its members hold counts no more."""
+        group = self.groups.pop(group_id, None)
+        if group is not None:
+            group.held.join(None)
+
+    def make_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
+        """Make an empty classic group; it writes nothing.
+
+        Without a protocol type it is what Kafka calls a simple group: it only has offsets (G-61).
+        """
+        group = ClassicGroup(
+            group_id, self.timers, self.settings_of(group_id), self.make_uuid, now_ms
+        )
+        self.add(group)
+        return group
+
+    def make_consumer(self, group_id: str) -> ConsumerGroup:
+        """Make an empty consumer group; it writes nothing."""
+        group = ConsumerGroup(
+            group_id, self.timers, self.settings_of(group_id), self.topics, self.make_uuid
+        )
+        group.downgrade = partial(self._downgrade, group)
+        self.add(group)
+        return group
+
+    def _downgrade(
+        self, group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
+    ) -> bool:
+        """Put a classic group in the place of one that only such members will be in.
+
+        Rule: G-107.
+        """
+        classic = downgrade(group, leaving, effects, now_ms)
+        if classic is not None:
+            self.add(classic)
+        return classic is not None
+
+    def discard(self, group: Group, effects: Effects) -> None:
+        """Remove a group that has no members; its offsets stay."""
+        if isinstance(group, ConsumerGroup):
+            group.delete(effects)
+        else:
+            group.write_tombstone(effects)
+            # members that were only given an id may be left
+            group.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
+        self.remove(group.group_id)
+
+    def groups_in(self, partition: int) -> list[Group]:
+        """The groups that a partition of the state topic holds; it looks at all groups."""
+        partition_of = self.partition_of
+        return [
+            group for group_id, group in self.groups.items() if partition_of(group_id) == partition
+        ]
+
+
+def in_batches(group_id: str, effects: Effects) -> GroupEffects:
+    """Divide effects that may be about any number of offsets, so that each part is one batch.
+
+    What is removed may be removed step by step: if not all of it is written, the rest is still
+    there after a restart and goes the next time.
+    """
+    batches = [(group_id, Effects())]
+    size_bytes = 0
+    for record in effects.records:
+        size_bytes += len(record.key) + len(record.value or b"")
+        if size_bytes > _BATCH_BYTES_MAX and batches[-1][1].records:
+            batches.append((group_id, Effects()))
+            size_bytes = len(record.key)
+        batches[-1][1].records.append(record)
+    batches[-1][1].replies = effects.replies
+    return batches
+
+
+def is_empty(group: Group) -> bool:
+    """Whether a group has no members."""
+    return bool(group.state.value == "Empty")
+
+
+def unsubscribed(group: Group) -> Callable[[str], bool]:
+    """Tells of topics whether no member of a group has them; if that is unknown, one has.
+
+    Rule: G-75 (ClassicGroup.isSubscribedToTopic).
+    """
+    topics = group.subscribed_topics()
+    return lambda topic: topics is not None and topic not in topics

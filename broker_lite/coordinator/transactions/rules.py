@@ -1,0 +1,231 @@
+"""What a transaction answers to the requests of its producer, in Kafka's order of checks.
+
+Every function takes the transaction as it is and returns it as it becomes, or the error that the
+request is answered with. Nothing is changed here.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Final, TypeAlias
+
+from broker_lite.coordinator.transactions.transaction import (
+    CLIENT_EPOCH_MAX,
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    EPOCH_BUMP_VERSION,
+    EPOCH_MAX,
+    IDLE,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    PREPARED,
+    TopicPartition,
+    Transaction,
+    is_exhausted,
+)
+from broker_lite.errors import ErrorCode
+from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+
+Producer: TypeAlias = tuple[int, int]
+"""Producer id and epoch."""
+
+_NONE: Final = ErrorCode.NONE
+_INVALID_TXN_STATE: Final = ErrorCode.INVALID_TXN_STATE
+_INVALID_PRODUCER_ID_MAPPING: Final = ErrorCode.INVALID_PRODUCER_ID_MAPPING
+_CONCURRENT_TRANSACTIONS: Final = ErrorCode.CONCURRENT_TRANSACTIONS
+_PRODUCER_FENCED: Final = ErrorCode.PRODUCER_FENCED
+
+
+def initialise(
+    transaction: Transaction,
+    expected: Producer | None,
+    *,
+    timeout_ms: int,
+    next_producer_id: Callable[[], int],
+    now_ms: int,
+) -> Transaction | ErrorCode:
+    """Give the id to a producer; one that has a transaction open is to be fenced first.
+
+    Args:
+        transaction: in any state but Ongoing.
+        expected: what the producer had before, None for a new one.
+        timeout_ms: of its transactions.
+        next_producer_id: makes a new id.
+        now_ms: the time.
+
+    Rule: T-19 to T-25 (TransactionCoordinator.prepareInitProducerIdTransit).
+    """
+    refusal = refused_producer(transaction, expected)
+    if refusal is not None:
+        return refusal
+    if expected is None:
+        last_epoch = NO_PRODUCER_EPOCH
+    elif expected[1] == transaction.producer_epoch or _is_new(transaction):
+        last_epoch = transaction.producer_epoch
+    elif expected[1] == transaction.last_producer_epoch:
+        if transaction.producer_epoch < EPOCH_MAX:
+            return transaction.repeated(timeout_ms=timeout_ms, now_ms=now_ms)
+        # a fence used up the last epoch: whoever got it could never be fenced (Kafka fails here)
+        last_epoch = transaction.last_producer_epoch
+    else:
+        return _PRODUCER_FENCED
+    if transaction.is_exhausted:
+        return transaction.rotated(
+            next_producer_id(), timeout_ms=timeout_ms, last_epoch=last_epoch, now_ms=now_ms
+        )
+    return transaction.incremented(timeout_ms=timeout_ms, last_epoch=last_epoch, now_ms=now_ms)
+
+
+def refused_producer(transaction: Transaction, expected: Producer | None) -> ErrorCode | None:
+    """Whether a producer may not have the id, or not yet.
+
+    Rule: T-19, T-20.
+    """
+    if expected is not None and not _is_known(transaction, expected):
+        return _PRODUCER_FENCED
+    return _CONCURRENT_TRANSACTIONS if transaction.state in PREPARED else None
+
+
+def _is_known(transaction: Transaction, expected: Producer) -> bool:
+    producer_id, producer_epoch = expected
+    return (
+        _is_new(transaction)
+        or producer_id == transaction.producer_id
+        or (producer_id == transaction.previous_producer_id and is_exhausted(producer_epoch))
+    )
+
+
+def _is_new(transaction: Transaction) -> bool:
+    return transaction.producer_epoch == NO_PRODUCER_EPOCH
+
+
+def add(
+    transaction: Transaction,
+    producer: Producer,
+    partitions: Collection[TopicPartition],
+    *,
+    client_version: int,
+    now_ms: int,
+) -> Transaction | ErrorCode:
+    """Add partitions; NONE when all of them are there already.
+
+    Rule: T-29 (TransactionCoordinator.handleAddPartitionsToTransaction).
+    """
+    refusal = _refused_access(transaction, producer)
+    if refusal is not None:
+        return refusal
+    if transaction.state is ONGOING and transaction.partitions.issuperset(partitions):
+        return _NONE
+    return transaction.added(partitions, client_version=client_version, now_ms=now_ms)
+
+
+def verify(
+    transaction: Transaction, producer: Producer, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, ErrorCode]:
+    """Tell of each partition whether it is in the transaction.
+
+    Rule: T-31 (TransactionCoordinator.handleVerifyPartitionsInTransaction).
+    """
+    refusal = _refused_access(transaction, producer)
+    if refusal is not None:
+        return dict.fromkeys(partitions, refusal)
+    return {
+        partition: _NONE if partition in transaction.partitions else ErrorCode.TRANSACTION_ABORTABLE
+        for partition in partitions
+    }
+
+
+def _refused_access(transaction: Transaction, producer: Producer) -> ErrorCode | None:
+    producer_id, producer_epoch = producer
+    if producer_id != transaction.producer_id:
+        return _INVALID_PRODUCER_ID_MAPPING
+    if producer_epoch != transaction.producer_epoch:
+        return _PRODUCER_FENCED
+    return _CONCURRENT_TRANSACTIONS if transaction.state in PREPARED else None
+
+
+def end(
+    transaction: Transaction,
+    producer: Producer,
+    *,
+    is_commit: bool,
+    client_version: int,
+    next_producer_id: Callable[[], int],
+    now_ms: int,
+) -> Transaction | ErrorCode:
+    """Decide how a transaction ends; NONE when it has ended in this way already.
+
+    Rule: T-46 to T-49 (TransactionCoordinator.endTransaction).
+    """
+    bumps_epoch = client_version >= EPOCH_BUMP_VERSION
+    refused = _refused_end_with_bump if bumps_epoch else _refused_end
+    refusal = refused(transaction, producer, is_commit)
+    if refusal is not None:
+        return refusal
+    needs_id = bumps_epoch and transaction.is_exhausted
+    return transaction.ending(
+        is_commit=is_commit,
+        client_version=client_version,
+        next_producer_id=next_producer_id() if needs_id else NO_PRODUCER_ID,
+        now_ms=now_ms,
+    )
+
+
+def _refused_end(transaction: Transaction, producer: Producer, is_commit: bool) -> ErrorCode | None:
+    """Rule: T-47 (TransactionCoordinator.endTransactionWithTV1)."""
+    producer_id, producer_epoch = producer
+    state = transaction.state
+    if producer_id != transaction.producer_id:
+        return _INVALID_PRODUCER_ID_MAPPING
+    if producer_epoch != transaction.producer_epoch:
+        return _PRODUCER_FENCED
+    if state is ONGOING:
+        return None
+    if state is (COMPLETE_COMMIT if is_commit else COMPLETE_ABORT):
+        return _NONE
+    return _refused_while_ending(transaction, is_commit)
+
+
+def _refused_end_with_bump(
+    transaction: Transaction, producer: Producer, is_commit: bool
+) -> ErrorCode | None:
+    """Rule: T-48 (TransactionCoordinator.endTransaction)."""
+    producer_id, producer_epoch = producer
+    state = transaction.state
+    overflowed = (
+        transaction.previous_producer_id == producer_id
+        and producer_epoch == CLIENT_EPOCH_MAX
+        and transaction.producer_epoch == 0
+    )
+    is_retry = overflowed or transaction.producer_epoch == producer_epoch + 1
+    if producer_id != transaction.producer_id and not overflowed:
+        return _INVALID_PRODUCER_ID_MAPPING
+    if not _is_valid_epoch(transaction, producer_epoch, overflowed):
+        return _PRODUCER_FENCED
+    if state is ONGOING:
+        return None
+    if state in IDLE and is_retry:
+        return (
+            _NONE
+            if state is (COMPLETE_COMMIT if is_commit else COMPLETE_ABORT)
+            else (_INVALID_TXN_STATE)
+        )
+    if state in IDLE and not is_commit:
+        return None  # nothing to abort, but the epoch is raised
+    return _refused_while_ending(transaction, is_commit)
+
+
+def _is_valid_epoch(transaction: Transaction, producer_epoch: int, overflowed: bool) -> bool:
+    bumped = transaction.producer_epoch == producer_epoch + 1
+    equal = transaction.producer_epoch == producer_epoch
+    if transaction.state in PREPARED:
+        return bumped
+    if transaction.state in (EMPTY, ONGOING):
+        return equal
+    return bumped or overflowed or equal
+
+
+def _refused_while_ending(transaction: Transaction, is_commit: bool) -> ErrorCode:
+    if transaction.state is (PREPARE_COMMIT if is_commit else PREPARE_ABORT):
+        return _CONCURRENT_TRANSACTIONS
+    return _INVALID_TXN_STATE
