@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from broker_lite.client.property_values import boolean, integer, one_of
 from broker_lite.errors import SettingsError
-from broker_lite.record.compression import LEVELS, Codec
+from broker_lite.record.codecs.compression import LEVELS, Codec
 
 ALL_IN_SYNC: Final = -1
 NO_ANSWER: Final = 0

@@ -14,9 +14,9 @@ from broker_lite.commands.log_files import FoundEntry
 from broker_lite.errors import BrokerError
 from broker_lite.pipeline.read.measured import PLAIN_BYTES_MAX, Unsound, measure_batch
 from broker_lite.record.batch import RecordBatch
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.control import ControlType, decode_control_key, decode_end_transaction
-from broker_lite.record.decompressed import Bounds
-from broker_lite.record.legacy import LegacyMessage, iterate_legacy
+from broker_lite.record.legacy.messages import LegacyMessage, iterate_legacy
 from broker_lite.record.records import Record, iterate_records
 
 _TIMESTAMP_TYPES: Final = {-1: None, 0: "CreateTime", 1: "LogAppendTime"}

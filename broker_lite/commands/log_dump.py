@@ -36,7 +36,7 @@ from broker_lite.log.files.names import (
 )
 from broker_lite.pipeline.read.measured import Unsound
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 _SNAPSHOT: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _BOOTSTRAP: Final = "bootstrap.checkpoint"

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from broker_lite.errors import CorruptMessage
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.framing import CURRENT_MAGIC, HEADER_SIZE_UP_TO_MAGIC, file_entry
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 READ_BYTES: Final = 1 << 20
 

@@ -18,8 +18,8 @@ from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.fetch_read import PartitionRead
 from broker_lite.log.converted_slices import convert_slice
 from broker_lite.log.files.open_file import FileSlice
-from broker_lite.record.compression import Codec
-from broker_lite.record.decompressed import Bounds
+from broker_lite.record.codecs.compression import Codec
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.stopping import Stop, WorkStopped
 from broker_lite.wire.fetch import FetchedPartition
 

@@ -7,7 +7,7 @@ from anyio import to_thread
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.handler.context import CloseConnection
 from broker_lite.log.timestamps import HeavyBatch, TimestampOffset
-from broker_lite.record.decompressed import Bounds
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.stopping import Stop, WorkStopped
 
 

@@ -16,7 +16,7 @@ from broker_lite.log.validate.old_messages import validate_old_records
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.log.validate.validated import TakesLong, ValidatedRecords, ValidationConfig
 from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, CURRENT_MAGIC, MAGIC_OFFSET
-from broker_lite.record.legacy import ATTRIBUTES_OFFSET as LEGACY_ATTRIBUTES_OFFSET
+from broker_lite.record.legacy.messages import ATTRIBUTES_OFFSET as LEGACY_ATTRIBUTES_OFFSET
 from broker_lite.record.stopping import Stop, WorkStopped
 
 INLINE_BYTES_MAX: Final = 64 * 1024

@@ -21,9 +21,9 @@ from typing import Final
 
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.files.open_file import FileSlice
-from broker_lite.record.decompressed import Bounds
-from broker_lite.record.down_conversion import down_convert
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.framing import HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, Entry, file_entry
+from broker_lite.record.legacy.down_conversion import down_convert
 
 logger = logging.getLogger("broker_lite.log")
 

@@ -10,9 +10,9 @@ from broker_lite.log.files.walk import BatchPosition, walk
 from broker_lite.log.validate.produced_batch import AT_ONCE_BYTES_MAX, AT_ONCE_PARTS_MAX
 from broker_lite.log.validate.validated import TakesLong
 from broker_lite.record.batch import CURRENT_MAGIC, MAGIC_OFFSET, RecordBatch
-from broker_lite.record.decompressed import UNBOUNDED, Bounds
+from broker_lite.record.codecs.decompressed import UNBOUNDED, Bounds
 from broker_lite.record.first_record import FirstRecord
-from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.records import read_content
 from broker_lite.record.scan_status import scan_error
 

@@ -28,7 +28,7 @@ from broker_lite.record.batch import (
     TRANSACTIONAL_FLAG,
     RecordBatch,
 )
-from broker_lite.record.compression import codec_of, compress
+from broker_lite.record.codecs.compression import codec_of, compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.varint import (
     decode_varint,

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from broker_lite.errors import InvalidRecord
 from broker_lite.record.batch import NO_SEQUENCE, RecordBatch, increment_sequence
-from broker_lite.record.compression import decompress
-from broker_lite.record.decompressed import UNBOUNDED, Bounds, Decompressed
+from broker_lite.record.codecs.compression import decompress
+from broker_lite.record.codecs.decompressed import UNBOUNDED, Bounds, Decompressed
 from broker_lite.record.locate import locate_keys_and_values
 from broker_lite.record.scan import RecordCursor, scan_records
 from broker_lite.record.scan_status import ScanStatus, scan_error

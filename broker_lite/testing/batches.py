@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 
 Headers = Iterable[tuple[str, bytes | None]]
 

@@ -38,7 +38,7 @@ from broker_lite.pipeline.views.record_view import record_batches
 from broker_lite.record import implementations
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from tests.pipeline.support import T0, whole_split, write_segment
 
 ROUNDS = 5

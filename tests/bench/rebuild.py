@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from broker_lite.record import implementations
 from broker_lite.record.builder import BatchBuilder, encode_record
-from broker_lite.record.compression import Codec, compress
+from broker_lite.record.codecs.compression import Codec, compress
 from tests.bench.cost import Target, targets
 from tests.bench.load_client import LoadClient, Round, create_topic, measure, produce_frame
 from tests.log.batches import batch

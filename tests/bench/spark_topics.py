@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from tests.bench.load_client import LoadClient, create_topic, produce_frame
 
 HOST: Final = "127.0.0.1"

@@ -2,7 +2,7 @@ import pytest
 
 from broker_lite.client.producer_config import ProducerConfig
 from broker_lite.errors import SettingsError
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 
 
 def test_defaults() -> None:

@@ -8,7 +8,7 @@ from broker_lite.commands.record_printer import RecordPrinter
 from broker_lite.errors import ClientError
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 
 FORMS = ({}, {"print.offset": "true"})
 

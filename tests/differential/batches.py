@@ -4,7 +4,7 @@ import random
 import struct
 from dataclasses import dataclass, field, replace
 
-from broker_lite.record.compression import compress
+from broker_lite.record.codecs.compression import compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.varint import encode_varint, encode_varlong
 

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.legacy_builder import LegacySetBuilder
+from broker_lite.record.legacy.message_builder import LegacySetBuilder
 from tests.differential.compaction_logs import HOUR_MS, Plan
 
 CODECS = (0, 0, 1, 2, 3)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.record.batch import CURRENT_MAGIC, MAGIC_OFFSET, RecordBatch
-from broker_lite.record.legacy import LegacyMessage, iterate_legacy
+from broker_lite.record.legacy.messages import LegacyMessage, iterate_legacy
 from broker_lite.record.records import iterate_records
 from tests.differential.compaction_logs import Plan
 from tests.log.logs import batches_of

@@ -21,7 +21,12 @@ from typing import Final, TypeAlias
 
 from broker_lite.record.batch import walk
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.legacy import LOG_APPEND_TIME, LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.legacy.messages import (
+    LOG_APPEND_TIME,
+    LegacyMessage,
+    LegacyRecord,
+    iterate_legacy,
+)
 from broker_lite.wire import messages
 from tests.differential.case import TOPICS
 from tests.differential.old_cases import OldCases

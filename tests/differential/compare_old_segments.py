@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.legacy_builder import LegacySetBuilder
+from broker_lite.record.legacy.message_builder import LegacySetBuilder
 from broker_lite.wire import messages
 from tests.differential.outcomes import Broker
 from tests.support.broker_process import BrokerProcess

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
-from broker_lite.record.compression import decompress
+from broker_lite.record.codecs.compression import decompress
 from broker_lite.record.scan import RecordCursor
 from tests.differential.case import Case
 

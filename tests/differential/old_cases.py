@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from broker_lite.record import lz4_stream
-from broker_lite.record.compression import compress
-from broker_lite.record.legacy_builder import encode_message
+from broker_lite.record.codecs import lz4_stream
+from broker_lite.record.codecs.compression import compress
+from broker_lite.record.legacy.message_builder import encode_message
 from tests.differential.batches import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from tests.differential.case import HOUR_MS, Case, CaseMaker
 

@@ -5,7 +5,7 @@ import re
 from typing import Any, NamedTuple
 
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.compression import decompress
+from broker_lite.record.codecs.compression import decompress
 from broker_lite.record.framing import walk
 from broker_lite.wire import messages
 from tests.differential.case import PARTITION_COUNTS, Case

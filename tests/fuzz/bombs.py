@@ -7,7 +7,7 @@ from typing import Final
 import lz4.frame
 import snappy
 
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from tests.log.batches import batch
 
 _MEBIBYTE: Final = 1 << 20

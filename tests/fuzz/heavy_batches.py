@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from broker_lite.record.compression import Codec, compress
+from broker_lite.record.codecs.compression import Codec, compress
 from broker_lite.record.varint import encode_varint
 from tests.log.batches import batch, record
 

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from broker_lite.record.compression import Codec, decompress
+from broker_lite.record.codecs.compression import Codec, decompress
 from broker_lite.wire import messages
 from tests.bench.growth import resident_bytes
 from tests.fuzz.bombs import bombs

@@ -29,7 +29,7 @@ from broker_lite.log.validate.validated import ValidationConfig
 from broker_lite.protocol.connection import Connection, ProtocolError
 from broker_lite.record.batch import RecordBatch, walk
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec, compress, decompress
+from broker_lite.record.codecs.compression import Codec, compress, decompress
 from broker_lite.record.control import decode_control_key, decode_end_transaction
 from broker_lite.record.records import iterate_records
 from broker_lite.settings import load_settings

@@ -4,8 +4,8 @@ from typing import Any
 
 from broker_lite.handler.offered import offered
 from broker_lite.record.framing import walk
-from broker_lite.record.legacy import LegacyMessage, iterate_legacy
-from broker_lite.record.legacy_builder import encode_message
+from broker_lite.record.legacy.message_builder import encode_message
+from broker_lite.record.legacy.messages import LegacyMessage, iterate_legacy
 from broker_lite.wire import messages
 from tests.handler.data_apis import FETCH, PRODUCE, TOPIC, Handlers, fetched, wanted
 

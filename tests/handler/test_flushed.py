@@ -24,7 +24,7 @@ from broker_lite.handler.produce_validate import INLINE_BYTES_MAX
 from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from broker_lite.server.group_commit import GroupCommit
 from broker_lite.wire import messages
 from tests.handler.data_apis import join

@@ -10,8 +10,8 @@ from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.heavy_search import search_heavy
 from broker_lite.log.timestamps import AT_ONCE_FILE_BYTES_MAX, HeavyBatch
 from broker_lite.log.validate.produced_batch import AT_ONCE_BYTES_MAX
-from broker_lite.record.compression import Codec, compress
-from broker_lite.record.decompressed import Bounds
+from broker_lite.record.codecs.compression import Codec, compress
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.stopping import Stop
 from broker_lite.wire import messages
 from tests.handler.data_apis import LIST_OFFSETS, PRODUCE, TOPIC, Handlers

@@ -10,7 +10,7 @@ from broker_lite.handler.produce_validate import INLINE_OLD_BYTES_MAX
 from broker_lite.handler.table import APIS
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.framing import walk
-from broker_lite.record.legacy_builder import encode_message
+from broker_lite.record.legacy.message_builder import encode_message
 from tests.handler.data_apis import FETCH, PRODUCE, Handlers, wanted
 from tests.handler.old_clients import T0, message, produce, stand_in_for_3_9
 from tests.log.batches import batch, record, records

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec, compress
+from broker_lite.record.codecs.compression import Codec, compress
 from broker_lite.wire import messages
 from tests.fuzz.bombs import bombs
 from tests.log.batches import batch, record

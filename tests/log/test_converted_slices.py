@@ -8,10 +8,10 @@ from broker_lite.errors import CorruptMessage, KafkaStorageError, UnsupportedCom
 from broker_lite.log.converted_slices import PIECE_BYTES, convert_slice
 from broker_lite.log.files.open_file import FileSlice, OpenFile
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
-from broker_lite.record.decompressed import Bounds
-from broker_lite.record.down_conversion import down_convert
 from broker_lite.record.framing import Entry
+from broker_lite.record.legacy.down_conversion import down_convert
 
 T0 = 1_700_000_000_000
 MARKER = bytes(end_transaction_batch(5, 0, EndTransactionMarker(True, 4), timestamp=T0))

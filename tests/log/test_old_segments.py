@@ -8,7 +8,7 @@ import pytest
 from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.walk import walk
 from broker_lite.log.log import Log
-from broker_lite.record.legacy_builder import LegacySetBuilder
+from broker_lite.record.legacy.message_builder import LegacySetBuilder
 from tests.log.logs import STEM, T0, append, open_log
 
 MAGIC_0 = (0, 1)

@@ -11,8 +11,8 @@ from broker_lite import errors
 from broker_lite.log import timestamps
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
-from broker_lite.record.decompressed import UNBOUNDED
-from broker_lite.record.legacy_builder import encode_message
+from broker_lite.record.codecs.decompressed import UNBOUNDED
+from broker_lite.record.legacy.message_builder import encode_message
 from tests.log.batches import batch, record
 from tests.log.logs import FOREVER_MS, NOW_MS, T0, append, batch_bytes, open_log, validated
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker_lite.errors import BrokerError
-from broker_lite.record.compression import decompress
+from broker_lite.record.codecs.compression import decompress
 from broker_lite.record.records import check_records, read_content
 from tests.record.support import VECTORS, batch_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from broker_lite.errors import BrokerError, ErrorCode, InvalidRecord, UnknownServerError
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.decompressed import Bounds, Decompressed
+from broker_lite.record.codecs.decompressed import Bounds, Decompressed
 from broker_lite.record.records import (
     check_records,
     iterate_records,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from broker_lite.record.batch import HEADER, LOG_OVERHEAD
 from broker_lite.record.builder import encode_record
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.codecs.decompressed import Decompressed
 from broker_lite.record.lending import LENT_BYTES_MIN
 from broker_lite.record.records import iterate_records
 from broker_lite.record.scan_status import ScanStatus

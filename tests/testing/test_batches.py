@@ -3,7 +3,7 @@
 import pytest
 
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.records import iterate_records
 from broker_lite.testing import make_batch
 

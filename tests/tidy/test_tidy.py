@@ -96,7 +96,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
     "pipeline/spark/jobs/audit_source": ("pipeline/spark/jobs/test_verify",),
     "pipeline/spark/jobs/compaction_sink": ("pipeline/spark/jobs/test_compact",),
     "pipeline/spark/jobs/plain_size_source": ("pipeline/spark/jobs/test_report",),
-    "record/zstd_contexts": ("record/test_zstd_stream",),
+    "record/codecs/zstd_contexts": ("record/codecs/test_zstd_stream",),
     "server/listener": ("server/test_node",),
     "testing/aio": ("testing/test_broker",),
     "testing/fixtures": ("testing/test_plugin",),

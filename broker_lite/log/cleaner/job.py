@@ -17,7 +17,7 @@ from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction, TransactionIndex
 from broker_lite.log.log import Log
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 # The log, both indexes, and one to spare.
 _OPEN_FILES = 4

@@ -18,7 +18,7 @@ from broker_lite.log.files.names import CLEANED_SUFFIX
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 _OPEN_FILES: Final = 4
 _NS_PER_MS: Final = 1_000_000

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from broker_lite.errors import InvalidRecord, UnknownServerError
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.decompressed import Decompressed
+from broker_lite.record.codecs.decompressed import Decompressed
 from broker_lite.record.emptied import emptied
 from broker_lite.record.key_map import KeyMap
 from broker_lite.record.records import read_content

@@ -13,7 +13,7 @@ from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.walk import FRAME_MIN, MAGIC_V2, checked_size
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 # Large enough that a system call does not count, small enough for the processor's cache.
 BUFFER_BYTES: Final = 1 << 21

@@ -36,7 +36,6 @@ from broker_lite.log.validate.validated import (
     ValidatedRecords,
     ValidationConfig,
 )
-from broker_lite.record import legacy
 from broker_lite.record.batch import (
     ATTRIBUTES_OFFSET,
     CODEC_MASK,
@@ -46,10 +45,11 @@ from broker_lite.record.batch import (
     walk,
 )
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.crc import crc32c
-from broker_lite.record.decompressed import Bounds
 from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, Entry
-from broker_lite.record.legacy import (
+from broker_lite.record.legacy import messages
+from broker_lite.record.legacy.messages import (
     LOG_APPEND_TIME,
     LegacyMessage,
     LegacyRecord,
@@ -222,7 +222,7 @@ def _is_valid(records: memoryview, entry: Entry) -> bool:
 def _codec(records: memoryview, entry: Entry) -> int:
     if entry.magic == CURRENT_MAGIC:
         return records[entry.position + ATTRIBUTES_OFFSET + 1] & CODEC_MASK
-    return records[entry.position + legacy.ATTRIBUTES_OFFSET] & CODEC_MASK
+    return records[entry.position + messages.ATTRIBUTES_OFFSET] & CODEC_MASK
 
 
 def _convert(

@@ -37,9 +37,9 @@ from broker_lite.record.batch import (
     RecordBatch,
     walk,
 )
-from broker_lite.record.compression import decompress
+from broker_lite.record.codecs.compression import decompress
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.crc import crc32c
-from broker_lite.record.decompressed import Bounds
 from broker_lite.record.stopping import NEVER, Stop
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more

@@ -26,7 +26,7 @@ from broker_lite.record.batch import (
     TRANSACTIONAL_FLAG,
     RecordBatch,
 )
-from broker_lite.record.compression import compress
+from broker_lite.record.codecs.compression import compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.lending import LENT_BYTES_MIN
 from broker_lite.record.rewrite import RecordRewriter

@@ -23,7 +23,7 @@ from broker_lite.pipeline.read.measured import Unsound, measure_batch, measure_l
 from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.batch_walk import BatchWalk, ProducerTrail
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 FINDINGS_MAX: Final = 1000
 """Of one task: who has more than these has seen enough of the file."""

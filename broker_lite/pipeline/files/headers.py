@@ -12,7 +12,7 @@ from broker_lite.log.files.walk import HEADER
 from broker_lite.pipeline.files.file_io import ReadableFile
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.framing import CURRENT_MAGIC, LOG_OVERHEAD, RECORD_OVERHEAD_V0
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 _READ_BYTES: Final = 64 << 10
 _CODEC_POSITION: Final = 17

@@ -22,7 +22,7 @@ from broker_lite.pipeline.files.layout import PartitionLog, Segment
 from broker_lite.pipeline.files.log_end import header_of, log_end
 from broker_lite.pipeline.files.sound_walk import walk_past_damage
 from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
-from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.records import Record, iterate_records
 
 logger = logging.getLogger("broker_lite.pipeline")

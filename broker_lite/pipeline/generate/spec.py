@@ -27,7 +27,7 @@ from typing import Final, Literal, cast
 from broker_lite.pipeline.generate.distributions import SpecError, quantiles
 from broker_lite.pipeline.read import option_values
 from broker_lite.pipeline.write.options import Compression, topic_name
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 
 _BATCH_BYTES_MAX: Final = 64 << 20
 _SEGMENT_BYTES_MAX: Final = 2_000_000_000

@@ -26,7 +26,7 @@ from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.batch_walk import BatchWalk
 from broker_lite.record.framing import CURRENT_MAGIC, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 __all__ = ["LogBatch", "read_batches"]
 

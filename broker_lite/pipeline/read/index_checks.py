@@ -27,7 +27,7 @@ from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.batch_walk import BatchWalk, IndexCursor
 from broker_lite.record.control import read_end_transaction_marker
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 LEADS_BEHIND: Final = "leads behind the last batch"
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from broker_lite.pipeline.files.layout import Segment
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 
 class LogBatch(NamedTuple):

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 from broker_lite.errors import BrokerError
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import encode_record
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.columns import measure_records
-from broker_lite.record.decompressed import Bounds
-from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
 from broker_lite.record.records import read_content
 from broker_lite.record.scan_status import scan_error
 

@@ -8,8 +8,8 @@ from broker_lite.pipeline.read.corruption import log_corruption
 from broker_lite.pipeline.read.measured import PLAIN_BYTES_MAX
 from broker_lite.pipeline.read.split import Split
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
-from broker_lite.record.compression import Codec
-from broker_lite.record.decompressed import Bounds
+from broker_lite.record.codecs.compression import Codec
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.records import read_content
 
 

@@ -30,8 +30,8 @@ from broker_lite.record.batch import (
     NO_SEQUENCE,
     TRANSACTIONAL_FLAG,
 )
-from broker_lite.record.compression import Codec
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.codecs.compression import Codec
+from broker_lite.record.legacy.messages import LegacyMessage
 
 ROWS_MAX: Final = 1 << 14
 

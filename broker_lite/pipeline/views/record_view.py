@@ -23,7 +23,7 @@ from broker_lite.pipeline.read.transactions import AbortedRanges, find_aborted
 from broker_lite.pipeline.views.record_columns import ColumnGatherer
 from broker_lite.pipeline.views.record_schema import record_schema
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 
 __all__ = ["record_batches", "record_schema"]
 

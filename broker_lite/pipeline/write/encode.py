@@ -20,7 +20,7 @@ from broker_lite.record.batch import (
     RECORD_BATCH_OVERHEAD,
     TRANSACTIONAL_FLAG,
 )
-from broker_lite.record.compression import Codec, compress
+from broker_lite.record.codecs.compression import Codec, compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.encode_records import varlong_size_bytes
 

@@ -10,7 +10,7 @@ from broker_lite.pipeline.read.option_values import Given, size_bytes
 from broker_lite.pipeline.write.encode import BATCH_BYTES
 from broker_lite.pipeline.write.log_writer import SEGMENT_BYTES
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 
 _NAMES: Final = (
     "path",

@@ -9,7 +9,7 @@ from broker_lite.commands.perf import consumer
 from broker_lite.errors import ClientError
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from tests.support.command_line import CommandLine
 
 HEADER = (

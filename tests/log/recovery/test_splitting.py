@@ -11,7 +11,7 @@ from broker_lite.log.files.batch_reader import SegmentOverflow
 from broker_lite.log.log import Log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
-from broker_lite.record.legacy_builder import LegacySetBuilder
+from broker_lite.record.legacy.message_builder import LegacySetBuilder
 from tests.crash.calls import Call, watch
 from tests.log.logs import T0, content, open_log, segment_bases
 

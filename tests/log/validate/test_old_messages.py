@@ -33,8 +33,8 @@ from broker_lite.log.validate.validated import (
     ValidationConfig,
 )
 from broker_lite.record.batch import walk
-from broker_lite.record.compression import compress
-from broker_lite.record.legacy_builder import LegacySetBuilder, encode_message
+from broker_lite.record.codecs.compression import compress
+from broker_lite.record.legacy.message_builder import LegacySetBuilder, encode_message
 from broker_lite.record.records import iterate_records
 from tests.log.batches import batch, record, records
 

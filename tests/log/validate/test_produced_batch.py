@@ -23,7 +23,7 @@ from broker_lite.log.validate.validated import (
     ValidatedRecords,
     ValidationConfig,
 )
-from broker_lite.record.compression import compress
+from broker_lite.record.codecs.compression import compress
 from broker_lite.record.records import iterate_records
 from broker_lite.record.stopping import Stop, WorkStopped
 from tests.log.batches import BASE_TIMESTAMP, batch, gzipped, record, records, writable

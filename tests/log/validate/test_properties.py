@@ -20,7 +20,7 @@ from broker_lite.log.validate.validated import (
     ValidationConfig,
 )
 from broker_lite.record.batch import ATTRIBUTES_OFFSET
-from broker_lite.record.compression import compress
+from broker_lite.record.codecs.compression import compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.records import iterate_records
 from tests.log.batches import batch, record, writable

@@ -11,7 +11,7 @@ from broker_lite import errors
 from broker_lite.log.validate import rebuild
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.log.validate.validated import ValidatedRecords, ValidationConfig
-from broker_lite.record.compression import compress
+from broker_lite.record.codecs.compression import compress
 from broker_lite.record.records import iterate_records
 from tests.log.batches import BASE_TIMESTAMP, batch, gzipped, record, records, writable
 

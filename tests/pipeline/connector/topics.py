@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from broker_lite.wire import messages
 from tests.support.raw_client import RawClient
 

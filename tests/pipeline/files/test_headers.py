@@ -4,7 +4,7 @@ from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.headers import BatchHeader, read_batch, walk_headers
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 from tests.pipeline.support import T0, legacy_message, legacy_wrapper
 
 

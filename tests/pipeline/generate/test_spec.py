@@ -7,7 +7,7 @@ import pytest
 from broker_lite.pipeline.generate import spec as generate_spec
 from broker_lite.pipeline.generate.distributions import SpecError
 from broker_lite.pipeline.generate.spec import GenerateSpec, read_spec
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 
 TOPIC: dict[str, object] = {"name": "t", "records": 10}
 

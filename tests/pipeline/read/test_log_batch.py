@@ -3,7 +3,7 @@
 from broker_lite.pipeline.read.log_batch import first_offset_of
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.legacy.messages import LegacyMessage
 from tests.pipeline.support import legacy_message
 
 

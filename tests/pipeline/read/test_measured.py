@@ -8,8 +8,8 @@ from broker_lite.pipeline.read import measured
 from broker_lite.pipeline.read.measured import Measured, Unsound, measure_batch, measure_legacy
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
-from broker_lite.record.legacy import LegacyMessage
+from broker_lite.record.codecs.compression import Codec
+from broker_lite.record.legacy.messages import LegacyMessage
 from tests.log.batches import batch as raw_batch
 from tests.log.batches import record
 from tests.pipeline.support import T0, legacy_message, legacy_wrapper

@@ -14,7 +14,7 @@ from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.views import batch_view
 from broker_lite.pipeline.views.batch_view import batch_rows, batch_schema
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from tests.log.batches import batch as raw_batch
 from tests.pipeline.support import (
     T0,

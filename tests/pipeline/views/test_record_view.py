@@ -20,7 +20,7 @@ from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.pipeline.views import record_columns
 from broker_lite.pipeline.views.record_view import record_batches
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from broker_lite.testing import Broker
 from tests.log.batches import batch as raw_batch
 from tests.log.batches import record

@@ -6,7 +6,7 @@ from broker_lite.pipeline.write.encode import BatchEncoder, EncodedBatch, Produc
 from broker_lite.pipeline.write.record_input import record_input
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.records import iterate_records
 from tests.pipeline.support import T0, NewRecord, numbered
 from tests.pipeline.write_support import arrow, rows_of

@@ -4,7 +4,7 @@ import pytest
 
 from broker_lite.pipeline.read.option_values import OptionError
 from broker_lite.pipeline.write.options import Compression, TimestampType, WriteOptions
-from broker_lite.record.compression import Codec
+from broker_lite.record.codecs.compression import Codec
 
 
 def test_the_default_is_what_kafkas_producer_and_broker_do() -> None:

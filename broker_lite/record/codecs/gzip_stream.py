@@ -11,7 +11,7 @@ import sys
 import zlib
 from typing import Final
 
-from broker_lite.record.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.codecs.decompressed import Bounds, Decompressed, Parts, TooManyParts
 from broker_lite.record.stopping import NEVER, Stop
 
 # What Java's writer puts: no flags, no time, no extra flags, an unknown operating system.

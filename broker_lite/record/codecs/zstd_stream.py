@@ -12,9 +12,9 @@ from typing import Final
 
 import zstandard
 
-from broker_lite.record.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.codecs.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.codecs.zstd_contexts import CONTEXT_BYTES_MAX, CONTEXTS
 from broker_lite.record.stopping import NEVER, Stop
-from broker_lite.record.zstd_contexts import CONTEXT_BYTES_MAX, CONTEXTS
 
 _MAGIC: Final = 0xFD2FB528
 _SKIPPABLE_MAGIC: Final = 0x184D2A50

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Final, NamedTuple, Protocol, cast
 
 from broker_lite.errors import UnknownServerError
-from broker_lite.record.decompressed import Bounds, Decompressed
+from broker_lite.record.codecs.decompressed import Bounds, Decompressed
 from broker_lite.record.stopping import NEVER, Stop
 
 __all__ = [
@@ -156,5 +156,5 @@ def _checked_level(codec: Codec, level: int | None) -> int:
 def _framing(codec: Codec) -> _Framing:
     # Imported late: the three libraries take longer to import than the broker to start.
     return cast(
-        _Framing, importlib.import_module(f"broker_lite.record.{codec.name.lower()}_stream")
+        _Framing, importlib.import_module(f"broker_lite.record.codecs.{codec.name.lower()}_stream")
     )

@@ -7,8 +7,8 @@ import lz4.block
 import lz4.frame
 import pytest
 
-from broker_lite.record.compression import decompress
-from broker_lite.record.lz4_stream import compress
+from broker_lite.record.codecs.compression import decompress
+from broker_lite.record.codecs.lz4_stream import compress
 from tests.record.support import check_values
 
 MAGIC = bytes.fromhex("04224d18")

@@ -5,8 +5,8 @@ import struct
 import pytest
 import snappy
 
-from broker_lite.record.compression import decompress
-from broker_lite.record.snappy_stream import compress
+from broker_lite.record.codecs.compression import decompress
+from broker_lite.record.codecs.snappy_stream import compress
 from tests.record.support import PRODUCE, batch_of
 
 HEADER = bytes.fromhex("82534e4150505900" "00000001" "00000001")  # fmt: skip

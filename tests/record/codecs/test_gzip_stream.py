@@ -5,8 +5,8 @@ import zlib
 
 import pytest
 
-from broker_lite.record.compression import decompress
-from broker_lite.record.gzip_stream import compress
+from broker_lite.record.codecs.compression import decompress
+from broker_lite.record.codecs.gzip_stream import compress
 from tests.record.support import PRODUCE, batch_of
 
 DATA = b"some data " * 50

@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 from broker_lite.errors import UnknownServerError, UnsupportedCompressionType
 from broker_lite.record.batch import CURRENT_MAGIC, RecordBatch
-from broker_lite.record.compression import Codec, codec_of
-from broker_lite.record.decompressed import Bounds
+from broker_lite.record.codecs.compression import Codec, codec_of
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.framing import Entry
-from broker_lite.record.legacy import LOG_APPEND_TIME, LegacyMessage, iterate_legacy
-from broker_lite.record.legacy_builder import LegacySetBuilder
+from broker_lite.record.legacy.message_builder import LegacySetBuilder
+from broker_lite.record.legacy.messages import LOG_APPEND_TIME, LegacyMessage, iterate_legacy
 from broker_lite.record.records import iterate_records, read_content
 from broker_lite.record.stopping import Stop
 

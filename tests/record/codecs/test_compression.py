@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_lite.errors import UnknownServerError
-from broker_lite.record.compression import LEVELS, Codec, compress, decompress
+from broker_lite.record.codecs.compression import LEVELS, Codec, compress, decompress
 from tests.record.support import BATCHES, batch_of
 
 CODECS = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]

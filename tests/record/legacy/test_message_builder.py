@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from broker_lite.errors import UnknownServerError
-from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
-from broker_lite.record.legacy_builder import LegacySetBuilder, encode_message, message_size
+from broker_lite.record.legacy.message_builder import LegacySetBuilder, encode_message, message_size
+from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
 from tests.record.support import vectors
 
 VECTORS = [vector for vector in vectors("legacy.json") if "says" in vector]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker_lite.record.compression import compress, decompress
-from broker_lite.record.decompressed import Bounds, Parts, TooManyParts
+from broker_lite.record.codecs.compression import compress, decompress
+from broker_lite.record.codecs.decompressed import Bounds, Parts, TooManyParts
 from broker_lite.record.stopping import Stop, WorkStopped
 
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_lite.errors import BrokerError, CorruptMessage, InvalidRecord, UnknownServerError
-from broker_lite.record.compression import compress
-from broker_lite.record.decompressed import Bounds
-from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
-from broker_lite.record.legacy_builder import encode_message
+from broker_lite.record.codecs.compression import compress
+from broker_lite.record.codecs.decompressed import Bounds
+from broker_lite.record.legacy.message_builder import encode_message
+from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
 from tests.pipeline.support import T0, legacy_message, legacy_wrapper
 from tests.record.support import vectors
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import lz4.block
 import lz4.frame
 
-from broker_lite.record.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.codecs.decompressed import Bounds, Decompressed, Parts, TooManyParts
 from broker_lite.record.stopping import NEVER, Stop
 
 _MAGIC: Final = bytes.fromhex("04224d18")

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.errors import CorruptMessage, InvalidRecord, UnknownServerError
-from broker_lite.record import lz4_stream
-from broker_lite.record.compression import Codec, Decompressed, codec_of, decompress
-from broker_lite.record.decompressed import UNBOUNDED, Bounds
+from broker_lite.record.codecs import lz4_stream
+from broker_lite.record.codecs.compression import Codec, Decompressed, codec_of, decompress
+from broker_lite.record.codecs.decompressed import UNBOUNDED, Bounds
 from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0, Entry
 
 NO_TIMESTAMP_TYPE: Final = -1

@@ -4,12 +4,12 @@ import pytest
 
 from broker_lite.errors import BrokerError, UnknownServerError, UnsupportedCompressionType
 from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
-from broker_lite.record.decompressed import Bounds
-from broker_lite.record.down_conversion import down_convert
 from broker_lite.record.framing import Entry
-from broker_lite.record.legacy import LegacyMessage, LegacyRecord, iterate_legacy
-from broker_lite.record.legacy_builder import LegacySetBuilder, encode_message
+from broker_lite.record.legacy.down_conversion import down_convert
+from broker_lite.record.legacy.message_builder import LegacySetBuilder, encode_message
+from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
 
 T0 = 1_700_000_000_000
 FIELDS = ((b"k", b"v"), (None, b""), (b"", None))

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import zstandard
 
-from broker_lite.record import zstd_contexts
-from broker_lite.record.compression import decompress
-from broker_lite.record.zstd_stream import compress
+from broker_lite.record.codecs import zstd_contexts
+from broker_lite.record.codecs.compression import decompress
+from broker_lite.record.codecs.zstd_stream import compress
 
 DATA = b"some data " * 50
 FRAME = compress(DATA, 3)
@@ -157,7 +157,7 @@ def test_r84_a_level_takes_memory_for_the_data(
 def test_r84_memory_of_the_highest_level_is_bounded(memory_bytes_max: int) -> None:
     program = (
         "import resource, sys\n"
-        "from broker_lite.record.zstd_stream import compress\n"
+        "from broker_lite.record.codecs.zstd_stream import compress\n"
         "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
         "data = bytes(20_000_000)\n"
         "compress(data, 3)\n"

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import cramjam
 import snappy
 
-from broker_lite.record.decompressed import Bounds, Decompressed, Parts, TooManyParts
+from broker_lite.record.codecs.decompressed import Bounds, Decompressed, Parts, TooManyParts
 from broker_lite.record.stopping import NEVER, Stop
 
 _MAGIC: Final[bytes] = b"\x82SNAPPY\x00"

@@ -11,10 +11,10 @@ import zlib
 from typing import Final
 
 from broker_lite.errors import UnknownServerError
-from broker_lite.record import lz4_stream
-from broker_lite.record.compression import Codec, codec_of, compress
+from broker_lite.record.codecs import lz4_stream
+from broker_lite.record.codecs.compression import Codec, codec_of, compress
 from broker_lite.record.framing import LOG_OVERHEAD, RECORD_OVERHEAD_V0
-from broker_lite.record.legacy import LOG_APPEND_TIME_FLAG
+from broker_lite.record.legacy.messages import LOG_APPEND_TIME_FLAG
 
 NO_TIMESTAMP: Final = -1
 RECORD_OVERHEAD_V1: Final = RECORD_OVERHEAD_V0 + 8
