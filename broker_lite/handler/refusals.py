@@ -19,8 +19,8 @@ from broker_lite.handler.context import HandlerContext, Request
 from broker_lite.handler.large import in_turns
 
 if TYPE_CHECKING:
-    from broker_lite.handler.fetch_read import PartitionRead
-    from broker_lite.handler.produce_response import PartitionAnswer, PartitionKey
+    from broker_lite.handler.fetch.read import PartitionRead
+    from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey
 
 logger = logging.getLogger("broker_lite.refusals")
 

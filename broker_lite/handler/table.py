@@ -8,44 +8,39 @@ its listener in `context.apis`, it never imports this module.
 from collections.abc import Mapping
 from typing import Final
 
-from broker_lite.handler import (
-    acls,
-    alter_configs,
+from broker_lite.handler import api_versions
+from broker_lite.handler.cluster import (
     alter_replica_log_dirs,
-    api_versions,
-    client_quotas,
-    consumer_groups,
-    create_partitions,
-    create_topics,
-    delete_records,
-    delete_topics,
     describe_cluster,
-    describe_configs,
     describe_log_dirs,
-    describe_producers,
     describe_quorum,
-    describe_topic_partitions,
-    describe_transactions,
     elect_leaders,
-    end_transactions,
-    fetch,
     find_coordinator,
-    group_admin,
-    group_membership,
-    list_config_resources,
-    list_offsets,
-    metadata,
-    offset_commits,
-    offset_for_leader_epoch,
-    produce,
-    producer_ids,
     reassignments,
-    scram_credentials,
-    transaction_partitions,
-    txn_offset_commit,
     update_features,
 )
+from broker_lite.handler.configs import alter_configs, describe_configs, list_config_resources
 from broker_lite.handler.context import Api
+from broker_lite.handler.fetch import api as fetch
+from broker_lite.handler.groups import admin as group_admin
+from broker_lite.handler.groups import consumer as consumer_groups
+from broker_lite.handler.groups import membership as group_membership
+from broker_lite.handler.groups import offset_commits
+from broker_lite.handler.log_offsets import delete_records, list_offsets, offset_for_leader_epoch
+from broker_lite.handler.produce import api as produce
+from broker_lite.handler.security import acls, client_quotas, scram_credentials
+from broker_lite.handler.topics import (
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_topic_partitions,
+    metadata,
+)
+from broker_lite.handler.transactions import describe as describe_transactions
+from broker_lite.handler.transactions import describe_producers, producer_ids
+from broker_lite.handler.transactions import end as end_transactions
+from broker_lite.handler.transactions import offset_commit as txn_offset_commit
+from broker_lite.handler.transactions import partitions as transaction_partitions
 
 __all__ = ["APIS", "NEVER_FLEXIBLE", "OLD_MIN_VERSIONS", "Api"]
 

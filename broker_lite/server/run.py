@@ -25,7 +25,7 @@ from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
-from broker_lite.handler.fetch_session import FetchSessionCache
+from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.large import Lane
 from broker_lite.handler.offered import offered
 from broker_lite.log.directory.data_directory import erase

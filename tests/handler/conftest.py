@@ -9,7 +9,7 @@ import pytest
 
 from broker_lite.handler.context import ListenerInfo
 from tests.handler.data_apis import Handlers
-from tests.handler.transactions import Transactor
+from tests.handler.transactions.transaction_requests import Transactor
 from tests.support.handler_broker import LISTENER, HandlerBroker, OpenBroker, handler_broker
 
 

@@ -11,7 +11,7 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.coordinators import Coordinators
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, Parts, Request
-from broker_lite.handler.fetch_session import FetchSessionCache
+from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.large import Lane
 from broker_lite.handler.table import APIS
 from broker_lite.log.log import Log

@@ -15,12 +15,12 @@ import anyio.lowlevel
 import pytest
 
 from broker_lite.errors import ErrorCode
-from broker_lite.handler import produce_validate
 from broker_lite.handler.context import CloseConnection, Request
 from broker_lite.handler.dispatch import dispatch
-from broker_lite.handler.fetch_session import FetchSessionCache
+from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.flushed import wait_for_coordinators
-from broker_lite.handler.produce_validate import INLINE_BYTES_MAX
+from broker_lite.handler.produce import validate as produce_validate
+from broker_lite.handler.produce.validate import INLINE_BYTES_MAX
 from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.record.builder import BatchBuilder

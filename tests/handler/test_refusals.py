@@ -12,8 +12,8 @@ from broker_lite.handler.refusals import shown, why_of
 from broker_lite.rate_limited_log import LINES_MAX
 from broker_lite.wire import messages
 from tests.handler.data_apis import PRODUCE, Handlers, wanted
-from tests.handler.test_produce_outcomes import REJECTED
-from tests.handler.transactions import NEW, OLD, TRANSACTIONAL, Transactor
+from tests.handler.produce.test_outcomes import REJECTED
+from tests.handler.transactions.transaction_requests import NEW, OLD, TRANSACTIONAL, Transactor
 from tests.log.batches import batch, record
 from tests.support.handler_broker import HandlerBroker
 

@@ -54,13 +54,13 @@ _ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
     "Produce and Fetch": (
         "broker_lite/log/validate",
         "broker_lite/log/converted_slices",
-        "broker_lite/handler/fetch",
-        "broker_lite/handler/produce",
+        "broker_lite/handler/fetch/api",
+        "broker_lite/handler/produce/api",
         "tests/differential/produce",
     ),
     "Groups and transactions": (
         "broker_lite/coordinator/",
-        "broker_lite/handler/find_coordinator",
+        "broker_lite/handler/cluster/find_coordinator",
         "tests/differential/coordinator",
     ),
     "Files": ("broker_lite/log/", "tests/differential/corruption"),

@@ -1,0 +1,1 @@
+"""Requests about brokers: where they are, their disks, leaders, features."""

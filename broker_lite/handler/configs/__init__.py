@@ -1,0 +1,1 @@
+"""Requests about configs of topics, brokers and groups."""

@@ -1,0 +1,382 @@
+"""Fetch (1), versions 4-18.
+
+The records of an answer are ranges of segment files, which the server sends without reading them.
+With `emulate` of a release before 4.0 versions 0-3 are served too: their records are converted to
+messages of magic 0 (v0-1) or 1 (v2-3), in memory, and zstd is not for versions below 10 (F-60).
+
+- v1 throttle time; v2 magic 1 (KIP-32); v3 a limit for the whole answer (KIP-74).
+- v4 isolation level and aborted transactions (KIP-98); v5 log start offset (KIP-107).
+- v7 sessions (KIP-227); v9 leader epoch checks (KIP-320); v10 zstd batches (KIP-110).
+- v11 rack and preferred replica (KIP-392), which is never named: there is one replica.
+- v12 last fetched epoch and diverging epoch (KIP-595); v13 topic ids (KIP-516).
+- v15 replica state instead of the replica id (KIP-903); v16 the address of a leader that moved
+  (KIP-951); v17 and v18 fields of followers (KIP-853, KIP-1166), which are ignored.
+
+Not done: quotas, so an answer is never throttled; followers, since the replicas of a partition are
+those of one broker, and a follower is told that it is none of them (F-02);
+message.downconversion.enable, a topic setting that Kafka 4 no longer has: records are always
+converted for who needs it.
+"""
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.codec import decode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.fetch.long_poll import must_wait, wait
+from broker_lite.handler.fetch.many import (
+    PARTITIONS_AT_A_TIME,
+    encode_failed,
+    encode_many,
+    read_many,
+    want_many,
+)
+from broker_lite.handler.fetch.old_clients import ZSTD_FROM, for_old_client
+from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
+from broker_lite.handler.fetch.read import (
+    CURRENT_LEADER_FROM,
+    LOGS_AT_A_TIME,
+    FetchRead,
+    FetchTerms,
+    PartitionRead,
+    limit_offset,
+    load_logs,
+    read_partitions,
+)
+from broker_lite.handler.fetch.session import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchSession,
+    next_epoch,
+)
+from broker_lite.handler.large import LargeRequest, leave_lane, let_go
+from broker_lite.handler.refusals import tell_fetch
+from broker_lite.wire import messages
+from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint, encode_fetch_response
+
+if TYPE_CHECKING:
+    from broker_lite.control.cluster import Cluster
+
+MIN_VERSION: Final = 4
+MAX_VERSION: Final = 18
+OLD_MIN_VERSION: Final = 0
+"""Of what brokers before 4.0 serve."""
+
+_FETCH_KEY: Final = 1
+_TOPIC_IDS_FROM: Final = 13
+_REPLICA_STATE_FROM: Final = 15
+_CONSUMERS: Final = frozenset((-1, -2))
+_ISOLATION_LEVELS: Final = frozenset((0, 1))
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Read records, maybe after waiting for them.
+
+    Rule: F-01 to F-48.
+    """
+    body = decode(messages.FetchRequest, request)
+    version = request.api_version
+    if body.isolation_level not in _ISOLATION_LEVELS:
+        return await _fail(body, version)
+    terms = _terms(context, body, version)
+    if body.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
+        return await _incremental(context, request, terms, body)
+    sessions = context.fetch_sessions
+    sessions.remove(body.session_id)
+    partitions = FetchPartitions()
+    session = None
+    try:
+        await _apply(partitions, request, body)
+        read = await _read_all(context, request, terms, partitions)
+        if body.session_epoch == INITIAL_EPOCH:
+            session = sessions.create(
+                partitions,
+                uses_topic_ids=version >= _TOPIC_IDS_FROM,
+                now_ms=context.clock.monotonic_ms(),
+            )
+        if session is not None:
+            session.isolation_level = terms.isolation_level
+            await _remember_all(partitions, read, terms.isolation_level)
+    finally:
+        partitions.users -= 1
+        if session is None or sessions.get(session.session_id) is not session:
+            partitions.unwatch()
+    session_id = session.session_id if session is not None else NO_SESSION
+    if read.answers_at_once:
+        await tell_fetch(context, request, read.partitions)
+    return await _answer(context, terms, read.partitions, session_id)
+
+
+async def _incremental(
+    context: HandlerContext, request: Request, terms: FetchTerms, body: Any
+) -> Parts:
+    """Answer the next request of a session.
+
+    Rule: F-41, F-43 to F-45 (FetchManager.newContext, IncrementalFetchContext).
+    """
+    sessions = context.fetch_sessions
+    session = sessions.get(body.session_id)
+    error = _session_error(session, body, terms.version)
+    if session is None or error is not None:
+        return _refuse(terms, error or ErrorCode.FETCH_SESSION_ID_NOT_FOUND, NO_SESSION)
+    partitions = session.partitions
+    partitions.users += 1
+    try:
+        return await _go_on(context, request, terms, body, session)
+    finally:
+        partitions.users -= 1
+        if sessions.get(session.session_id) is not session:
+            partitions.unwatch()
+
+
+async def _go_on(
+    context: HandlerContext, request: Request, terms: FetchTerms, body: Any, session: FetchSession
+) -> Parts:
+    sessions, partitions = context.fetch_sessions, session.partitions
+    try:
+        await _apply(partitions, request, body)
+    finally:  # what was added before the client left counts, too
+        has_room = sessions.touch(session, context.clock.monotonic_ms())
+    if not partitions:
+        sessions.remove(session.session_id)
+        return await _answer(context, terms, [], NO_SESSION)
+    session.epoch = expected_epoch = next_epoch(session.epoch)
+    if session.isolation_level != terms.isolation_level:
+        session.isolation_level = terms.isolation_level
+        partitions.all_pending()
+    read = await _read(context, request, terms, partitions)
+    if session.epoch != expected_epoch:
+        code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        return _refuse(terms, code, session.session_id)
+    news = await _news(partitions, read, terms.isolation_level)
+    if len(read.partitions) > PARTITIONS_AT_A_TIME:
+        await let_go(read.partitions)
+    if read.answers_at_once:
+        await tell_fetch(context, request, news)
+    # a session without an id has ended: the client begins a new one
+    return await _answer(context, terms, news, session.session_id if has_room else NO_SESSION)
+
+
+def _session_error(session: FetchSession | None, body: Any, version: int) -> ErrorCode | None:
+    """Rule: F-41."""
+    if session is None:
+        return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    if session.epoch != body.session_epoch:
+        return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    if session.uses_topic_ids != (version >= _TOPIC_IDS_FROM):
+        return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+    return None
+
+
+def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
+    """Rule: F-02, F-11."""
+    if version >= _REPLICA_STATE_FROM:
+        replica_id = body.replica_state.replica_id
+    else:
+        replica_id = body.replica_id
+    # by its name: attributes of settings take ten times as long
+    max_bytes = min(body.max_bytes, cast(int, context.settings.value("fetch.max.bytes")))
+    return FetchTerms(
+        version,
+        replica_id >= 0,
+        body.isolation_level if replica_id in _CONSUMERS else 0,
+        body.max_wait_ms,
+        min(body.min_bytes, max_bytes),
+        max_bytes,
+        version < ZSTD_FROM and context.apis[_FETCH_KEY].min_version < MIN_VERSION,
+    )
+
+
+async def _apply(partitions: FetchPartitions, request: Request, body: Any) -> None:
+    """Note what a request wants, and what it wants no more.
+
+    Rule: F-03, F-43.
+    """
+    by_id = request.api_version >= _TOPIC_IDS_FROM
+    if isinstance(request, LargeRequest):
+        await want_many(partitions, body, by_id=by_id)
+        return
+    for topic in body.topics:
+        name = topic.topic_id if by_id else topic.topic
+        for wanted in topic.partitions:
+            partitions.want(name, wanted)
+    for topic in body.forgotten_topics_data:
+        name = topic.topic_id if by_id else topic.topic
+        for index in topic.partitions:
+            partitions.forget(name, index)
+
+
+async def _read_all(
+    context: HandlerContext, request: Request, terms: FetchTerms, partitions: FetchPartitions
+) -> FetchRead:
+    """Read for a client without a session: while it waits, a large request counts as one.
+
+    If there is no room for it, it does not wait.
+
+    Rule: F-47.
+    """
+    if not isinstance(request, LargeRequest):
+        return await _read(context, request, terms, partitions)
+    sessions, size_bytes = context.fetch_sessions, partitions.size_bytes
+    if not sessions.hold(size_bytes):
+        return await _read(context, request, terms._replace(max_wait_ms=0), partitions)
+    try:
+        return await _read(context, request, terms, partitions)
+    finally:
+        sessions.give_back(size_bytes)
+
+
+async def _read(
+    context: HandlerContext, request: Request, terms: FetchTerms, partitions: FetchPartitions
+) -> FetchRead:
+    """Look at all pending partitions, once more after waiting.
+
+    Rule: F-30, F-31.
+    """
+    cluster = context.cluster
+    pending = partitions.pending()
+    if len(pending) > LOGS_AT_A_TIME:
+        await load_logs(cluster, pending)
+        pending = partitions.pending()
+    read = await _look(cluster, terms, pending)
+    if must_wait(read, terms, len(partitions)):
+        leave_lane(request)
+        await wait(cluster, terms, partitions, read)
+        if isinstance(request, LargeRequest):
+            await request.enter(context.lane)
+        read = await _look(cluster, terms, partitions.pending())
+    if terms.is_old:
+        converted = await for_old_client(cluster, terms.version, read.partitions, context.stop)
+        read = read._replace(partitions=converted)
+    return read
+
+
+async def _look(
+    cluster: "Cluster", terms: FetchTerms, partitions: list[FetchPartition]
+) -> FetchRead:
+    if len(partitions) > PARTITIONS_AT_A_TIME:
+        return await read_many(cluster, terms, partitions)
+    return read_partitions(cluster, terms, partitions)
+
+
+async def _remember_all(partitions: FetchPartitions, read: FetchRead, isolation_level: int) -> None:
+    """Begin a session with what its full fetch was answered; unknown topics stand behind.
+
+    Rule: F-42, F-45.
+    """
+    for position, each in enumerate(read.partitions):
+        if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
+            await checkpoint()
+        partition, answer = each.partition, each.answer
+        partition.high_watermark = answer.high_watermark
+        partition.log_start_offset = answer.log_start_offset
+        if each.is_drained:
+            _settle(partitions, each, isolation_level)
+        partitions.move_to_end(partition)
+
+
+async def _news(
+    partitions: FetchPartitions, read: FetchRead, isolation_level: int
+) -> list[PartitionRead]:
+    """What of a session's partitions the client does not know yet."""
+    news = []
+    for position, each in enumerate(read.partitions):
+        if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
+            await checkpoint()
+        if _remember(partitions, each, isolation_level):
+            news.append(each)
+    return news
+
+
+def _remember(partitions: FetchPartitions, read: PartitionRead, isolation_level: int) -> bool:
+    """Take over what a partition is answered, and tell whether it is news to the client.
+
+    Rule: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
+    """
+    partition, answer, _, size_bytes, is_drained = read
+    is_news = (
+        size_bytes > 0
+        or answer.error_code != 0
+        or partition.high_watermark != answer.high_watermark
+        or partition.log_start_offset != answer.log_start_offset
+        or answer.diverging_epoch is not None
+    )
+    partition.high_watermark = answer.high_watermark
+    partition.log_start_offset = answer.log_start_offset
+    if size_bytes:
+        partitions.move_to_end(partition)
+    elif is_drained:
+        _settle(partitions, read, isolation_level)
+    return is_news
+
+
+def _settle(partitions: FetchPartitions, read: PartitionRead, isolation_level: int) -> None:
+    """Look at a partition only after the next change, unless there was one since it was read."""
+    partition, log = read.partition, read.log
+    if log is not None and partition.fetch_offset >= limit_offset(log, isolation_level):
+        partitions.settle(partition, log)
+
+
+async def _answer(
+    context: HandlerContext, terms: FetchTerms, reads: list[PartitionRead], session_id: int
+) -> Parts:
+    """Encode an answer, and let go of what was read; neighbours of one topic share its head."""
+    has_moved = terms.version >= CURRENT_LEADER_FROM and any(
+        each.answer.current_leader is not None for each in reads
+    )
+    # Kafka leaves them out for followers.
+    node_endpoints = _endpoints(context) if has_moved and not terms.is_follower else ()
+    if len(reads) > PARTITIONS_AT_A_TIME:
+        many = await encode_many(
+            terms.version, reads, session_id=session_id, node_endpoints=node_endpoints
+        )
+        await let_go(reads)
+        return cast(Parts, many)
+    by_id = terms.version >= _TOPIC_IDS_FROM
+    topics: list[tuple[str | None, bytes | None, list[FetchedPartition]]] = []
+    last: str | bytes | None = None
+    for partition, answer, _, _, _ in reads:
+        topic = partition.topic
+        if topic != last:
+            last = topic
+            group: list[FetchedPartition] = []
+            if by_id:
+                topics.append((None, cast(bytes, topic), group))
+            else:
+                topics.append((cast(str, topic), None, group))
+        group.append(answer)
+    return cast(
+        Parts,
+        encode_fetch_response(
+            terms.version,
+            topics=topics,
+            session_id=session_id,
+            node_endpoints=node_endpoints,
+        ),
+    )
+
+
+def _endpoints(context: HandlerContext) -> list[NodeEndpoint]:
+    cluster = context.cluster
+    host, port = context.advertised_address()
+    return [NodeEndpoint(cluster.node_id, host, port, cluster.rack)]
+
+
+async def _fail(body: Any, version: int) -> Parts:
+    """Answer a request that makes no sense: by partition as long as topics have names.
+
+    Rule: E-05.
+    """
+    topics = body.topics if version < _TOPIC_IDS_FROM else ()
+    return cast(Parts, await encode_failed(version, topics, ErrorCode.UNKNOWN_SERVER_ERROR))
+
+
+def _refuse(terms: FetchTerms, code: ErrorCode, session_id: int) -> Parts:
+    """Rule: F-41: a top-level error, and no partitions."""
+    return cast(
+        Parts,
+        encode_fetch_response(terms.version, topics=[], error_code=code, session_id=session_id),
+    )

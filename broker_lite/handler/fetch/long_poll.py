@@ -1,0 +1,138 @@
+"""The long poll: waiting until enough bytes are there, or the client's patience is over.
+
+Nothing is polled. The partitions are watched, a log calls at each of its changes, and the waiting
+task looks again: at all changes since then together.
+
+Rule: F-30 to F-32.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from broker_lite.errors import BrokerError
+from broker_lite.handler.fetch.many import PARTITIONS_AT_A_TIME
+from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
+from broker_lite.handler.fetch.read import (
+    FetchRead,
+    FetchTerms,
+    UnknownPartition,
+    check_leader_epoch,
+    diverging_epoch,
+    find_log,
+    limit_offset,
+)
+from broker_lite.handler.large import let_go
+
+if TYPE_CHECKING:
+    from broker_lite.control.cluster import Cluster
+
+_INT32_MAX: Final = 2**31 - 1
+_MS_PER_S: Final = 1000
+_NOT_READABLE: Final = -1
+_ENOUGH: Final = _INT32_MAX
+
+
+def must_wait(read: FetchRead, terms: FetchTerms, partition_count: int) -> bool:
+    """Whether a fetch is not to be answered at once.
+
+    Args:
+        read: of the partitions that were looked at.
+        terms: of the request.
+        partition_count: of all partitions of the request or session.
+
+    Rule: F-30 (ReplicaManager.fetchMessages).
+    """
+    return not (
+        terms.max_wait_ms <= 0
+        or read.size_bytes >= terms.min_bytes
+        or read.answers_at_once
+        or partition_count == read.unknown_count
+    )
+
+
+async def wait(
+    cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions, read: FetchRead
+) -> None:
+    """Wait until a fetch can be answered, or for terms.max_wait_ms.
+
+    Args:
+        cluster: where the logs are.
+        terms: of the request.
+        partitions: all of the request or session; whoever is not pending is watched already.
+        read: of the pending ones, which are watched from now on; what it holds is given up, as it
+            is several times as much as the request.
+
+    Rule: F-31, F-32 (DelayedFetch).
+    """
+    for position, each in enumerate(read.partitions):
+        if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
+            await checkpoint()
+        if each.log is None:
+            each.partition.segment_base = _NOT_READABLE
+        else:
+            each.partition.begin_watching(each.log)
+    if len(read.partitions) > PARTITIONS_AT_A_TIME:
+        await let_go(read.partitions)
+    else:
+        read.partitions.clear()
+    with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S):
+        await _until_complete(cluster, terms, partitions)
+
+
+async def _until_complete(
+    cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions
+) -> None:
+    while True:
+        changed = anyio.Event()
+        # before the look: others have their turn while very many are looked at
+        partitions.listeners.append(changed.set)
+        try:
+            if await is_complete(cluster, terms, partitions):
+                return
+            await changed.wait()
+        finally:
+            partitions.listeners.remove(changed.set)
+
+
+async def is_complete(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions) -> bool:
+    """Whether a waiting fetch can be answered; if not, all its partitions are watched again.
+
+    Rule: F-31 (DelayedFetch.tryComplete).
+    """
+    size_bytes = 0
+    for position, partition in enumerate(partitions.in_any_order()):
+        if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
+            await checkpoint()
+        if partition.segment_base != _NOT_READABLE:
+            size_bytes += _available_bytes(cluster, terms, partition)
+            if size_bytes >= terms.min_bytes:
+                return True
+    return False
+
+
+def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPartition) -> int:
+    """How many bytes of a partition count for the answer, all that are wanted in cases A to F, H.
+
+    Only bytes of the segment count in which the fetch offset lay when waiting began.
+    """
+    try:
+        log = find_log(cluster, partition)
+        if partition.current_leader_epoch >= 0:
+            check_leader_epoch(log, partition.current_leader_epoch)
+        if partition.last_fetched_epoch >= 0 and diverging_epoch(log, partition) is not None:
+            return _ENOUGH
+        partition.watch(log)
+        limit = limit_offset(log, terms.isolation_level)
+        fetch_offset = partition.fetch_offset
+        if limit == fetch_offset:
+            return 0
+        if limit < fetch_offset or log.segment_for(limit).base_offset > partition.segment_base:
+            return _ENOUGH
+        records = log.read(
+            fetch_offset, max_bytes=_INT32_MAX, isolation_level=terms.isolation_level
+        ).slice
+    except (BrokerError, UnknownPartition):
+        return _ENOUGH
+    return min(records.size_bytes, partition.max_bytes) if records is not None else 0

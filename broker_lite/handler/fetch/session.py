@@ -1,0 +1,197 @@
+"""Fetch sessions: what a consumer fetches is told once, then only what changes (KIP-227).
+
+A session holds the partitions of its consumer; an incremental request names those whose position
+has moved. The cache is bounded: a full one takes a new session only in the stead of one that is
+idle, or worth less.
+
+A difference to Kafka: the memory of all fetch sessions together is bounded by
+`broker.lite.fetch.sessions.max.bytes`. A client for which there is no room sends full fetches, and
+a session that grows too large begins anew. A full fetch of very many partitions counts too while it
+waits; without room it is answered at once.
+
+The cache is one shard where Kafka has eight: the same number of sessions altogether, and an id
+tells nothing about the shard.
+
+Rule: F-40 to F-48.
+"""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from broker_lite.handler.fetch.partition import FetchPartitions
+
+NO_SESSION: Final = 0
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+SLOTS_DEFAULT: Final = 1000
+BYTES_DEFAULT: Final = 64 * 1024 * 1024
+MIN_EVICTION_MS: Final = 120_000
+_INT32_MAX: Final = 2**31 - 1
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch of the request after one of this epoch.
+
+    Rule: F-42 (FetchMetadata.nextEpoch).
+    """
+    return 1 if epoch == _INT32_MAX else epoch + 1
+
+
+def random_session_id() -> int:
+    """A session id that cannot be guessed: 1 to 2^31 - 1."""
+    return secrets.randbelow(_INT32_MAX) + 1
+
+
+class FetchSession:
+    """One session; `epoch` is the one its next request must have."""
+
+    __slots__ = (
+        "created_ms",
+        "epoch",
+        "isolation_level",
+        "last_used_ms",
+        "partitions",
+        "session_id",
+        "size",
+        "size_bytes",
+        "uses_topic_ids",
+    )
+
+    def __init__(
+        self, session_id: int, partitions: FetchPartitions, *, uses_topic_ids: bool, now_ms: int
+    ) -> None:
+        self.session_id = session_id
+        self.partitions = partitions
+        self.uses_topic_ids = uses_topic_ids
+        self.epoch = next_epoch(INITIAL_EPOCH)
+        self.isolation_level = 0
+        self.created_ms = now_ms
+        self.last_used_ms = now_ms
+        # As of the last request: what a session is worth does not change while it is idle.
+        self.size = len(partitions)
+        self.size_bytes = partitions.size_bytes
+
+
+class FetchSessionCache:
+    """All sessions of a node, at most `slots` of them; 0 slots means no sessions at all.
+
+    `size_bytes` is what all of them take in memory, and the large fetches that wait without one.
+
+    Rule: F-47 (FetchSessionCacheShard). All sessions are those of consumers: a broker alone has no
+    followers, which Kafka would prefer.
+    """
+
+    def __init__(
+        self,
+        slots: int = SLOTS_DEFAULT,
+        bytes_max: int = BYTES_DEFAULT,
+        *,
+        make_id: Callable[[], int] = random_session_id,
+    ) -> None:
+        """Start empty.
+
+        Args:
+            slots: max.incremental.fetch.session.cache.slots.
+            bytes_max: broker.lite.fetch.sessions.max.bytes.
+            make_id: gives a number from 1 to 2^31 - 1.
+        """
+        self._slots = slots
+        self._bytes_max = bytes_max
+        self.size_bytes = 0
+        self._make_id = make_id
+        # By last use, the least recent first.
+        self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def get(self, session_id: int) -> FetchSession | None:
+        """The session of an id."""
+        return self._sessions.get(session_id)
+
+    def touch(self, session: FetchSession, now_ms: int) -> bool:
+        """Note that a session is in use, and what it has become.
+
+        Returns:
+            Whether it is kept. It is not if there is no room for it, or if another client ended it
+            or took its slot while this request waited.
+        """
+        if self._sessions.get(session.session_id) is not session:
+            return False
+        session.last_used_ms = now_ms
+        session.size = len(session.partitions)
+        self._sessions.move_to_end(session.session_id)
+        size_bytes = session.partitions.size_bytes
+        more_bytes, session.size_bytes = size_bytes - session.size_bytes, size_bytes
+        self.size_bytes += more_bytes
+        if self.size_bytes > self._bytes_max and more_bytes > 0:
+            self.remove(session.session_id)
+            return False
+        return True
+
+    def remove(self, session_id: int) -> None:
+        """End a session; one that is not there is no error."""
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self.size_bytes -= session.size_bytes
+            session.partitions.unwatch()
+
+    def hold(self, size_bytes: int) -> bool:
+        """Let a fetch without a session take memory, until give_back() is called.
+
+        Returns:
+            Whether there is room for it.
+        """
+        if self.size_bytes + size_bytes > self._bytes_max:
+            return False
+        self.size_bytes += size_bytes
+        return True
+
+    def give_back(self, size_bytes: int) -> None:
+        """Have the memory of a fetch without a session back."""
+        self.size_bytes -= size_bytes
+
+    def create(
+        self, partitions: FetchPartitions, *, uses_topic_ids: bool, now_ms: int
+    ) -> FetchSession | None:
+        """Make a session of the partitions of a full fetch, if there is room or room can be made.
+
+        Rule: F-42, F-47 (FetchSessionCacheShard.maybeCreateSession).
+        """
+        left_bytes = self._bytes_max - partitions.size_bytes
+        if left_bytes < 0:
+            return None
+        while len(self._sessions) >= self._slots or self.size_bytes > left_bytes:
+            if not self._evict(len(partitions), now_ms):
+                return None
+        session_id = self._make_id()
+        while session_id in self._sessions:
+            session_id = self._make_id()
+        session = FetchSession(session_id, partitions, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
+        self._sessions[session_id] = session
+        self.size_bytes += session.size_bytes
+        return session
+
+    def _evict(self, size: int, now_ms: int) -> bool:
+        """Make room for a session of so many partitions.
+
+        Rule: F-47 (FetchSessionCacheShard.tryEvict).
+        """
+        if not self._sessions:
+            return False
+        session = next(iter(self._sessions.values()))
+        if now_ms - session.last_used_ms <= MIN_EVICTION_MS:
+            old_enough = [
+                each
+                for each in self._sessions.values()
+                if each.last_used_ms - each.created_ms > MIN_EVICTION_MS
+            ]
+            if not old_enough:
+                return False
+            session = min(old_enough, key=lambda each: (each.size, each.session_id))
+            if (size, 0) < (session.size, session.session_id):
+                return False
+        self.remove(session.session_id)
+        return True

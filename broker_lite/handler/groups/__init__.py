@@ -1,0 +1,1 @@
+"""Requests about groups and the offsets that they commit."""

@@ -1,0 +1,87 @@
+"""JoinGroup (11), versions 0-9, SyncGroup (14), 0-5, Heartbeat (12), 0-4, LeaveGroup (13), 0-5.
+
+This is the classic group protocol.
+
+- JoinGroup: v1 adds the rebalance timeout, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static
+  members (KIP-345), v7 the protocol type (KIP-559), v8 a reason (KIP-800), v9 skip_assignment
+  (KIP-814).
+- SyncGroup: v3 adds static members, v5 protocol type and name (KIP-559).
+- Heartbeat: v3 adds static members.
+- LeaveGroup: v3 takes several members (KIP-345), v5 a reason (KIP-800).
+
+A JoinGroup waits until all members have joined, a SyncGroup for the leader's assignment; what the
+same connection sends behind them waits too (P-04).
+
+Not done: the reasons of v8 and v5, which Kafka only logs.
+"""
+
+from typing import Any, Final
+
+from broker_lite.errors import BrokerError
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.groups.ask_group import answer_group, ask_group
+from broker_lite.wire import messages
+
+JOIN_MIN_VERSION: Final = 0
+JOIN_MAX_VERSION: Final = 9
+SYNC_MIN_VERSION: Final = 0
+SYNC_MAX_VERSION: Final = 5
+HEARTBEAT_MIN_VERSION: Final = 0
+HEARTBEAT_MAX_VERSION: Final = 4
+LEAVE_MIN_VERSION: Final = 0
+LEAVE_MAX_VERSION: Final = 5
+
+_NULLABLE_PROTOCOL_SINCE: Final = 7
+
+
+async def handle_join(context: HandlerContext, request: Request) -> Parts:
+    """Let a member join a group.
+
+    Rule: G-35 to G-50, G-108.
+    """
+    body = decode(messages.JoinGroupRequest, request)
+
+    def refusal(error: BrokerError) -> Any:
+        return messages.JoinGroupResponse(
+            error_code=error.code,
+            protocol_name=None if request.api_version >= _NULLABLE_PROTOCOL_SINCE else "",
+            member_id=body.member_id,
+        )
+
+    event = context.groups.coordinator.join_group
+    response = await ask_group(context, request, event, body, refusal)
+    return encode(messages.JoinGroupResponse, response, request)
+
+
+async def handle_sync(context: HandlerContext, request: Request) -> Parts:
+    """Give a member its assignment, and take all of them from the leader.
+
+    Rule: G-51 to G-53, G-109.
+    """
+    event = context.groups.coordinator.sync_group
+    return await answer_group(
+        context, request, event, messages.SyncGroupRequest, messages.SyncGroupResponse
+    )
+
+
+async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
+    """Keep a member in its group, and tell it of a rebalance.
+
+    Rule: G-54, G-110.
+    """
+    event = context.groups.coordinator.heartbeat
+    return await answer_group(
+        context, request, event, messages.HeartbeatRequest, messages.HeartbeatResponse
+    )
+
+
+async def handle_leave(context: HandlerContext, request: Request) -> Parts:
+    """Let members leave a group.
+
+    Rule: G-55, G-56, G-111.
+    """
+    event = context.groups.coordinator.leave_group
+    return await answer_group(
+        context, request, event, messages.LeaveGroupRequest, messages.LeaveGroupResponse
+    )

@@ -1,0 +1,101 @@
+"""OffsetCommit (8), versions 2-10, OffsetFetch (9), 1-10, OffsetDelete (47), 0: how far groups are.
+
+- OffsetCommit: v2-4 may say for how long to keep the offsets, v6 adds leader epochs
+  (KIP-320), v7 static members (KIP-345), v9 member epochs (KIP-848), v10 topic ids (KIP-848).
+- OffsetFetch: v2 all topics, v5 leader epochs, v7 require_stable (KIP-447), v8
+  several groups (KIP-709), v9 member id and epoch (KIP-848), v10 topic ids.
+- OffsetDelete is of KIP-496.
+
+With `emulate` of a release before 4.0 OffsetCommit v1 is served too, and versions 0, which are
+about ZooKeeper, are refused partition by partition, as by a Kafka 3.9 without it.
+
+Not done: offsets in ZooKeeper (OffsetCommit v0, OffsetFetch v0), and the time of the commit that
+OffsetCommit v1 may bring.
+"""
+
+from typing import Any, Final
+
+from broker_lite.errors import BrokerError, UnsupportedVersion
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.groups.ask_group import answer_group, ask_group
+from broker_lite.wire import messages
+
+COMMIT_MIN_VERSION: Final = 2
+COMMIT_MAX_VERSION: Final = 10
+FETCH_MIN_VERSION: Final = 1
+OLD_MIN_VERSION: Final = 0
+"""Of both, of what brokers before 4.0 offer."""
+FETCH_MAX_VERSION: Final = 10
+DELETE_MIN_VERSION: Final = 0
+DELETE_MAX_VERSION: Final = 0
+
+_ZOOKEEPER_VERSION: Final = 0
+_GROUPS_SINCE: Final = 8
+
+
+async def handle_commit(context: HandlerContext, request: Request) -> Parts:
+    """Store offsets of a group.
+
+    Rule: G-60 to G-66.
+    """
+    body = decode(messages.OffsetCommitRequest, request)
+
+    def refusal(error: BrokerError) -> Any:
+        types = messages.OffsetCommitResponse
+        return types(
+            topics=[
+                types.OffsetCommitResponseTopic(
+                    name=topic.name,
+                    topic_id=topic.topic_id,
+                    partitions=[
+                        types.OffsetCommitResponsePartition(
+                            partition_index=partition.partition_index, error_code=error.code
+                        )
+                        for partition in topic.partitions
+                    ],
+                )
+                for topic in body.topics
+            ]
+        )
+
+    if request.api_version == _ZOOKEEPER_VERSION:
+        return encode(messages.OffsetCommitResponse, refusal(UnsupportedVersion()), request)
+    event = context.groups.coordinator.commit_offsets
+    response = await ask_group(context, request, event, body, refusal)
+    return encode(messages.OffsetCommitResponse, response, request)
+
+
+async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
+    """Tell the offsets of groups.
+
+    Rule: G-67 to G-71.
+    """
+    body = decode(messages.OffsetFetchRequest, request)
+    version = request.api_version
+    if version >= _GROUPS_SINCE:
+        group_ids = [group.group_id for group in body.groups]
+    else:
+        group_ids = [body.group_id]
+    try:
+        if version == _ZOOKEEPER_VERSION:
+            raise UnsupportedVersion
+        context.groups.check_loaded(group_ids)
+        response = context.groups.coordinator.fetch_offsets(body, version)
+    except BrokerError as error:
+        # not for the start, as all of the coordinator's modules
+        from broker_lite.coordinator.offsets.fetch import refuse_fetch
+
+        response = refuse_fetch(body, version, error.code)
+    return encode(messages.OffsetFetchResponse, response, request)
+
+
+async def handle_delete(context: HandlerContext, request: Request) -> Parts:
+    """Forget offsets of a group.
+
+    Rule: G-105.
+    """
+    event = context.groups.coordinator.delete_offsets
+    return await answer_group(
+        context, request, event, messages.OffsetDeleteRequest, messages.OffsetDeleteResponse
+    )

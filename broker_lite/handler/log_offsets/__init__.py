@@ -1,0 +1,1 @@
+"""Requests about offsets in logs: ListOffsets, OffsetForLeaderEpoch, DeleteRecords."""

@@ -1,0 +1,240 @@
+"""ListOffsets (2), versions 0-11.
+
+- v0 lists segment offsets older than a time; v1 one offset and its timestamp (KIP-79).
+- v2 isolation level (KIP-98); v4 leader epochs (KIP-320); v7 -3, the record with the largest
+  timestamp (KIP-734); v8 -4 earliest local (KIP-405); v9 -5 latest tiered (KIP-1005); v10 a timeout
+  for tiered storage (KIP-1075); v11 -6 earliest pending upload (KIP-1023).
+
+Not done: tiered storage. Earliest local is the earliest offset; there is no tiered one, and none
+waits for an upload.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.fetch.read import LOGS_AT_A_TIME, check_leader_epoch, limit_offset
+from broker_lite.handler.large import LargeRequest
+from broker_lite.handler.log_offsets.heavy_search import NOT_YET, Searched, search_heavy
+from broker_lite.handler.log_offsets.list_offsets_many import list_many
+from broker_lite.log.log import Log
+from broker_lite.log.timestamps import HeavyBatch
+from broker_lite.wire.list_offsets import (
+    AskedPartition,
+    ListedPartition,
+    ListedTopic,
+    ListOffsetsRequest,
+    decode_list_offsets_request,
+    encode_list_offsets_response,
+)
+
+logger = logging.getLogger("broker_lite.handler")
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 11
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+
+_FIRST_VERSION: Final = {
+    LATEST: 0,
+    EARLIEST: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+_CONSUMER: Final = -1
+
+
+class _Found(NamedTuple):
+    """An offset with its timestamp and leader epoch; -1 each where there is none."""
+
+    timestamp: int = -1
+    offset: int = -1
+    leader_epoch: int = -1
+
+
+_NOTHING: Final = _Found()
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Find offsets by timestamp or by a special value.
+
+    Raises:
+        DecodeError: not a request of this version.
+
+    Rule: F-70 to F-75.
+    """
+    version = request.api_version
+    if isinstance(request, LargeRequest):
+        return await list_many(request, partial(_answer_in_full, context, version))
+    body = decode_list_offsets_request(request.body, version, request.position)
+    duplicates = _duplicates(body.topics) if version > 0 else ()
+    topics: list[ListedTopic] = []
+    for name, partitions in body.topics:
+        answers = []
+        # Of a partition that comes more than once one answer tells so.
+        asked = {each.partition_index: each for each in partitions}
+        for position, wanted in enumerate(asked.values()):
+            if position % LOGS_AT_A_TIME == LOGS_AT_A_TIME - 1:
+                await checkpoint()
+            index = wanted.partition_index
+            if duplicates and (name, index) in duplicates:
+                answers.append(ListedPartition(index, ErrorCode.INVALID_REQUEST))
+            else:
+                answer = _answer(context, version, body, name, wanted)
+                if isinstance(answer, HeavyBatch):
+                    answer = await _answer_in_full(context, version, body, name, wanted)
+                answers.append(answer)
+        topics.append((name, answers))
+    return [encode_list_offsets_response(version, topics)]
+
+
+def _duplicates(
+    topics: Sequence[tuple[str, Sequence[AskedPartition]]],
+) -> Collection[tuple[str, int]]:
+    """Topics and partitions that are asked for more than once.
+
+    Rule: F-73.
+    """
+    asked = [(name, each.partition_index) for name, partitions in topics for each in partitions]
+    if len(asked) == 1:  # as a consumer asks about its position, with each poll of some
+        return ()
+    return {key for key, count in Counter(asked).items() if count > 1}
+
+
+async def _answer_in_full(
+    context: HandlerContext,
+    version: int,
+    body: ListOffsetsRequest,
+    topic: str,
+    wanted: AskedPartition,
+) -> ListedPartition:
+    """The answer of one partition, for which large batches are searched in a thread."""
+    answer = _answer(context, version, body, topic, wanted)
+    while isinstance(answer, HeavyBatch):
+        searched = await search_heavy(answer, context.stop)
+        answer = _answer(context, version, body, topic, wanted, searched)
+    return answer
+
+
+def _answer(
+    context: HandlerContext,
+    version: int,
+    body: ListOffsetsRequest,
+    topic: str,
+    wanted: AskedPartition,
+    searched: Searched = NOT_YET,
+) -> ListedPartition | HeavyBatch:
+    """The answer of one partition, or a batch that is to be searched for it in a thread.
+
+    Rule: F-73.
+    """
+    index = wanted.partition_index
+    try:
+        log = context.cluster.log(topic, index)
+        if version == 0:
+            offsets = _old_style(context, log, body.replica_id, wanted)
+            return ListedPartition(index, old_style_offsets=offsets)
+        check_leader_epoch(log, wanted.current_leader_epoch)
+        isolation_level = body.isolation_level if body.replica_id == _CONSUMER else 0
+        found = find_offset(log, wanted.timestamp, version, isolation_level, searched)
+    except HeavyBatch as heavy:
+        return heavy
+    except BrokerError as error:
+        return ListedPartition(index, error.code)
+    except Exception:
+        logger.exception("offsets not listed topic=%s-%d", topic, index)
+        return ListedPartition(index, ErrorCode.UNKNOWN_SERVER_ERROR)
+    return ListedPartition(index, 0, found.timestamp, found.offset, found.leader_epoch)
+
+
+def find_offset(
+    log: Log, timestamp: int, version: int, isolation_level: int, searched: Searched = NOT_YET
+) -> _Found:
+    """Find the offset that a timestamp or a special value stands for.
+
+    Raises:
+        HeavyBatch: this batch is to be searched in a thread; the search goes on with its outcome.
+        UnsupportedVersion: a special value that this version does not have.
+        KafkaStorageError: a file cannot be read.
+
+    Rule: F-71, F-72, F-75.
+    """
+    if timestamp < 0 and version < _FIRST_VERSION.get(timestamp, MAX_VERSION + 1):
+        raise UnsupportedVersion
+    if timestamp >= 0 or timestamp == MAX_TIMESTAMP:
+        return _by_timestamp(log, timestamp, isolation_level, searched)
+    return _SPECIAL[timestamp](log, isolation_level)
+
+
+def _latest(log: Log, isolation_level: int) -> _Found:
+    return _Found(-1, limit_offset(log, isolation_level), log.leader_epoch)
+
+
+def _earliest(log: Log, isolation_level: int) -> _Found:
+    """The leader epoch is that of the first entry, if that holds for the log start offset."""
+    start_offset = log.log_start_offset
+    entries = log.epochs.entries
+    if entries and entries[0].start_offset <= start_offset:
+        return _Found(-1, start_offset, entries[0].epoch)
+    return _Found(-1, start_offset, -1)
+
+
+def _by_timestamp(log: Log, timestamp: int, isolation_level: int, searched: Searched) -> _Found:
+    """Rule: F-72."""
+    if searched.error is not None:
+        raise searched.error
+    found = searched.found
+    if found is None and timestamp == MAX_TIMESTAMP:
+        found = log.max_timestamp_offset(from_offset=searched.from_offset, at_once=True)
+    elif found is None:
+        start_offset = searched.from_offset
+        found = log.offset_for_timestamp(timestamp, from_offset=start_offset, at_once=True)
+    if found is None or found.offset >= limit_offset(log, isolation_level):
+        return _NOTHING
+    return _Found(*found)
+
+
+def _nothing_tiered(log: Log, isolation_level: int) -> _Found:
+    return _NOTHING
+
+
+_SPECIAL: Final[dict[int, Callable[[Log, int], _Found]]] = {
+    LATEST: _latest,
+    EARLIEST: _earliest,
+    EARLIEST_LOCAL: _earliest,
+    LATEST_TIERED: _nothing_tiered,
+    EARLIEST_PENDING_UPLOAD: _nothing_tiered,
+}
+
+
+def _old_style(
+    context: HandlerContext, log: Log, replica_id: int, wanted: AskedPartition
+) -> list[int]:
+    """The answer of version 0; a consumer sees nothing above the high watermark.
+
+    Raises:
+        UnsupportedVersion: a special value other than latest and earliest.
+
+    Rule: F-74.
+    """
+    if wanted.timestamp < EARLIEST:
+        raise UnsupportedVersion
+    now_ms = context.clock.now_ms()
+    offsets = log.offsets_before(wanted.timestamp, wanted.offsets_max, now_ms=now_ms)
+    high_watermark = log.high_watermark
+    if replica_id == _CONSUMER and any(offset > high_watermark for offset in offsets):
+        return [high_watermark, *(offset for offset in offsets if offset <= high_watermark)]
+    return offsets

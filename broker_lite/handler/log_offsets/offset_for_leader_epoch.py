@@ -1,0 +1,59 @@
+"""OffsetForLeaderEpoch (23), versions 2-4.
+
+Where the records of a leader epoch end, so that a client notices a log that was cut.
+
+- v2 leader epoch check (KIP-320); v3 replica id (KIP-392), which makes no difference here.
+
+Not done: versions 0 and 1, which only old brokers send.
+"""
+
+import logging
+from typing import Any, Final
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.fetch.read import LOGS_AT_A_TIME, check_leader_epoch
+from broker_lite.wire import messages
+
+logger = logging.getLogger("broker_lite.handler")
+
+MIN_VERSION: Final = 2
+MAX_VERSION: Final = 4
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Give the end offsets of leader epochs.
+
+    Rule: F-80, F-81.
+    """
+    body = decode(messages.OffsetForLeaderEpochRequest, request)
+    response_type = messages.OffsetForLeaderEpochResponse
+    topics = []
+    for topic in body.topics:
+        partitions = []
+        for position, wanted in enumerate(topic.partitions):
+            if position % LOGS_AT_A_TIME == LOGS_AT_A_TIME - 1:
+                await checkpoint()
+            partitions.append(_answer(context, topic.topic, wanted))
+        topics.append(
+            response_type.OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions)
+        )
+    return encode(response_type, response_type(topics=topics), request)
+
+
+def _answer(context: HandlerContext, topic: str, wanted: Any) -> Any:
+    """Rule: F-81."""
+    answer = messages.OffsetForLeaderEpochResponse.EpochEndOffset(partition=wanted.partition)
+    try:
+        log = context.cluster.log(topic, wanted.partition)
+        check_leader_epoch(log, wanted.current_leader_epoch)
+        answer.leader_epoch, answer.end_offset = log.offset_for_leader_epoch(wanted.leader_epoch)
+    except BrokerError as error:
+        answer.error_code = error.code
+    except Exception:
+        logger.exception("no end offset topic=%s partition=%d", topic, wanted.partition)
+        answer.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+    return answer

@@ -1,0 +1,156 @@
+"""Produce (0), versions 3-13; versions 0-2 are advertised and close the connection (P-50).
+
+With `emulate` of a release before 4.0 versions 0-2 are served too: message sets of magic 0 and 1,
+which are stored as v2 batches (V-92). v1 throttle time, v2 log append time (KIP-32).
+
+The checks come in Kafka's order (the table "The whole order" of the specification): first those
+that fail the whole request, then those of each partition, and nothing is written before all of
+them are through. Then the partitions are validated and appended one after the other.
+
+- v3 transactional id (KIP-98), one v2 batch a partition; v5 log start offset (KIP-107).
+- v7 zstd (KIP-110); v8 record errors and a message (KIP-467); v9 flexible.
+- v10 current leader of a partition that moved (KIP-951), for which one broker has no cause.
+- v11 TRANSACTION_ABORTABLE, v12 partitions are added to the transaction (KIP-890).
+- v13 topic ids instead of names (KIP-516).
+
+With one replica acks -1 means what acks 1 means: the high watermark moves with the append, and
+min.insync.replicas is compared with at most the replica count (V-13).
+
+Not done: authorization.
+"""
+
+from typing import Final
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.control.topic import Topic
+from broker_lite.errors import BrokerError, ErrorCode, Why
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.flushed import wait_for_coordinators
+from broker_lite.handler.large import LargeRequest
+from broker_lite.handler.produce.append import append
+from broker_lite.handler.produce.check import NO_TOPIC, check, unknown
+from broker_lite.handler.produce.flushed import wait_until_flushed
+from broker_lite.handler.produce.many import answer_many, check_many, plain_request, refuse_all
+from broker_lite.handler.produce.response import (
+    PartitionAnswer,
+    PartitionKey,
+    encode_produce_response,
+    refusal,
+)
+from broker_lite.handler.produce.transaction import Verdict, check_transaction
+from broker_lite.handler.refusals import tell_produce
+from broker_lite.log.validate.single_records import RECORD_ERRORS_MAX
+from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, RECORD_BATCH_OVERHEAD
+from broker_lite.wire.produce import decode_produce_request
+
+MIN_VERSION: Final = 3
+MAX_VERSION: Final = 13
+ADVERTISED_MIN_VERSION: Final = 0
+OLD_MIN_VERSION: Final = 0
+"""Of what brokers before 4.0 serve."""
+
+_ACKS: Final = frozenset((-1, 0, 1))
+_ADMIN_CLIENT_ID: Final = "__admin_client"
+_GO_ON: Final = Verdict(None)
+
+_WRONG_ACKS: Final = Why("V-11", "acks is none of -1, 0 and 1", {})
+_INTERNAL: Final = Why("V-12", "only the broker writes to its internal topics", {})
+# After so much of a request other connections have their turn; it takes 20 ms at most.
+_TURN_BYTES_MAX: Final = 1024 * 1024
+# What a partition counts as beside its bytes, and what one that may decompress to 512 KiB does.
+_PARTITION_BYTES: Final = 4 * 1024
+_COMPRESSED_BYTES: Final = 128 * 1024
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts | None:
+    """Append records.
+
+    Raises:
+        DecodeError: not a request of this version.
+        CloseConnection: acks 0 and something failed.
+
+    Rule: V-01 to V-14, V-60, V-70, V-71, P-07, T-33, T-39.
+    """
+    version = request.api_version
+    large = request if isinstance(request, LargeRequest) else None
+    produce = (
+        decode_produce_request(request.body, version, request.position)
+        if large is None
+        else await plain_request(large)
+    )
+    answers: dict[PartitionKey, PartitionAnswer] = {}
+    failed = 0
+    try:
+        accepted, refused = (
+            check(context, produce, version)
+            if large is None and version >= MIN_VERSION
+            else await check_many(context, produce, version)
+        )
+    except BrokerError as error:
+        answers = await refuse_all(produce, error)
+        failed = 1
+    else:
+        verdicts = None
+        commits = context.cluster.logs.commits
+        failures = commits.failures
+        if produce.transactional_id is not None:
+            verdicts = await check_transaction(context, produce.transactional_id, accepted, version)
+            await wait_for_coordinators(context, failures)
+        acks_are_valid = produce.acks in _ACKS
+        turn_bytes = 0
+        room = RECORD_ERRORS_MAX
+        for key, partition in accepted.items():
+            topic, index, records, _ = partition
+            if turn_bytes > _TURN_BYTES_MAX:
+                turn_bytes = 0
+                await checkpoint()
+            turn_bytes += _cost_bytes(records)
+            answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
+            if answer is None:
+                answer = _refused(topic, request, acks_are_valid) or await append(
+                    context, topic, index, records, guard, is_old=version < MIN_VERSION
+                )
+            answer = answer or refusal(unknown(None, version), why=NO_TOPIC)
+            answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
+            room -= len(answer.record_errors) if answer[0] else 0
+            failed |= answer[0]
+        if commits.held or commits.failures != failures:
+            context.has_waited = True
+            await wait_until_flushed(context.cluster, accepted, answers)
+        answers.update(refused)
+        failed |= len(refused)
+    if failed:
+        await tell_produce(context, request, answers)
+    if produce.acks == 0:
+        _close_after_failure(answers)
+        return None
+    return (
+        [encode_produce_response(answers, version)]
+        if large is None
+        else await answer_many(large, answers)
+    )
+
+
+def _cost_bytes(records: memoryview) -> int:
+    """What the append of a partition's records counts as."""
+    has_codec = len(records) > RECORD_BATCH_OVERHEAD and records[ATTRIBUTES_OFFSET + 1] & CODEC_MASK
+    return len(records) + (_COMPRESSED_BYTES if has_codec else _PARTITION_BYTES)
+
+
+def _refused(topic: Topic, request: Request, acks_are_valid: bool) -> PartitionAnswer | None:
+    """Rule: V-11, V-12."""
+    if not acks_are_valid:
+        return refusal(ErrorCode.INVALID_REQUIRED_ACKS, why=_WRONG_ACKS)
+    if topic.is_internal and request.client_id != _ADMIN_CLIENT_ID:
+        return refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, why=_INTERNAL)
+    return None
+
+
+def _close_after_failure(answers: dict[PartitionKey, PartitionAnswer]) -> None:
+    """Rule: P-07, V-11: with acks 0 the close is the only sign of an error."""
+    for (_, index), answer in answers.items():
+        if answer.error_code:
+            raise CloseConnection(
+                f"Produce with acks=0 failed: error {answer.error_code} in partition {index}"
+            )

@@ -1,0 +1,41 @@
+"""Waiting until the records of a Produce are on disk, where a topic or the broker asks for that."""
+
+import asyncio
+from functools import partial
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.errors import BrokerError
+from broker_lite.handler.flushed import tell_waiting
+from broker_lite.handler.large import in_turns
+from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey, refusal
+from broker_lite.handler.produce.transaction import Accepted
+
+
+async def wait_until_flushed(
+    cluster: Cluster,
+    accepted: dict[PartitionKey, Accepted],
+    answers: dict[PartitionKey, PartitionAnswer],
+) -> None:
+    """Wait for the flushes of all partitions of a request, which go on at the same time.
+
+    Args:
+        cluster: where the logs are.
+        accepted: what was to be appended.
+        answers: a partition whose records may not be on disk is answered with the error.
+
+    Rule: S-32, V-59 (UnifiedLog.append, which flushes before it returns).
+    """
+    waiting: dict[PartitionKey, asyncio.Future[BrokerError | None]] = {}
+    async for key, (topic, index, _, _) in in_turns(accepted.items()):
+        if answers[key].error_code:
+            continue
+        waiting[key] = future = asyncio.get_running_loop().create_future()
+        try:
+            cluster.log(topic.name, index).when_flushed(partial(tell_waiting, future))
+        except BrokerError as error:  # deleted, or offline since the append
+            # without the frames, which refer to the future
+            future.set_result(error.with_traceback(None))
+    for key, future in waiting.items():
+        failure = await future
+        if failure is not None:
+            answers[key] = refusal(failure.code)

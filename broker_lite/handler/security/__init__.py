@@ -1,0 +1,1 @@
+"""Requests about users: ACLs, SCRAM credentials, quotas."""

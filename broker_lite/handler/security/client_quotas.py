@@ -1,0 +1,143 @@
+"""DescribeClientQuotas (48), AlterClientQuotas (49), versions 0-1: quotas of users and clients.
+
+They are kept in the metadata log, as in Kafka, and told (KIP-546). What is wrong with one entity
+leaves the others as they are asked for.
+
+Not done: throttling anybody: quotas are stored and told, but not enforced.
+
+A difference to Kafka: an AlterClientQuotas request closes the connection if an entry has more than
+100 parts of an entity or more than 100 operations.
+"""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from socket import gaierror
+from typing import Any, Final
+
+import anyio
+
+from broker_lite.control.changes import quota_changes
+from broker_lite.control.client_quotas import (
+    IP,
+    Entity,
+    FilterComponent,
+    QuotaChange,
+    QuotaFilter,
+    duplicate,
+    entity_of,
+    plan_quotas,
+)
+from broker_lite.errors import BrokerError, InvalidRequest
+from broker_lite.handler.codec import code_and_message, decode, encode, encode_long
+from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.security.changes_in_turns import write_in_turns
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 1
+
+_PARTS_MAX: Final = 100
+_HOST_LETTERS_MAX: Final = 255
+_HOSTS_MAX: Final = 100
+"""Names that one request has looked up; further ones are no addresses."""
+
+
+async def handle_describe(context: HandlerContext, request: Request) -> Parts:
+    """Tell the quotas of some entities.
+
+    Rule: P-60.48.
+    """
+    body = decode(messages.DescribeClientQuotasRequest, request)
+    types = messages.DescribeClientQuotasResponse
+    quotas = context.cluster.client_quotas
+    components = [
+        FilterComponent(one.entity_type, one.match_type, one.match)
+        async for one in in_turns(body.components)
+    ]
+    try:
+        selected = QuotaFilter(components, is_strict=body.strict)
+    except BrokerError as error:
+        response = types(error_code=error.code, error_message=error.message, entries=None)
+        return encode(types, response, request)
+    entities = [
+        entity
+        async for entity in in_turns(list(quotas))
+        if entity in quotas and selected.has(entity)
+    ]
+    entries = (_told(types, entity, quotas.get(entity, {})) for entity in entities)
+    response = types(error_message="", entries=lazily(len(entities), entries))
+    return await encode_long(types, response, request)
+
+
+def _told(types: Any, entity: Entity, values: Mapping[str, float]) -> Any:
+    return types.EntryData(
+        entity=_entity(types, entity),
+        values=[types.ValueData(key=key, value=value) for key, value in values.items()],
+    )
+
+
+async def handle_alter(context: HandlerContext, request: Request) -> Parts:
+    """Set and remove quotas.
+
+    Rule: P-60.48.
+    """
+    body = decode(messages.AlterClientQuotasRequest, request)
+    types = messages.AlterClientQuotasResponse
+    addresses = await _addresses(body.entries)
+    planned: dict[Entity, Mapping[str, float | None]] = {}
+    outcomes: dict[Entity, BrokerError | None] = {}
+    async for entry in in_turns(body.entries):
+        entity = entity_of([(one.entity_type, one.entity_name) for one in entry.entity])
+        if entity in outcomes:  # the first one is done all the same
+            outcomes[entity] = InvalidRequest(duplicate(entity))
+            continue
+        changes = [QuotaChange(op.key, op.value, op.remove) for op in entry.ops]
+        current = context.cluster.client_quotas.get(entity, {})
+        try:
+            planned[entity] = plan_quotas(current, entity, changes, addresses.__contains__)
+            outcomes[entity] = None
+        except BrokerError as error:
+            outcomes[entity] = error.with_traceback(None)  # its frames would be kept, too
+    if not body.validate_only:
+        outcomes.update(await write_in_turns(context.cluster, planned, quota_changes))
+    entries = (
+        types.EntryData(entity=_entity(types, entity), **code_and_message(outcome))
+        for entity, outcome in outcomes.items()
+    )
+    response = types(entries=lazily(len(outcomes), entries))
+    return await encode_long(types, response, request)
+
+
+def _entity(types: Any, entity: Entity) -> list[Any]:
+    return [types.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
+
+
+async def _addresses(entries: Sequence[Any]) -> set[str]:
+    """Those of the names of entities that are addresses, or hosts that have one."""
+    names: set[str] = set()
+    async for entry in in_turns(entries):
+        if max(len(entry.entity), len(entry.ops)) > _PARTS_MAX:
+            raise CloseConnection(f"a quota of more than {_PARTS_MAX} parts or operations")
+        names.update(
+            part.entity_name for part in entry.entity if part.entity_type == IP and part.entity_name
+        )
+    literal = {name for name in names if _is_literal(name)}
+    hosts = sorted(name for name in names - literal if len(name) <= _HOST_LETTERS_MAX)
+    return literal | {host for host in hosts[:_HOSTS_MAX] if await _is_host(host)}
+
+
+def _is_literal(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+async def _is_host(name: str) -> bool:
+    try:
+        await anyio.getaddrinfo(name, None)
+    except (gaierror, UnicodeError):
+        return False
+    return True

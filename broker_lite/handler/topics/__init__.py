@@ -1,0 +1,1 @@
+"""Requests about topics: what there is, and making, changing and deleting them."""

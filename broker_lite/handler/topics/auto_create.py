@@ -1,0 +1,62 @@
+"""Topics that are created when a client asks for their metadata.
+
+One request creates no more than a CreateTopics may: when the topics that are missing would have
+more than 10,000 partitions together, none is created, as in Kafka. Many are created some at a time,
+each time as one change of the metadata, and other connections have their turn between.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
+from broker_lite.control.topic_rules import NewTopic, check_partition_total
+from broker_lite.errors import BrokerError, KafkaStorageError, PolicyViolation, cause_of
+from broker_lite.handler.large import in_turns
+from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
+
+_log = logging.getLogger("broker_lite.handler")
+
+
+async def create_missing(cluster: Cluster, names: Iterable[str]) -> list[str]:
+    """Create topics on demand; one that cannot be is "unknown" to the client.
+
+    Returns:
+        The names of the topics that are there now and were not before.
+
+    Rule: P-85, P-86, P-87, P-102 (AutoTopicCreationManager, by one request to the controller).
+    """
+    missing = [name async for name in in_turns(names) if _is_missing(cluster, name)]
+    if not missing:
+        return []
+    try:
+        check_partition_total([len(missing) * cluster.settings.num_partitions])
+    except PolicyViolation as error:
+        _log.warning("%d topics not created on demand: %s", len(missing), error.message)
+        return []
+    for start in range(0, len(missing), TOPICS_AT_A_TIME):
+        await _create(cluster, missing[start : start + TOPICS_AT_A_TIME])
+    return [name for name in missing if name in cluster.topics]
+
+
+def _is_missing(cluster: Cluster, name: str) -> bool:
+    return name not in cluster.topics and name not in INTERNAL_TOPICS and is_legal_topic_name(name)
+
+
+async def _create(cluster: Cluster, names: Sequence[str]) -> None:
+    """Create topics as one change, but those that another client has created meanwhile."""
+    plans = []
+    for name in names:
+        if name in cluster.topics:
+            continue
+        try:
+            plans.append(cluster.plan_topic(NewTopic(name)))
+        except BrokerError as error:
+            _log.warning("topic %s not created on demand: %s", name, error.message)
+    try:
+        topics = cluster.create_topics(plans)
+    except KafkaStorageError as error:
+        _log.warning("topics not created on demand: %s", cause_of(error))
+        return
+    for topic in topics:
+        await make_logs(cluster, topic, 0)

@@ -1,0 +1,110 @@
+"""CreatePartitions (37), versions 0-3 (KIP-195): more partitions for topics that there are.
+
+- v2 is flexible; v3 knows THROTTLING_QUOTA_EXCEEDED.
+
+Partitions are there when the answer is sent; those of a request are one change of the metadata, of
+more than 64 topics so many each time.
+
+Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.topic import Topic
+from broker_lite.control.topic_rules import PARTITIONS_PER_REQUEST_MAX
+from broker_lite.errors import (
+    BrokerError,
+    InvalidRequest,
+    KafkaStorageError,
+    UnknownServerError,
+)
+from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 3
+
+Outcome = tuple[str, BrokerError | None]
+"""A topic's name and why it did not grow, None when it did."""
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Add partitions to topics, or tell whether they could be.
+
+    Rule: P-106, P-111.
+    """
+    body = decode(messages.CreatePartitionsRequest, request)
+    cluster = context.cluster
+    counts: Counter[str] = Counter()
+    async for entry in in_turns(body.topics):
+        counts[entry.name] += 1
+    twice = InvalidRequest("Duplicate topic name.")
+    outcomes: list[Outcome] = []
+    async for name, count in in_turns(counts.items()):
+        if count > 1:
+            outcomes.append((name, twice))
+    room = PARTITIONS_PER_REQUEST_MAX
+    starts = range(0, len(body.topics), TOPICS_AT_A_TIME)
+    async for start in in_turns(starts, at_least=1):
+        some = body.topics[start : start + TOPICS_AT_A_TIME]
+        once = [entry for entry in some if counts[entry.name] == 1]
+        refused, planned = _plan(cluster, once, room)
+        room -= sum(count - topic.partition_count for topic, count in planned)
+        error = None if body.validate_only else await _grow(cluster, planned)
+        outcomes += refused
+        outcomes += [(topic.name, error) for topic, _ in planned]
+    results = lazily(len(outcomes), (_result(name, error) for name, error in outcomes))
+    response = messages.CreatePartitionsResponse(results=results)
+    return encode(messages.CreatePartitionsResponse, response, request)
+
+
+def _plan(
+    cluster: Cluster, entries: Sequence[Any], room: int
+) -> tuple[list[Outcome], list[tuple[Topic, int]]]:
+    """What cannot grow and why, topic and new count of what can.
+
+    Beyond so many partitions Kafka fails half way, with the same error; here nothing is added to a
+    topic for which there is no room.
+
+    Args:
+        cluster: whose topics are to grow.
+        entries: some of a request.
+        room: how many partitions may be added.
+    """
+    refused: list[Outcome] = []
+    planned: list[tuple[Topic, int]] = []
+    for entry in entries:
+        assignments = entry.assignments
+        replicas = None if assignments is None else [one.broker_ids for one in assignments]
+        try:
+            topic = cluster.plan_growth(entry.name, entry.count, replicas)
+            room -= entry.count - topic.partition_count
+            if room < 0:
+                raise UnknownServerError
+            planned.append((topic, entry.count))
+        except BrokerError as error:
+            refused.append((entry.name, error.with_traceback(None)))
+    return refused, planned
+
+
+async def _grow(cluster: Cluster, planned: Sequence[tuple[Topic, int]]) -> BrokerError | None:
+    """Add what was planned; no other request was handled since then."""
+    try:
+        grown = cluster.create_partitions(planned)
+    except KafkaStorageError as error:
+        return error.with_traceback(None)
+    for (before, _), topic in zip(planned, grown, strict=True):
+        await make_logs(cluster, topic, before.partition_count)
+    return None
+
+
+def _result(name: str, error: BrokerError | None) -> Any:
+    return messages.CreatePartitionsResponse.CreatePartitionsTopicResult(
+        name=name, **code_and_message(error)
+    )

@@ -1,0 +1,151 @@
+"""DeleteTopics (20), versions 0-6.
+
+- v3 knows TOPIC_DELETION_DISABLED; v5 adds error_message; v6 takes topic ids (KIP-516).
+
+The topics of a request are one change of the metadata, of more than 64 topics or 1,000 partitions
+so many each time; their data is gone when the answer is sent, and parked fetches have been woken
+(P-110).
+
+Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.topic import Topic
+from broker_lite.errors import (
+    BrokerError,
+    InvalidRequest,
+    KafkaStorageError,
+    TopicDeletionDisabled,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+)
+from broker_lite.handler.codec import code_and_message, decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.topics.create_topics import some_at_a_time
+from broker_lite.wire import ZERO_UUID, messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 6
+
+_TOPIC_IDS_SINCE: Final = 6
+_DELETION_DISABLED_SINCE: Final = 3
+_NOT_HOSTED: Final = "This server does not host this topic-partition."
+
+Named = tuple[str | None, bytes]
+"""Name and id of a topic as asked for; what is missing is None or ZERO_UUID."""
+
+Outcome = tuple[str | None, bytes, BrokerError | None]
+"""Name and id of a topic, and why it is not deleted; None when it is."""
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Delete topics.
+
+    Rule: P-109, P-110.
+    """
+    body = decode(messages.DeleteTopicsRequest, request)
+    asked: Counter[Named] = Counter()
+    async for one in in_turns(_named(body, request.api_version)):
+        asked[one] += 1
+    if context.cluster.settings.delete_topic_enable:
+        outcomes = await _delete(context.cluster, asked)
+    else:
+        is_told = request.api_version >= _DELETION_DISABLED_SINCE
+        text = "Topic deletion is disabled."
+        refusal = TopicDeletionDisabled(text) if is_told else InvalidRequest()
+        outcomes = [(*one, refusal) async for one in in_turns(asked)]
+    results = lazily(len(outcomes), (_result(*outcome) for outcome in outcomes))
+    response = messages.DeleteTopicsResponse(responses=results)
+    return encode(messages.DeleteTopicsResponse, response, request)
+
+
+def _named(body: Any, version: int) -> Iterator[Named]:
+    if version >= _TOPIC_IDS_SINCE:
+        return ((entry.name, entry.topic_id) for entry in body.topics)
+    return ((name, ZERO_UUID) for name in body.topic_names)
+
+
+async def _delete(cluster: Cluster, asked: Counter[Named]) -> list[Outcome]:
+    ids = {topic_id async for name, topic_id in in_turns(asked) if name is None}
+    outcomes: list[Outcome] = []
+    found: list[Topic] = []
+    async for name, topic_id, outcome in in_turns(_resolve(cluster, asked, ids)):
+        if isinstance(outcome, Topic):
+            found.append(outcome)
+        else:
+            outcomes.append((name, topic_id, outcome))
+    changes = some_at_a_time(found, lambda topic: topic.partition_count)
+    async for topics in in_turns(changes, at_least=1):
+        outcomes += _deleted(cluster, topics)
+    return outcomes
+
+
+def _deleted(cluster: Cluster, topics: Sequence[Topic]) -> Iterator[Outcome]:
+    """Delete topics as one change, but those that another client has deleted meanwhile."""
+    there = {topic.topic_id: topic for topic in topics if topic.topic_id in cluster.topics_by_id}
+    error: BrokerError | None = None
+    try:
+        cluster.delete_topics(list(there.values()))
+    except KafkaStorageError as failure:
+        error = failure.with_traceback(None)
+    gone = UnknownTopicOrPartition(_NOT_HOSTED)
+    for topic in topics:
+        yield topic.name, topic.topic_id, error if topic.topic_id in there else gone
+
+
+def _resolve(
+    cluster: Cluster, counts: Counter[Named], ids: set[bytes]
+) -> Iterator[tuple[str | None, bytes, Topic | BrokerError]]:
+    """Each topic asked for once, with what it is or why it will not be deleted.
+
+    Args:
+        cluster: whose topics they are.
+        counts: how often each is in the request.
+        ids: those in the request that come without a name.
+
+    Rule: P-109 (ControllerApis.deleteTopics).
+    """
+    for one, count in counts.items():
+        name, topic_id = one
+        if (name is None) == (topic_id == ZERO_UUID):
+            yield name, topic_id, _ambiguous(name)
+        elif count > 1:
+            what = "id" if name is None else "name"
+            yield name, topic_id, InvalidRequest(f"Duplicate topic {what}.")
+        elif name is None:
+            topic = cluster.topics_by_id.get(topic_id)
+            is_named_too = topic is not None and (topic.name, ZERO_UUID) in counts
+            if not is_named_too:
+                text = "This server does not host this topic ID."
+                yield name, topic_id, topic or UnknownTopicId(text)
+        else:
+            yield _by_name(cluster, name, ids)
+
+
+def _ambiguous(name: str | None) -> InvalidRequest:
+    if name is None:
+        return InvalidRequest("Neither topic name nor id were specified.")
+    return InvalidRequest("You may not specify both topic name and topic id.")
+
+
+def _by_name(
+    cluster: Cluster, name: str, ids: set[bytes]
+) -> tuple[str, bytes, Topic | BrokerError]:
+    topic = cluster.topics.get(name)
+    if topic is None:
+        return name, ZERO_UUID, UnknownTopicOrPartition(_NOT_HOSTED)
+    if topic.topic_id in ids:
+        text = "The provided topic name maps to an ID that was already supplied."
+        return name, topic.topic_id, InvalidRequest(text)
+    return name, topic.topic_id, topic
+
+
+def _result(name: str | None, topic_id: bytes, error: BrokerError | None) -> Any:
+    return messages.DeleteTopicsResponse.DeletableTopicResult(
+        name=name, topic_id=topic_id, **code_and_message(error)
+    )

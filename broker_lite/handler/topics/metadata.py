@@ -1,0 +1,212 @@
+"""Metadata (3), versions 0-13.
+
+Topics are created on demand here, at once: two clients that ask at the same time for a topic that
+is not there get one topic, and both get it in their first answer (P-86).
+
+A difference to Kafka: a Metadata request that creates a topic is answered with the topic, so that
+no test waits for a client's retry. Kafka answers UNKNOWN_TOPIC_OR_PARTITION until the topic is
+there; tests that need this set `broker.lite.auto.create.answer`.
+
+- v0 lists all topics for an empty array; v1 for null, an empty array lists none; v1 adds rack,
+  controller, is_internal.
+- v2 cluster id; v3 throttle time; v4 allow_auto_topic_creation; v5 offline replicas (KIP-112).
+- v7 leader epoch (KIP-320); v8 authorized operations (KIP-430), those of the cluster gone in v11.
+- v10 topic ids in the answer, v12 also in the request (KIP-516); v13 a top-level error (KIP-1102).
+
+Not done: creating Kafka's internal topics on demand, which are made by who keeps state in them;
+errors of a leader that is down or has no such listener (P-90), since the one broker is up.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from broker_lite.control.cluster import Cluster
+from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
+from broker_lite.control.topic import Topic
+from broker_lite.errors import ErrorCode
+from broker_lite.handler.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, if_asked
+from broker_lite.handler.codec import decode, encode, encode_long
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.large import in_turns, lazily
+from broker_lite.handler.topics.auto_create import create_missing
+from broker_lite.settings import DESCRIBED
+from broker_lite.wire import ZERO_UUID, messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 13
+
+_NULL_IS_ALL_SINCE: Final = 1
+_TOPIC_IDS_SINCE: Final = 12
+_CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Describe brokers and topics.
+
+    Rule: P-80 to P-88.
+    """
+    body = decode(messages.MetadataRequest, request)
+    version = request.api_version
+    wanted = await _wanted(body.topics, version)
+    error = wanted.error(version)
+    if error is not None:
+        return encode(messages.MetadataResponse, _refusal(body.topics, error), request)
+    response = _cluster_part(context)
+    if version in _CLUSTER_OPERATIONS_VERSIONS:
+        response.cluster_authorized_operations = if_asked(
+            body.include_cluster_authorized_operations, CLUSTER_OPERATIONS
+        )
+    operations = if_asked(body.include_topic_authorized_operations, TOPIC_OPERATIONS)
+    if body.allow_auto_topic_creation and context.settings.auto_create_topics_enable:
+        created = await create_missing(context.cluster, wanted.names)
+        answer = context.settings.broker_lite_auto_create_answer
+        if answer != DESCRIBED:
+            wanted.refused = dict.fromkeys(created, ErrorCode[answer])
+    response.topics = _topics(context.cluster, wanted, operations)
+    return await encode_long(messages.MetadataResponse, response, request)
+
+
+class _Wanted:
+    """The topics that a request asks for, each once; by id if any is asked for by its id."""
+
+    __slots__ = ("has_null_name", "ids", "is_all", "names", "refused")
+
+    def __init__(self, *, is_all: bool) -> None:
+        self.is_all = is_all
+        self.has_null_name = False
+        self.ids: dict[bytes, None] = {}
+        self.names: dict[str, None] = {}
+        self.refused: Mapping[str, ErrorCode] = {}
+
+    def add(self, entry: Any) -> None:
+        """Note one entry of the request."""
+        if entry.topic_id != ZERO_UUID:
+            self.ids[entry.topic_id] = None
+        if entry.name is None:
+            self.has_null_name = True
+        else:
+            self.names[entry.name] = None
+
+    def error(self, version: int) -> ErrorCode | None:
+        """The error that fails the whole request.
+
+        Rule: P-88.
+        """
+        if version < _TOPIC_IDS_SINCE:
+            return ErrorCode.INVALID_REQUEST if self.has_null_name or self.ids else None
+        # entries are looked up by name only when none has an id: a null name is one too many
+        return ErrorCode.UNKNOWN_SERVER_ERROR if self.has_null_name and not self.ids else None
+
+
+async def _wanted(entries: Sequence[Any] | None, version: int) -> _Wanted:
+    """Rule: P-80, P-81, P-87."""
+    wanted = _Wanted(is_all=entries is None or (version < _NULL_IS_ALL_SINCE and not entries))
+    async for entry in in_turns(entries or ()):
+        wanted.add(entry)
+    if wanted.ids:
+        wanted.names.clear()
+    return wanted
+
+
+def _refusal(entries: Sequence[Any], error: ErrorCode) -> Any:
+    topic = messages.MetadataResponse.MetadataResponseTopic
+    return messages.MetadataResponse(
+        error_code=int(error),
+        topics=lazily(
+            len(entries),
+            (
+                topic(error_code=int(error), name=entry.name or "", topic_id=entry.topic_id)
+                for entry in entries
+            ),
+        ),
+    )
+
+
+def _cluster_part(context: HandlerContext) -> Any:
+    """Brokers, cluster id and controller; the address is that of the client's listener.
+
+    Rule: P-75, P-83.
+    """
+    cluster = context.cluster
+    host, port = context.advertised_address()
+    broker = messages.MetadataResponse.MetadataResponseBroker(
+        node_id=cluster.node_id, host=host, port=port, rack=cluster.rack
+    )
+    return messages.MetadataResponse(
+        brokers=[broker], cluster_id=cluster.cluster_id, controller_id=cluster.node_id
+    )
+
+
+def _topics(
+    cluster: Cluster, wanted: _Wanted, operations: int
+) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
+    """The topics asked for; each is looked up when its turn has come.
+
+    Rule: P-80, P-81, P-87.
+    """
+    if wanted.is_all:
+        topics = list(cluster.topics.values())
+        node_id = cluster.node_id
+        return lazily(len(topics), (_describe(topic, node_id, operations) for topic in topics))
+    if wanted.ids:
+        ids = wanted.ids
+        return lazily(len(ids), (_by_id(cluster, topic_id, operations) for topic_id in ids))
+    names, refused = wanted.names, wanted.refused
+    return lazily(
+        len(names), (_by_name(cluster, name, operations, refused.get(name)) for name in names)
+    )
+
+
+def _by_id(cluster: Cluster, topic_id: bytes, operations: int) -> Any:
+    topic = cluster.topics_by_id.get(topic_id)
+    if topic is None:
+        return messages.MetadataResponse.MetadataResponseTopic(
+            error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=topic_id
+        )
+    return _describe(topic, cluster.node_id, operations)
+
+
+def _by_name(cluster: Cluster, name: str, operations: int, error: ErrorCode | None) -> Any:
+    topic = cluster.topics.get(name)
+    if topic is not None and error is None:
+        return _describe(topic, cluster.node_id, operations)
+    if error is None:
+        error = (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if is_legal_topic_name(name)
+            else ErrorCode.INVALID_TOPIC_EXCEPTION
+        )
+    return messages.MetadataResponse.MetadataResponseTopic(
+        error_code=int(error),
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=operations,
+    )
+
+
+def _describe(topic: Topic, node_id: int, operations: int) -> Any:
+    """A topic whose partitions all live on this node.
+
+    Rule: P-82, P-89.
+    """
+    partition = messages.MetadataResponse.MetadataResponsePartition
+    replicas = [node_id]
+    return messages.MetadataResponse.MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        topic_authorized_operations=operations,
+        partitions=lazily(
+            topic.partition_count,
+            (
+                partition(
+                    partition_index=index,
+                    leader_id=node_id,
+                    leader_epoch=leader_epoch,
+                    replica_nodes=replicas,
+                    isr_nodes=replicas,
+                )
+                for index, leader_epoch in enumerate(topic.leader_epochs)
+            ),
+        ),
+    )

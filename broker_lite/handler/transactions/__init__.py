@@ -1,0 +1,1 @@
+"""Requests about producers and their transactions."""

@@ -1,0 +1,104 @@
+"""EndTxn (26), versions 0-5, WriteTxnMarkers (27), versions 1-2: how transactions end.
+
+- EndTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 TRANSACTION_ABORTABLE, v5 the
+  epoch is raised, and answered (KIP-890).
+- WriteTxnMarkers: for brokers, and for administrators who abort what hangs; v2 has
+  the transaction's version (KIP-1228).
+
+Not done: authorization; answering EndTxn before the markers are written, as Kafka does.
+"""
+
+from typing import Any, Final
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.control.end_markers import MARKERS_AT_A_TIME, STEP_MS
+from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.refusals import tell_transaction
+from broker_lite.handler.transactions.partitions import before_fencing
+from broker_lite.record.control import EndTransactionMarker
+from broker_lite.wire import messages
+
+END_MIN_VERSION: Final = 0
+END_MAX_VERSION: Final = 5
+MARKERS_MIN_VERSION: Final = 1
+MARKERS_MAX_VERSION: Final = 2
+
+_FENCED_SINCE: Final = 2
+_BUMPED_SINCE: Final = 5
+
+
+@answers_when_flushed
+async def handle_end(context: HandlerContext, request: Request) -> Parts:
+    """Commit or abort a transaction.
+
+    Rule: T-46 to T-53.
+    """
+    body = decode(messages.EndTxnRequest, request)
+    version = request.api_version
+    response = messages.EndTxnResponse()
+    outcome = await context.transactions.end(
+        body.transactional_id,
+        (body.producer_id, body.producer_epoch),
+        is_commit=body.committed,
+        client_version=EPOCH_BUMP_VERSION if version >= _BUMPED_SINCE else 0,
+    )
+    response.error_code = outcome.error
+    tell_transaction(context, request, outcome.error, body.transactional_id)
+    if version < _FENCED_SINCE:
+        response.error_code = before_fencing(outcome.error)
+    elif version >= _BUMPED_SINCE and not outcome.error:
+        response.producer_id, response.producer_epoch = outcome.producer
+    return encode(messages.EndTxnResponse, response, request)
+
+
+@answers_when_flushed
+async def handle_markers(context: HandlerContext, request: Request) -> Parts:
+    """Write markers as they are asked for.
+
+    Rule: T-59.
+    """
+    body = decode(messages.WriteTxnMarkersRequest, request)
+    types = messages.WriteTxnMarkersResponse
+    response = types()
+    written = 0
+    until_ms = context.clock.monotonic_ms() + STEP_MS
+    for marker in body.markers:
+        topics = []
+        for topic in marker.topics:
+            partitions = []
+            for index in topic.partition_indexes:
+                partitions.append(
+                    types.WritableTxnMarkerPartitionResult(
+                        partition_index=index,
+                        error_code=_write(context, marker, (topic.name, index)),
+                    )
+                )
+                written += 1
+                if written == MARKERS_AT_A_TIME or context.clock.monotonic_ms() >= until_ms:
+                    await checkpoint()
+                    written, until_ms = 0, context.clock.monotonic_ms() + STEP_MS
+            topics.append(
+                types.WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions)
+            )
+        response.markers.append(
+            types.WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics)
+        )
+    return encode(types, response, request)
+
+
+def _write(context: HandlerContext, marker: Any, partition: TopicPartition) -> int:
+    try:
+        context.transactions.write_marker(
+            partition,
+            (marker.producer_id, marker.producer_epoch),
+            EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch),
+            marker.transaction_version,
+        )
+    except BrokerError as error:
+        return error.code
+    return ErrorCode.NONE

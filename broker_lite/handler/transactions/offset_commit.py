@@ -1,0 +1,132 @@
+"""TxnOffsetCommit (28), versions 0-6: offsets that count once a transaction is committed.
+
+- v2 leader epochs (KIP-320), v3 the member's data (KIP-447) and flexible, v4 TRANSACTION_ABORTABLE
+  and v5 the group is added to the transaction (KIP-890), v6 topic ids.
+
+Not done: authorization.
+"""
+
+from operator import itemgetter
+from typing import Any, Final
+
+from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.handler.codec import decode, encode
+from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.flushed import wait_for_coordinators
+from broker_lite.handler.groups.ask_group import caller_of
+from broker_lite.handler.refusals import tell_transaction
+from broker_lite.handler.transactions.check import Support, check_partitions, is_fenced, is_open
+from broker_lite.wire import messages
+
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 6
+
+_LOADING_SINCE: Final = 2
+_ABORTABLE_FROM: Final = 4
+_ADDS_FROM: Final = 5
+_TOPIC_IDS_FROM: Final = 6
+
+
+async def handle(context: HandlerContext, request: Request) -> Parts:
+    """Keep offsets of a group until the producer's transaction ends.
+
+    Rule: T-40 to T-45.
+    """
+    body = decode(messages.TxnOffsetCommitRequest, request)
+    version = request.api_version
+    failures = context.cluster.logs.commits.failures
+    refused = _refused(context, body, version)
+    await wait_for_coordinators(context, failures)
+    if refused is None:
+        try:
+            response = await context.groups.commit_transactional_offsets(
+                body, caller_of(context, request)
+            )
+        except BrokerError as error:
+            refused = error.code
+    if refused is not None:
+        tell_transaction(context, request, refused, body.transactional_id)
+        response = _refusal(context, body, version, refused)
+    return encode(messages.TxnOffsetCommitResponse, response, request)
+
+
+def _refused(context: HandlerContext, body: Any, version: int) -> ErrorCode | None:
+    """What the transaction has against it; nothing while no partition is known.
+
+    Rule: T-40, T-42, T-44.
+    """
+    if not any(
+        _is_known(context, topic, partition.partition_index, version)
+        for topic in body.topics
+        for partition in topic.partitions
+    ):
+        return None
+    if not body.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    partition = context.transactions.partition_of_group(body.group_id)
+    producer = (body.producer_id, body.producer_epoch)
+    try:
+        log = context.cluster.log(*partition)
+    except BrokerError:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if is_open(log, producer):
+        return None
+    if is_fenced(log, producer):
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    support = _support(version)
+    settings = context.cluster.settings
+    if support is not Support.ADD and not settings.transaction_partition_verification_enable:
+        return None
+    errors = check_partitions(context, body.transactional_id, producer, [partition], support)
+    error_code = errors[partition]
+    if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _LOADING_SINCE:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return error_code or None
+
+
+def _support(version: int) -> Support:
+    if version >= _ADDS_FROM:
+        return Support.ADD
+    return Support.VERIFY_ABORTABLE if version >= _ABORTABLE_FROM else Support.VERIFY
+
+
+def _is_known(context: HandlerContext, topic: Any, index: int, version: int) -> bool:
+    if version >= _TOPIC_IDS_FROM:
+        found = context.cluster.topics_by_id.get(topic.topic_id)
+    else:
+        found = context.cluster.topics.get(topic.name)
+    return found is not None and 0 <= index < found.partition_count
+
+
+def _refusal(context: HandlerContext, body: Any, version: int, refused: ErrorCode) -> Any:
+    """The same error for every partition that there is, after those that there are not."""
+    types = messages.TxnOffsetCommitResponse
+    response = types()
+    for topic in body.topics:
+        codes = []
+        for partition in topic.partitions:
+            index = partition.partition_index
+            is_known = _is_known(context, topic, index, version)
+            codes.append(
+                (is_known, index, refused if is_known else _unknown(context, topic, version))
+            )
+        codes.sort(key=itemgetter(0))
+        response.topics.append(
+            types.TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    types.TxnOffsetCommitResponsePartition(
+                        partition_index=index, error_code=error_code
+                    )
+                    for _, index, error_code in codes
+                ],
+            )
+        )
+    return response
+
+
+def _unknown(context: HandlerContext, topic: Any, version: int) -> ErrorCode:
+    if version >= _TOPIC_IDS_FROM and topic.topic_id not in context.cluster.topics_by_id:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

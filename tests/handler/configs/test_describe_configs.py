@@ -1,0 +1,88 @@
+"""What the differential test does not reach; values and texts are in tests/differential."""
+
+import pytest
+
+from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker_lite.handler.configs import describe_configs
+from broker_lite.handler.context import CloseConnection
+from broker_lite.wire import messages
+from tests.support.handler_broker import HandlerBroker, OpenBroker, one
+
+RESOURCE = messages.DescribeConfigsRequest.DescribeConfigsResource
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_p125_every_version(broker: HandlerBroker, version: int) -> None:
+    broker.cluster.create_topic("t")
+    asked = RESOURCE(
+        resource_type=TOPIC_RESOURCE, resource_name="t", configuration_keys=["retention.ms"]
+    )
+    fields = {"include_synonyms": True} if version >= 1 else {}
+    if version >= 3:
+        fields["include_documentation"] = True
+    result = one(broker.call("DescribeConfigs", version, resources=[asked], **fields).results)
+    config = one(result.configs)
+    assert (config.value, config.read_only) == ("604800000", False)
+    if version == 0:
+        assert config.is_default
+    else:
+        assert config.config_source == 5
+    assert config.config_type == (5 if version >= 3 else 0)
+    assert bool(config.documentation) == (version >= 3)
+
+
+def test_p123_a_broker_without_a_name_is_what_all_brokers_have(broker: HandlerBroker) -> None:
+    broker.cluster.alter_configs([(BROKER_RESOURCE, "", {"message.max.bytes": "77"})])
+    keys = ["message.max.bytes", "num.partitions"]
+    asked = RESOURCE(resource_type=BROKER_RESOURCE, resource_name="", configuration_keys=keys)
+    config = one(one(broker.call("DescribeConfigs", 4, resources=[asked]).results).configs)
+    assert (config.name, config.value, config.config_source) == ("message.max.bytes", "77", 3)
+
+
+def test_p123_what_a_broker_is_given_and_what_is_secret(open_broker: OpenBroker) -> None:
+    broker = open_broker(num_partitions="3")
+    broker.cluster.alter_configs([(BROKER_RESOURCE, "1", {"my.secret": "x"})])
+    asked = RESOURCE(resource_type=BROKER_RESOURCE, resource_name="1", configuration_keys=None)
+    configs = one(broker.call("DescribeConfigs", 4, resources=[asked]).results).configs
+    told = {config.name: config for config in configs}
+    count, secret = told["num.partitions"], told["my.secret"]
+    assert (count.value, count.config_source, count.read_only) == ("3", 4, True)
+    assert (secret.value, secret.config_source, secret.is_sensitive) == (None, 2, True)
+    assert len(told) > 100
+
+
+def test_p120_an_answer_that_is_too_large_closes_the_connection(
+    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.cluster.create_topic("t")
+    asked = RESOURCE(
+        resource_type=TOPIC_RESOURCE, resource_name="t", configuration_keys=["retention.ms"]
+    )
+    monkeypatch.setattr(describe_configs, "CONFIGS_MAX", 250)
+    results = broker.call("DescribeConfigs", 4, resources=[asked] * 250).results
+    assert len(results) == 250
+    with pytest.raises(CloseConnection):
+        broker.call("DescribeConfigs", 4, resources=[asked] * 251)
+
+
+def test_p123_g91_a_group_is_described_whether_there_is_one_or_not(broker: HandlerBroker) -> None:
+    types = messages.DescribeConfigsRequest
+    resources = [
+        types.DescribeConfigsResource(resource_type=32, resource_name=name, configuration_keys=keys)
+        for name, keys in (("g", None), ("g", ["consumer.session.timeout.ms"]), ("", None))
+    ]
+    every, some, nobody = broker.call("DescribeConfigs", 4, resources=resources).results
+    assert [config.name for config in every.configs][:3] == [
+        "consumer.heartbeat.interval.ms",
+        "consumer.session.timeout.ms",
+        "consumer.assignment.interval.ms",
+    ]
+    assert {config.name.partition(".")[0] for config in every.configs} == {
+        "consumer",
+        "share",
+        "streams",
+    }
+    assert len(every.configs) == 17
+    (config,) = some.configs
+    assert (config.value, config.config_source, config.read_only) == ("45000", 5, False)
+    assert (nobody.error_code, nobody.error_message) == (42, "Group name must not be empty")
