@@ -1,4 +1,5 @@
 # make serve   start a broker; ARGS="--port 9093 ..." are its arguments
+# make build   compile what has changed
 # make test    run every test, in two processes; ARGS="-k name ..." are pytest's arguments
 # make docs    build the documentation in build/docs
 #
@@ -10,15 +11,16 @@ ARGS ?=
 WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-# what is built again when it changes: with the modules that are compiled, which pyproject.toml lists
-LIST := import itertools, tomllib; lists = tomllib.load(open("pyproject.toml", "rb"))["tool"]["broker-lite"]["compiled"]; print(*itertools.chain(*lists.values()))
-SOURCES := pyproject.toml setup.py $(wildcard broker_lite/record/*.pxd) $(wildcard $(shell $(or $(wildcard $(BIN)/python),$(PYTHON)) -c '$(LIST)' 2>/dev/null))
+# what is compiled again when it changes: the sources that the last build noted, by setup.py
+SOURCES := pyproject.toml setup.py $(wildcard $(addprefix broker_lite/,$(shell cat broker_lite/native.*.sums 2>/dev/null | cut -d' ' -f2)))
 
-.PHONY: serve test docs
+.PHONY: serve build test docs
 .DELETE_ON_ERROR:
 
 serve: $(VENV)/installed
 	@exec $(BIN)/broker-lite serve $(ARGS)
+
+build: $(VENV)/installed
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
