@@ -21,8 +21,9 @@ from typing import Final
 
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.files.open_file import FileSlice
+from broker_lite.log.files.walk import HEADER, frames
 from broker_lite.record.codecs.decompressed import Bounds
-from broker_lite.record.framing import HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, Entry, file_entry
+from broker_lite.record.framing import LOG_OVERHEAD, Entry
 from broker_lite.record.legacy.down_conversion import down_convert
 
 logger = logging.getLogger("broker_lite.log")
@@ -122,7 +123,7 @@ class _Pieces:
             self._next = None
             self.has_begun = True
             left_bytes -= entry.size_bytes
-            data = memoryview(os.pread(self._fd, entry.size_bytes, entry.position))
+            data = memoryview(self.read_at(entry.position, entry.size_bytes))
             converted.append(
                 down_convert(
                     data,
@@ -136,10 +137,9 @@ class _Pieces:
 
     def _walk(self, position: int, end: int) -> Iterator[Entry]:
         """Rule: R-04."""
-        while True:
-            prefix = os.pread(self._fd, HEADER_SIZE_UP_TO_MAGIC, position)
-            entry = file_entry(prefix.ljust(HEADER_SIZE_UP_TO_MAGIC, b"\0"), position, end, "")
-            if entry is None:
-                return
-            yield entry
-            position += entry.size_bytes
+        for chunk, at, start, size_bytes in frames(self, position, end):
+            yield Entry(start, size_bytes, HEADER.unpack_from(chunk, at)[3])
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        """As ReadsAt."""
+        return os.pread(self._fd, size_bytes, position)

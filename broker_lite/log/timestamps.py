@@ -199,7 +199,7 @@ class Candidate:
             OSError: the file cannot be read.
             WorkStopped: by the bounds' stop.
         """
-        data = memoryview(self._file.read(self._place.size_bytes, self._place.position))
+        data = memoryview(self._file.read_at(self._place.position, self._place.size_bytes))
         epoch = self._place.leader_epoch
         if data[MAGIC_OFFSET] < CURRENT_MAGIC:
             for record in iterate_legacy(LegacyMessage(data, 0, len(data)), bounds=bounds):

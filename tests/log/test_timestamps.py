@@ -146,7 +146,7 @@ def test_s23_a_batch_that_is_large_or_unfolds_to_much_is_for_a_thread(
 
 def candidate_of(data: bytes, timestamp: int, offset_min: int) -> timestamps.Candidate:
     """A batch that is a whole file; the leader epoch is 3."""
-    file: Any = SimpleNamespace(read=lambda size_bytes, position: data[position:size_bytes])
+    file: Any = SimpleNamespace(read_at=lambda position, size_bytes: data[position:size_bytes])
     place: Any = SimpleNamespace(size_bytes=len(data), position=0, leader_epoch=3)
     return timestamps.Candidate(file, place, timestamp, offset_min=offset_min)
 

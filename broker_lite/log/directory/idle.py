@@ -89,7 +89,7 @@ def _largest_timestamp(directory: str, base_offset: int) -> int:
         count = os.fstat(file.fd).st_size // _ENTRY_BYTES
         if count:
             timestamp: int
-            data = file.read(_ENTRY_BYTES, (count - 1) * _ENTRY_BYTES)
+            data = file.read_at((count - 1) * _ENTRY_BYTES, _ENTRY_BYTES)
             timestamp, _ = TimeIndex.ENTRY.unpack(data)
             if timestamp >= 0:
                 return timestamp

@@ -134,7 +134,7 @@ def _offset_at(file: OpenFile, position: int, end: int) -> int:
     """Read the offset of a batch, -1 at the end; not by the buffer, which is in use."""
     if position >= end - FRAME_MIN:
         return -1
-    return int.from_bytes(file.read(8, position), "big", signed=True)
+    return int.from_bytes(file.read_at(position, 8), "big", signed=True)
 
 
 def _size_at(buffer: memoryview, start: int, position: int) -> int:

@@ -137,7 +137,7 @@ class SegmentIndex:
             return
         keys, values = array(self.KEY_TYPE), array("i")
         if self.count:
-            data = self._cache.get(self.path).read(self.size_bytes, 0)
+            data = self._cache.get(self.path).read_at(0, self.size_bytes)
             for key, value in self.ENTRY.iter_unpack(data):
                 keys.append(key)
                 values.append(value)
@@ -206,7 +206,7 @@ class SegmentIndex:
             return IndexEntry(self._keys[index], self._values[index])
         file = self._cache.get(self.path)
         size_bytes = self.ENTRY.size
-        return IndexEntry(*self.ENTRY.unpack(file.read(size_bytes, index * size_bytes)))
+        return IndexEntry(*self.ENTRY.unpack(file.read_at(index * size_bytes, size_bytes)))
 
     def last_entry(self) -> IndexEntry | None:
         """Give the newest entry, None when there is none."""
@@ -240,7 +240,7 @@ class SegmentIndex:
     def _page(self, number: int) -> "_Page":
         size_bytes, first = self.ENTRY.size, number * _PAGE_ENTRIES
         count = min(_PAGE_ENTRIES, self.count - first)
-        data = self._cache.get(self.path).read(count * size_bytes, first * size_bytes)
+        data = self._cache.get(self.path).read_at(first * size_bytes, count * size_bytes)
         return _Page(data, self.ENTRY)
 
 

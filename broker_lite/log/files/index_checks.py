@@ -196,7 +196,7 @@ def leads_to_batch(
     """
     if not 0 <= position < segment.size_bytes - FRAME_MIN:
         return False
-    head = segment.file().read(HEADER.size, position).ljust(HEADER.size, b"\0")
+    head = segment.file().read_at(position, HEADER.size).ljust(HEADER.size, b"\0")
     first, length, _, magic, _, _, delta, _, _ = HEADER.unpack(head)
     last = first + (delta if magic >= MAGIC_V2 else 0)
     try:

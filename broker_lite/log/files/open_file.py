@@ -8,7 +8,7 @@ the last reference to its OpenFile goes.
 import errno
 import os
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from broker_lite.log.files.reserve import reserve_room
 
@@ -35,6 +35,17 @@ class FileSlice(NamedTuple):
     owner: object
 
 
+class ReadsAt(Protocol):
+    """A file that is read at positions, wherever it lies: all that a walk over batches asks for."""
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        """Read bytes from a position on, fewer at the end of the file.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+
+
 class OpenFile:
     """A descriptor for reading and writing that closes with the last reference to this object.
 
@@ -56,7 +67,7 @@ class OpenFile:
             if self.on_close is not None:
                 self.on_close()
 
-    def read(self, size_bytes: int, position: int) -> bytes:
+    def read_at(self, position: int, size_bytes: int) -> bytes:
         """Read bytes from a position on, fewer at the end of the file.
 
         Raises:

@@ -63,6 +63,6 @@ def _batch_at(segment: LogSegment, offset: int) -> RecordBatch | None:
     found = segment.find(offset)
     if found is None or found[1] < RECORD_BATCH_OVERHEAD:
         return None
-    head = segment.file().read(RECORD_BATCH_OVERHEAD, found[0])
+    head = segment.file().read_at(found[0], RECORD_BATCH_OVERHEAD)
     batch = RecordBatch(memoryview(head), 0, len(head))
     return batch if batch.base_offset == offset else None

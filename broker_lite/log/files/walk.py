@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.errors import CorruptMessage
-from broker_lite.log.files.open_file import OpenFile
+from broker_lite.log.files.open_file import OpenFile, ReadsAt
 
 # base offset, length, leader epoch, magic, crc, attributes, last offset delta, base timestamp,
 # max timestamp
 HEADER: Final = struct.Struct(">qiibIhiqq")
+_LENGTH: Final = struct.Struct(">8xi")
 _LEGACY_TIMESTAMP: Final = struct.Struct(">18xq")
 _SIZE_MIN_V1: Final = 34
 LOG_OVERHEAD: Final = 12
@@ -34,7 +35,40 @@ class BatchPosition(NamedTuple):
     leader_epoch: int
 
 
-def walk(file: OpenFile, position: int, end: int) -> Iterator[BatchPosition]:
+def frames(
+    file: ReadsAt, position: int, end: int, chunk_bytes: int = CHUNK_BYTES
+) -> Iterator[tuple[bytes, int, int, int]]:
+    """Step from one complete batch of any magic to the next; a partial one ends it.
+
+    Args:
+        file: a .log file.
+        position: where a batch starts.
+        end: size of the file, or of what may be looked at.
+        chunk_bytes: how much is read at once.
+
+    Yields:
+        Bytes, where in them the batch's header starts, its position in the file, and its size. The
+        bytes hold a whole header of magic 2; behind the end of the file they are zeros.
+
+    Raises:
+        CorruptMessage: a length below 14.
+        OSError: the file cannot be read.
+    """
+    chunk, chunk_position = b"", position
+    while position < end - FRAME_MIN:
+        at = position - chunk_position
+        if at + HEADER.size > len(chunk):
+            # Near the end of the file a legacy message can be shorter than a v2 header.
+            chunk = file.read_at(position, min(chunk_bytes, end - position))
+            chunk, chunk_position, at = chunk.ljust(HEADER.size, b"\0"), position, 0
+        size_bytes = checked_size(_LENGTH.unpack_from(chunk, at)[0], position)
+        if size_bytes > end - position:
+            return
+        yield chunk, at, position, size_bytes
+        position += size_bytes
+
+
+def walk(file: ReadsAt, position: int, end: int) -> Iterator[BatchPosition]:
     """Go through the complete batches from a position; a partial one at the end is left out.
 
     Args:
@@ -46,25 +80,15 @@ def walk(file: OpenFile, position: int, end: int) -> Iterator[BatchPosition]:
         CorruptMessage: a length below 14.
         OSError: the file cannot be read.
     """
-    chunk, chunk_position = b"", position
-    while position < end - FRAME_MIN:
-        relative = position - chunk_position
-        if relative + HEADER.size > len(chunk):
-            chunk, chunk_position, relative = _chunk(file, position), position, 0
-        base_offset, length, epoch, magic, _, _, delta, _, max_timestamp = HEADER.unpack_from(
-            chunk, relative
-        )
-        size_bytes = checked_size(length, position)
-        if size_bytes > end - position:
-            return
+    for chunk, at, start, size_bytes in frames(file, position, end):
+        base_offset, _, epoch, magic, _, _, delta, _, max_timestamp = HEADER.unpack_from(chunk, at)
         if magic < MAGIC_V2:  # the offset is that of the last message
-            timestamp = _legacy_timestamp(chunk, relative, magic, size_bytes)
-            yield BatchPosition(position, size_bytes, base_offset, base_offset, timestamp, -1)
+            timestamp = _legacy_timestamp(chunk, at, magic, size_bytes)
+            yield BatchPosition(start, size_bytes, base_offset, base_offset, timestamp, -1)
         else:
             yield BatchPosition(
-                position, size_bytes, base_offset, base_offset + delta, max_timestamp, epoch
+                start, size_bytes, base_offset, base_offset + delta, max_timestamp, epoch
             )
-        position += size_bytes
 
 
 def _legacy_timestamp(chunk: bytes, position: int, magic: int, size_bytes: int) -> int:
@@ -116,7 +140,7 @@ def batch_at(file: OpenFile, position: int, end: int, offset: int) -> tuple[int,
         CorruptMessage: a length below 14.
         OSError: the file cannot be read.
     """
-    head = file.read(HEADER.size, position)
+    head = file.read_at(position, HEADER.size)
     if len(head) < HEADER.size:
         return None
     base_offset, length, _, magic, _, _, delta, _, _ = HEADER.unpack(head)
@@ -133,7 +157,7 @@ def first_batch_size(file: OpenFile, position: int) -> int:
         CorruptMessage: a length below 14.
         OSError: the file cannot be read.
     """
-    head = file.read(LOG_OVERHEAD, position)
+    head = file.read_at(position, LOG_OVERHEAD)
     return checked_size(int.from_bytes(head[8:], "big", signed=True), position)
 
 
@@ -153,4 +177,4 @@ def checked_size(length: int, position: int) -> int:
 
 def _chunk(file: OpenFile, position: int) -> bytes:
     # Near the end of the file a legacy message can be shorter than a v2 header.
-    return file.read(CHUNK_BYTES, position).ljust(HEADER.size, b"\0")
+    return file.read_at(position, CHUNK_BYTES).ljust(HEADER.size, b"\0")

@@ -31,7 +31,7 @@ def count_sound(file: OpenFile, position: int, end: int, lowest_offset: int) -> 
 
     Rule: S-43 (LogSegment.recover).
     """
-    data = memoryview(file.read(min(end - position, LOOKED_AT_BYTES), position))
+    data = memoryview(file.read_at(position, min(end - position, LOOKED_AT_BYTES)))
     count = sound_end = checked_bytes = 0
     for at in possible_starts(data):
         if at < sound_end or checked_bytes > _CHECKED_BYTES_MAX:

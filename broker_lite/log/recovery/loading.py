@@ -386,7 +386,7 @@ class _Loader:
 
 
 def _is_of_batches(file: OpenFile) -> bool:
-    return file.read(1, MAGIC_OFFSET) == bytes([CURRENT_MAGIC])
+    return file.read_at(MAGIC_OFFSET, 1) == bytes([CURRENT_MAGIC])
 
 
 def _is_within(segment: LogSegment, end_offset: int) -> bool:

@@ -62,7 +62,7 @@ def _copy(path: str, start: int, end: int, to: str) -> None:
     """Copy a range of a file into a new one that is as old, and make it durable."""
     source, target = OpenFile(path), OpenFile(to, CREATE)
     for position in range(start, end, _COPY_BYTES):
-        data = source.read(min(_COPY_BYTES, end - position), position)
+        data = source.read_at(position, min(_COPY_BYTES, end - position))
         target.write(data, position - start)
     status = os.fstat(source.fd)
     os.utime(target.fd, ns=(status.st_atime_ns, status.st_mtime_ns))

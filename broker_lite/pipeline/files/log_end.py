@@ -10,8 +10,8 @@ import struct
 from collections import deque
 from typing import Final, NamedTuple
 
+from broker_lite.log.files.headers import BatchHeader, header_at, read_batch, walk_headers
 from broker_lite.pipeline.files.file_io import FileIO, ReadableFile
-from broker_lite.pipeline.files.headers import BatchHeader, header_at, read_batch, walk_headers
 from broker_lite.pipeline.files.indexes import OffsetEntry, offset_entry_in_front
 from broker_lite.pipeline.files.layout import PartitionLog, Segment
 from broker_lite.pipeline.files.sound_search import (

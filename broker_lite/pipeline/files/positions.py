@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from broker_lite.errors import BrokerError
+from broker_lite.log.files.headers import BatchHeader, header_at, read_batch
 from broker_lite.pipeline.files.file_io import FileIO, ReadableFile
-from broker_lite.pipeline.files.headers import BatchHeader, header_at, read_batch
 from broker_lite.pipeline.files.indexes import (
     OffsetEntry,
     TimeEntry,

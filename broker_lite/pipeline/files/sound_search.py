@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from broker_lite.log.files.headers import BatchHeader, header_at, read_batch
 from broker_lite.pipeline.files.file_io import ReadableFile
-from broker_lite.pipeline.files.headers import BatchHeader, header_at, read_batch
 from broker_lite.record.resync import possible_starts
 
 OFFSETS_MAX: Final = 1 << 31

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from broker_lite.log.files.headers import BatchHeader, read_batch, walk_headers
 from broker_lite.pipeline.files.file_io import ReadableFile
-from broker_lite.pipeline.files.headers import BatchHeader, read_batch, walk_headers
 from broker_lite.pipeline.files.layout import Segment
 from broker_lite.pipeline.files.sound_search import find_sound, offset_bounds
 from broker_lite.record.framing import CURRENT_MAGIC

@@ -13,8 +13,8 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
+from broker_lite.log.files.headers import BatchHeader
 from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, ReadableFile
-from broker_lite.pipeline.files.headers import BatchHeader
 from broker_lite.pipeline.files.witnesses import indexed_end
 from broker_lite.pipeline.read.corruption import Corruption, OnCorruption
 from broker_lite.pipeline.read.due_offsets import DueOffsets

@@ -6,7 +6,7 @@ until the batch behind it is there.
 
 from typing import NamedTuple
 
-from broker_lite.pipeline.files.headers import BatchHeader
+from broker_lite.log.files.headers import BatchHeader
 
 
 class HeldOffsets(NamedTuple):

@@ -1,8 +1,8 @@
 """Where a read goes on behind damage."""
 
+from broker_lite.log.files.headers import BatchHeader, header_at
 from broker_lite.log.files.walk import HEADER
 from broker_lite.pipeline.files.file_io import ReadableFile
-from broker_lite.pipeline.files.headers import BatchHeader, header_at
 from broker_lite.pipeline.files.sound_search import find_sound, offset_bounds
 from broker_lite.pipeline.read.split import SegmentRange
 

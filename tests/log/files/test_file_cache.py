@@ -41,7 +41,7 @@ def test_an_evicted_file_that_is_held_stays_open(paths: list[str]) -> None:
     cache = FileCache(1)
     held = cache.get(paths[0])
     cache.get(paths[1])
-    assert held.read(100, 0) == paths[0].encode()
+    assert held.read_at(0, 100) == paths[0].encode()
     fd = held.fd
     del held
     assert not is_open(fd)
@@ -79,7 +79,7 @@ def test_the_cache_gives_way_when_descriptors_run_out(paths: list[str]) -> None:
         with suppress(OSError):
             while True:
                 taken.append(os.dup(0))
-        assert cache.get(paths[1]).read(1, 0) == b"/"
+        assert cache.get(paths[1]).read_at(0, 1) == b"/"
         assert len(cache) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
@@ -111,7 +111,7 @@ def test_a_file_that_is_removed_while_an_answer_refers_to_it_counts(paths: list[
     held = cache.get(paths[0])
     cache.discard(paths[0])
     assert cache.lent_count == 1
-    assert held.read(1, 0) == b"/"
+    assert held.read_at(0, 1) == b"/"
     del held
     assert cache.lent_count == 0
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from broker_lite.log.files.headers import header_at
 from broker_lite.pipeline.files import sound_search
-from broker_lite.pipeline.files.headers import header_at
 from broker_lite.pipeline.files.sound_search import (
     BATCH_BYTES_MAX,
     OffsetBounds,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_lite.pipeline.files.headers import BatchHeader
+from broker_lite.log.files.headers import BatchHeader
 from broker_lite.pipeline.read.held_offsets import HeldOffsets, order_fault
 
 # Behind offset 9 comes a batch that says it begins at 20, with five records.

@@ -8,8 +8,9 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from broker_lite.log.files.walk import HEADER
-from broker_lite.pipeline.files.file_io import ReadableFile
+from broker_lite.errors import CorruptMessage
+from broker_lite.log.files.open_file import ReadsAt
+from broker_lite.log.files.walk import HEADER, frames
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.framing import CURRENT_MAGIC, LOG_OVERHEAD, RECORD_OVERHEAD_V0
 from broker_lite.record.legacy.messages import LegacyMessage
@@ -48,9 +49,7 @@ class BatchHeader(NamedTuple):
         return self.position + self.size_bytes
 
 
-def walk_headers(
-    file: ReadableFile, position: int, end: int, next_offset: int
-) -> Iterator[BatchHeader]:
+def walk_headers(file: ReadsAt, position: int, end: int, next_offset: int) -> Iterator[BatchHeader]:
     """Go through the whole batches from a position to the first that is none, or to an end.
 
     Args:
@@ -61,23 +60,18 @@ def walk_headers(
 
     Rule: R-01, R-02, R-04 (FileLogInputStream).
     """
-    chunk, chunk_position = b"", position
-    while position < end:
-        at = position - chunk_position
-        if at + HEADER.size > len(chunk):
-            size_bytes = min(_READ_BYTES, end - position)
-            # near the end of the file a message of magic 0 can be shorter than a v2 header
-            chunk = file.read_at(position, size_bytes).ljust(HEADER.size, b"\0")
-            chunk_position, at = position, 0
-        header = _header(chunk, at, position, next_offset)
-        if header is None or header.end_position > end:
-            return
-        yield header
-        position = header.end_position
-        next_offset = header.last_offset + 1
+    try:
+        for chunk, at, start, _ in frames(file, position, end, _READ_BYTES):
+            header = _header(chunk, at, start, next_offset)
+            if header is None:
+                return
+            yield header
+            next_offset = header.last_offset + 1
+    except CorruptMessage:
+        return
 
 
-def header_at(file: ReadableFile, position: int, end: int, next_offset: int) -> BatchHeader | None:
+def header_at(file: ReadsAt, position: int, end: int, next_offset: int) -> BatchHeader | None:
     """Give the header of the batch at a position, None when no whole one is there.
 
     Rule: R-01, R-02, R-04 (FileLogInputStream).
@@ -89,7 +83,7 @@ def header_at(file: ReadableFile, position: int, end: int, next_offset: int) -> 
     return header if header is not None and header.end_position <= end else None
 
 
-def read_batch(file: ReadableFile, header: BatchHeader) -> RecordBatch | LegacyMessage | None:
+def read_batch(file: ReadsAt, header: BatchHeader) -> RecordBatch | LegacyMessage | None:
     """Read the batch of a header, None when its checksum is wrong or the file ends inside it.
 
     Rule: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).

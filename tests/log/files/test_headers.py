@@ -1,7 +1,7 @@
 import pytest
 
+from broker_lite.log.files.headers import BatchHeader, read_batch, walk_headers
 from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.files.headers import BatchHeader, read_batch, walk_headers
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.legacy.messages import LegacyMessage
