@@ -9,6 +9,7 @@ import tests.support.as_written  # noqa: F401 - a compiled handler does not tell
 from tests.tidy.message_stubs import STUB, message_stubs
 from tests.tidy.pages import pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT
+from tests.tidy.rooms_picture import PICTURE, rooms_picture
 from tests.tidy.rules import rules_page
 
 
@@ -19,6 +20,7 @@ def main() -> int:
         if parts_of(text):
             (ROOT / page).write_text(with_parts(text), "utf-8")
     (ROOT / "tests" / "RULES.md").write_text(rules_page(), "utf-8")
+    (ROOT / PICTURE).write_text(rooms_picture(), "utf-8")
     STUB.write_text(message_stubs(), "utf-8")
     return 0
 

@@ -10,6 +10,7 @@ from tests.tidy import rules
 from tests.tidy.message_stubs import STUB, message_stubs
 from tests.tidy.pages import PARTS, pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT, text_of
+from tests.tidy.rooms_picture import PICTURE, rooms_picture
 
 STALE = "stale, run: python -m tests.tidy.generate"
 
@@ -51,6 +52,10 @@ def test_a_page_whose_markers_are_wrong(page: str, error: str) -> None:
 
 def test_a_page_without_markers_stays() -> None:
     assert with_parts("# A title\n") == "# A title\n"
+
+
+def test_picture_of_the_rooms() -> None:
+    assert (ROOT / PICTURE).read_text("utf-8") == rooms_picture(), STALE
 
 
 def test_rules_page() -> None:
