@@ -7,7 +7,7 @@ lines           of modules in broker_lite by room; code is without comments, doc
 Any             the name in code by room, imports included
 batch walkers   modules with a `while` loop that steps a position by a size, and that know of a
                 batch's frame (its base offset, or how many bytes it has before the magic)
-homes           modules with a paragraph `Rule:` that cites the rule; cited: with any mention of it
+homes           modules that say `Rule:` of the rule; cited: with any mention of it
 request path    modules whose functions run for one request on a warm connection, every one from
                 its source (see request_path)
 private         attributes with a leading underscore that tests use of something other than self or
@@ -28,7 +28,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.tidy.project_files import ROOT, python_files, text_of, tree_of
-from tests.tidy.rules import Rule, cited_in
+from tests.tidy.rules import implemented_in
+from tests.tidy.specified import Rule, cited_in
 
 _NO_CODE = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
@@ -39,7 +40,6 @@ _WITH_TEXT = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _POSITION = re.compile(r"(?:^|[._])(?:position|at|end)$")
 _SIZE = re.compile(r"(?:size_bytes|needed_bytes|\.length|\bend_position)$")
 _FRAME = re.compile(r"\b(?:LOG_OVERHEAD|HEADER_SIZE_UP_TO_MAGIC|FRAME_MIN|base_offset)\b")
-_HOME = re.compile(r"^\s*(?:\"\"\")?Rules?: (.*?)(?=\n\s*\n|\"\"\"|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def room_of(path: Path) -> str:
@@ -123,7 +123,7 @@ def rule_counts(paths: Iterable[Path]) -> tuple[Counter[int], Counter[int]]:
     for path in paths:
         text = text_of(path)
         cited.update(set(cited_in(text)))
-        homes.update({rule for part in _HOME.findall(text) for rule in cited_in(part)})
+        homes.update(implemented_in(text))
     return Counter(homes[rule] for rule in cited), Counter(cited.values())
 
 

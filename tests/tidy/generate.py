@@ -1,4 +1,4 @@
-"""Write what is made from the code: the tables of README and docs, tests/RULES.md, the types.
+"""Write what is made from the code: the tables of README and docs, the page of rules, the types.
 
 python -m tests.tidy.generate
 """
@@ -10,7 +10,7 @@ from tests.tidy.message_stubs import STUB, message_stubs
 from tests.tidy.pages import pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT
 from tests.tidy.rooms_picture import PICTURE, rooms_picture
-from tests.tidy.rules import rules_page
+from tests.tidy.rules import RULES_PAGE, rules_page
 
 
 def main() -> int:
@@ -19,7 +19,7 @@ def main() -> int:
         text = (ROOT / page).read_text("utf-8")
         if parts_of(text):
             (ROOT / page).write_text(with_parts(text), "utf-8")
-    (ROOT / "tests" / "RULES.md").write_text(rules_page(), "utf-8")
+    (ROOT / RULES_PAGE).write_text(rules_page(), "utf-8")
     (ROOT / PICTURE).write_text(rooms_picture(), "utf-8")
     STUB.write_text(message_stubs(), "utf-8")
     return 0

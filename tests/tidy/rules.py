@@ -1,79 +1,53 @@
 """Which rules are cited where: in the package's docstrings, in tests, in vectors.
 
 A citation is an id (V-20), or two with `to` between them, which stand for all rules from one to the
-other. A test's name cites by `v20` or `v_20`.
+other. A test's name cites by `v20` or `v_20`. A module implements the rules that follow `Rule:` at
+the beginning of a line of a docstring; what else it cites, it touches.
 """
 
 import ast
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
+from tests.tidy.specified import SPEC, Rule, cited_in, pages, reasons, specified, title
 
-RULE_IDS = Path("tests/tidy/rule_ids.toml")
-TIDY = Path("tests/tidy")
-_ID = r"(TV|[PRVSFEGTXNA])-(\d{2,3})(?![\dA-Za-z])"
-_CITATION = re.compile(rf"\b{_ID}(?: to {_ID})?")
-_LABEL = r"(?:tv|[prvsfegtxna]|[prvsfegt]_)"
-_IN_NAME = re.compile(rf"_({_LABEL})(\d{{2,3}})(?:_to_{_LABEL}(\d{{2,3}}))?(?=_|$)")
-_LEFT_OUT = re.compile(r'^Not done: .*?(?=\n\n|""")', re.MULTILINE | re.DOTALL)
-_IN_VECTORS = re.compile(r'"id": ?"(TV|N|A)-(\d{2})')
+RULES_PAGE: Final = SPEC / "rules.md"
+TIDY: Final = Path("tests/tidy")
 
-
-class Rule(NamedTuple):
-    """An id in its two parts, so that rules sort as people read them."""
-
-    prefix: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.prefix}-{self.number:02}"
+_ONE: Final = r"(?:TV|[PRVSFEGTXNA])-\d{2,3}"
+_IMPLEMENTS: Final = re.compile(
+    rf'^[ \t]*(?:""")?Rule: ((?:\s*{_ONE}(?:\s+to\s+{_ONE})?(?:\s+\([^)]*\))?,?)+)', re.MULTILINE
+)
+_IN_PARENTHESES: Final = re.compile(r"\([^)]*\)")
+_LABEL: Final = r"(?:tv|[prvsfegtxna]|[prvsfegt]_)"
+_IN_NAME: Final = re.compile(rf"_({_LABEL})(\d{{2,3}})(?:_to_{_LABEL}(\d{{2,3}}))?(?=_|$)")
+_LEFT_OUT: Final = re.compile(r'^Not done: .*?(?=\n\n|""")', re.MULTILINE | re.DOTALL)
+_IN_VECTORS: Final = re.compile(r'"id": ?"(TV|N|A)-(\d{2})')
 
 
 class Places(NamedTuple):
-    """Where one rule is cited; tests are files with the test functions that name the rule."""
+    """Where one rule is cited.
 
-    package: list[Path]
+    Attributes:
+        homes: modules that implement it; there is to be one.
+        touched: modules that cite it otherwise.
+        tests: files, each with the test functions that name the rule by themselves.
+    """
+
+    homes: list[Path]
+    touched: list[Path]
     tests: dict[Path, list[str]]
 
 
-@cache
-def titles() -> dict[Rule, str]:
-    """Every rule there is, with what it is about."""
-    found = {}
-    for prefix, rows in _rule_ids().items():
-        for numbers, title in rows.items():
-            first, _, last = numbers.partition("-")
-            for number in range(int(first), int(last or first) + 1):
-                found[Rule(prefix, number)] = title
-    return found
-
-
-@cache
-def _rule_ids() -> dict[str, dict[str, str]]:
-    table: dict[str, Any] = tomllib.loads(text_of(RULE_IDS))
-    return {prefix: table[prefix] for prefix in table["about"]}
-
-
-def about() -> dict[str, str]:
-    """What each prefix is about, in the order of the table."""
-    prefixes: dict[str, str] = tomllib.loads(text_of(RULE_IDS))["about"]
-    return prefixes
-
-
-def cited_in(text: str) -> Iterator[Rule]:
-    """The rules that a text cites, also ids of rules that do not exist."""
-    for prefix, first, last_prefix, last in _CITATION.findall(text):
-        yield Rule(prefix, int(first))
-        if last:
-            yield Rule(last_prefix, int(last))
-            between = (Rule(prefix, number) for number in range(int(first) + 1, int(last)))
-            yield from (rule for rule in between if rule in titles())
+def implemented_in(text: str) -> set[Rule]:
+    """The rules that a module's text says it implements."""
+    parts = (_IN_PARENTHESES.sub("", part) for part in _IMPLEMENTS.findall(text))
+    return {rule for part in parts for rule in cited_in(part)}
 
 
 def cited_in_name(name: str) -> Iterator[Rule]:
@@ -81,23 +55,28 @@ def cited_in_name(name: str) -> Iterator[Rule]:
     for prefix, first, last in _IN_NAME.findall(name):
         for number in range(int(first), int(last or first) + 1):
             rule = Rule(prefix.rstrip("_").upper(), number)
-            if rule in titles():  # a version, v10, may look like a rule
+            if rule in specified():  # a version, v10, may look like a rule
                 yield rule
 
 
 @cache
 def citations() -> dict[Rule, Places]:
-    """Every cited rule, sorted, with its places."""
-    found: dict[Rule, Places] = defaultdict(lambda: Places([], {}))
+    """The places of every rule, in the order of the pages, then of what is cited besides."""
+    found: dict[Rule, Places] = defaultdict(lambda: Places([], [], {}))
+    for rule in specified():
+        found[rule]  # also where nobody cites it
     for path in python_files("broker_lite"):
-        for rule in set(cited_in(_LEFT_OUT.sub("", text_of(path)))):
-            found[rule].package.append(path)
+        text = text_of(path)
+        homes = implemented_in(text)
+        for rule in homes:
+            found[rule].homes.append(path)
+        for rule in set(cited_in(_LEFT_OUT.sub("", text))) - homes:
+            found[rule].touched.append(path)
     for path in project_files():
         if path.parts[0] == "tests" and not path.is_relative_to(TIDY):
             for rule, names in _cited_by_test_file(path).items():
                 found[rule].tests[path] = names
-    order = list(about())
-    return {rule: found[rule] for rule in sorted(found, key=lambda r: (order.index(r[0]), r[1]))}
+    return dict(found)
 
 
 def _cited_by_test_file(path: Path) -> dict[Rule, list[str]]:
@@ -127,42 +106,83 @@ def _tests_of(path: Path) -> Iterator[tuple[str, str]]:
 def unknown() -> list[str]:
     """Citations of rules that do not exist."""
     return [
-        f"{rule}: {', '.join(map(str, [*places.package, *places.tests]))}"
+        f"{rule}: {_names([*places.homes, *places.touched, *places.tests])}"
         for rule, places in citations().items()
-        if rule not in titles()
+        if rule not in specified()
+    ]
+
+
+def of_several_homes() -> list[str]:
+    """Rules that more than one module says it implements."""
+    return [
+        f"{rule}: {_names(places.homes)}"
+        for rule, places in citations().items()
+        if len(places.homes) > 1
+    ]
+
+
+def homeless() -> list[str]:
+    """Rules that no module implements, without a reason."""
+    return [
+        f"{rule} ({specified()[rule].says}), touched by {_names(places.touched) or 'nobody'}"
+        for rule, places in citations().items()
+        if rule in specified() and not places.homes and rule not in reasons()
+    ]
+
+
+def excused_in_vain() -> list[str]:
+    """Rules with a reason for no home that have one, or that do not exist."""
+    return [
+        f"{rule}: {_names(citations()[rule].homes) if rule in citations() else 'no such rule'}"
+        for rule in reasons()
+        if rule not in specified() or citations()[rule].homes
     ]
 
 
 def untested() -> list[str]:
-    """Rules that the package cites and no test does."""
+    """Rules with a home that no test names."""
     return [
-        f"{rule} ({titles().get(rule, 'no such rule')}): {', '.join(map(str, places.package))}"
+        f"{rule} ({specified()[rule].says}): {_names(places.homes)}"
         for rule, places in citations().items()
-        if places.package and not places.tests
+        if places.homes and not places.tests and rule in specified()
     ]
 
 
 def rules_page() -> str:
-    """The text of tests/RULES.md."""
+    """The text of docs/spec/rules.md."""
     lines = [
-        "# Rules and their tests",
+        "# Rules",
         "",
-        "Made by `python -m tests.tidy.generate` from the rule ids that code and tests cite. The",
-        "names are those of the test functions that cite the rule by themselves; a file without",
-        "names cites it for the whole module, or in a table of cases.",
+        "Every rule with the module that implements it, and the tests that name it. Made by",
+        "`python -m tests.tidy.generate` from the pages of the specification and from what",
+        "docstrings and tests cite. A test file without names cites the rule for the whole module,",
+        "or in a table of cases.",
     ]
-    for prefix, meaning in about().items():
-        rows = [_row(rule, places) for rule, places in citations().items() if rule[0] == prefix]
-        if rows:
-            lines += ["", f"## {prefix}: {meaning}", ""]
-            lines += ["| Rule | About | Package | Tests |", "| --- | --- | --- | --- |", *rows]
+    for page in pages():
+        rules = [rule for rule, each in specified().items() if each.page == page]
+        lines += ["", f"## {title(page)}", ""]
+        for rule in rules:
+            lines += _entry(rule, citations()[rule])
     return "\n".join(lines) + "\n"
 
 
-def _row(rule: Rule, places: Places) -> str:
-    package = ", ".join(f"`{path.relative_to('broker_lite')}`" for path in sorted(places.package))
-    tests = "; ".join(
-        f"`{path.relative_to('tests')}`" + (f": {', '.join(sorted(names))}" if names else "")
-        for path, names in sorted(places.tests.items())
-    )
-    return f"| {rule} | {titles().get(rule, '')} | {package} | {tests} |"
+def _entry(rule: Rule, places: Places) -> Iterator[str]:
+    """A rule as an item of a list."""
+    page, says = specified()[rule].page.name, specified()[rule].says
+    yield f"- [{rule}]({page}#{str(rule).lower()})" + (f": {says}" if says else "")
+    if places.homes:
+        yield f"  - implemented in {_links(places.homes)}"
+    else:
+        yield f"  - no home: {reasons().get(rule, '')}"
+    if places.touched:
+        yield f"  - touched by {', '.join(f'`{path}`' for path in sorted(places.touched))}"
+    for path, names in sorted(places.tests.items()):
+        yield f"  - `{path}`" + (f": {', '.join(sorted(set(names)))}" if names else "")
+
+
+def _links(paths: list[Path]) -> str:
+    return ", ".join(f"[`{path}`](../../{path})" for path in paths)
+
+
+def _names(paths: list[Path]) -> str:
+    return ", ".join(map(str, paths))

@@ -11,6 +11,7 @@ from tests.tidy.message_stubs import STUB, message_stubs
 from tests.tidy.pages import PARTS, pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT, text_of
 from tests.tidy.rooms_picture import PICTURE, rooms_picture
+from tests.tidy.specified import cited_in
 
 STALE = "stale, run: python -m tests.tidy.generate"
 
@@ -59,8 +60,7 @@ def test_picture_of_the_rooms() -> None:
 
 
 def test_rules_page() -> None:
-    found = (ROOT / "tests" / "RULES.md").read_text("utf-8")
-    assert found == rules.rules_page(), STALE
+    assert text_of(rules.RULES_PAGE) == rules.rules_page(), STALE
 
 
 def test_types_of_the_messages() -> None:
@@ -71,13 +71,34 @@ def test_every_cited_rule_exists() -> None:
     assert rules.unknown() == []
 
 
-def test_every_rule_of_the_package_has_a_test() -> None:
+def test_a_rule_has_one_home() -> None:
+    assert rules.of_several_homes() == []
+
+
+def test_a_rule_without_a_home_has_a_reason() -> None:
+    assert rules.homeless() == []
+
+
+def test_reasons_are_of_rules_without_a_home() -> None:
+    assert rules.excused_in_vain() == []
+
+
+def test_every_rule_with_a_home_has_a_test() -> None:
     assert rules.untested() == []
+
+
+def test_what_a_module_implements() -> None:
+    text = '''"""Rule: V-01 to V-03 (Kafka, V-20), V-06, and V-07.
+
+    See: V-08.
+    Rule: V-09: V-10
+    """  # Rule: V-11'''
+    assert sorted(map(str, rules.implemented_in(text))) == ["V-01", "V-02", "V-03", "V-06", "V-09"]
 
 
 def test_citations() -> None:
     text = "V-01 to V-04, TV-60-x (P-100); UTF-16, KIP-500, CRC-32C, V-999"
-    assert [str(rule) for rule in rules.cited_in(text)] == [
+    assert [str(rule) for rule in cited_in(text)] == [
         *("V-01", "V-04", "V-02", "V-03"),
         *("TV-60", "P-100", "V-999"),
     ]
