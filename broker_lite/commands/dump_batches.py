@@ -125,7 +125,7 @@ def columns_of(measured: Measured) -> RecordColumns:
 def sequences(batch: RecordBatch, offsets: list[int]) -> list[int]:
     """Give the sequence of each record, -1 where the producer has none.
 
-    Rule: R-20 (DefaultRecord.readFrom).
+    See: R-20 (DefaultRecord.readFrom).
     """
     if batch.base_sequence < 0:
         return [-1] * len(offsets)

@@ -28,7 +28,8 @@ def index_faults(path: Path) -> Iterator[str]:
         SettingsError: its .log file is not beside it.
         OSError: a file cannot be read.
 
-    Rule: S-10, S-11, S-95.
+    Rule: S-95.
+    See: S-10, S-11.
     """
     parsed = parse_segment_file(path.name)
     assert parsed is not None, "it has the name of an index"

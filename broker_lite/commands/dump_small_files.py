@@ -67,7 +67,7 @@ def entry_text(entry: Entry) -> str:
 
 
 def _offset_entries(path: Path, base_offset: int) -> Iterator[Entry]:
-    """Rule: S-10; entries of zeros behind the first are room that was not used (S-12)."""
+    """See: S-10; entries of zeros behind the first are room that was not used (S-12)."""
     for number, (relative, position) in enumerate(_OFFSET_ENTRY.iter_unpack(_whole(path, 8))):
         if relative == 0 and number > 0:
             return
@@ -75,7 +75,7 @@ def _offset_entries(path: Path, base_offset: int) -> Iterator[Entry]:
 
 
 def _time_entries(path: Path, base_offset: int) -> Iterator[Entry]:
-    """Rule: S-11."""
+    """See: S-11."""
     for number, (timestamp, relative) in enumerate(_TIME_ENTRY.iter_unpack(_whole(path, 12))):
         if relative == 0 and number > 0:
             return
@@ -83,7 +83,7 @@ def _time_entries(path: Path, base_offset: int) -> Iterator[Entry]:
 
 
 def _transaction_entries(path: Path, _base_offset: int) -> Iterator[Entry]:
-    """Rule: S-16."""
+    """See: S-16."""
     data = _whole(path, TRANSACTION_ENTRY.size)
     for version, producer_id, first, last, stable in TRANSACTION_ENTRY.iter_unpack(data):
         if version >> 8 > TRANSACTION_VERSION:
@@ -98,7 +98,7 @@ def _transaction_entries(path: Path, _base_offset: int) -> Iterator[Entry]:
 
 
 def _producer_entries(path: Path, _base_offset: int) -> Iterator[Entry]:
-    """Rule: S-17."""
+    """See: S-17."""
     try:
         producers = decode_snapshot(path.read_bytes())
     except CorruptSnapshot as error:
@@ -122,7 +122,7 @@ def _producer_entries(path: Path, _base_offset: int) -> Iterator[Entry]:
 
 
 def _text_entries(path: Path) -> Iterator[Entry]:
-    """Rule: S-60, S-70, S-75, S-76."""
+    """See: S-60, S-70, S-75, S-76."""
     try:
         text = read_file(path) or ""
         yield from _parsed(path.name, text)

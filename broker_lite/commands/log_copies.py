@@ -1,6 +1,6 @@
 """Copies of partitions, each loaded as after a crash: batches are checked, indexes made anew.
 
-Rule: S-43, S-75, S-97.
+See: S-43, S-75, S-97.
 """
 
 import shutil
@@ -153,7 +153,7 @@ def read_offsets(path: Path) -> dict[tuple[str, int], int]:
     Raises:
         KafkaStorageError: the file is damaged.
 
-    Rule: S-70.
+    See: S-70.
     """
     try:
         return stored_offsets(path)

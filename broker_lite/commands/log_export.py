@@ -4,7 +4,7 @@ It has meta.properties, a metadata log with the topics, their ids and configs, a
 with their indexes and snapshots made anew. The broker may be running meanwhile: each partition then
 is as it was at some moment, not all at the same.
 
-Rule: S-96.
+See: S-96.
 """
 
 import argparse

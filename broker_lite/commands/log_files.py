@@ -51,7 +51,7 @@ class LogFile:
         Raises:
             OSError: the file cannot be read.
 
-        Rule: R-04 (FileLogInputStream.nextBatch).
+        See: R-04 (FileLogInputStream.nextBatch).
         """
         with self.path.open("rb", buffering=0) as file:
             self.size_bytes = os.fstat(file.fileno()).st_size

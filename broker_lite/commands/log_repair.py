@@ -8,7 +8,7 @@ A directory that has another topic id than the metadata log is reported, and is 
 `--topic-ids adopt` gives it the id of the metadata log, so that its records are served, and
 `--topic-ids put-aside` renames it to *-stray, so that an empty partition takes its place.
 
-Rule: S-43, S-44 (LogLoader).
+See: S-43, S-44 (LogLoader).
 """
 
 import argparse
@@ -129,7 +129,7 @@ def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]
 def _mend_cleaner_checkpoint(data_dir: Path, manager: LogManager) -> list[str]:
     """Have the logs cleaned from their start on that end in front of where they were cleaned to.
 
-    Rule: S-82 (LogCleanerManager.cleanableOffsets).
+    See: S-82 (LogCleanerManager.cleanableOffsets).
     """
     path = data_dir / CLEANER_FILE
     ends = {(log.topic, log.partition): log.log_end_offset for log in manager.loaded_logs()}

@@ -5,7 +5,7 @@ nobody looks at, and each is loaded as after a crash, which checks every batch a
 anew. Then they get their names, and one batch of the metadata log makes them known. Whoever is
 interrupted before it leaves directories that the next start sets aside.
 
-Rule: S-70, S-75, S-76, S-96, S-97.
+See: S-70, S-75, S-76, S-96, S-97.
 """
 
 import shutil
@@ -169,7 +169,7 @@ class Transfer:
     def _note_offsets(self, copied: Mapping[str, Sequence[Copied]]) -> None:
         """Write the checkpoints: a log that they name with 0 would count as one never written to.
 
-        Rule: S-70.
+        See: S-70.
         """
         starts = read_offsets(self._data_dir / LOG_START_FILE)
         points = read_offsets(self._data_dir / RECOVERY_POINT_FILE)

@@ -83,7 +83,7 @@ def is_in_use(directory: Path) -> bool:
 
     A shared lock is taken for a moment, which a reader of the directory may have.
 
-    Rule: S-78.
+    See: S-78.
     """
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)

@@ -41,7 +41,7 @@ class Endpoint(NamedTuple):
 def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[MetadataChange]:
     """The records of a new topic.
 
-    Rule: P-102 (ReplicationControlManager.createTopic).
+    See: P-102 (ReplicationControlManager.createTopic).
     """
     return [
         make(kinds.TOPIC, name=plan.name, topic_id=topic_id),
@@ -53,7 +53,7 @@ def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[Metadat
 def growth(topic: Topic, count: int, replica: Replica) -> PartitionRecords:
     """The records of partitions added to a topic.
 
-    Rule: P-111 (ReplicationControlManager.createPartitions).
+    See: P-111 (ReplicationControlManager.createPartitions).
     """
     return _partitions(topic.topic_id, range(topic.partition_count, count), replica)
 
@@ -97,7 +97,7 @@ def config_changes(
 def producer_ids(node_id: int, broker_epoch: int, next_producer_id: int) -> MetadataRecord:
     """The record that hands out the ids below next_producer_id.
 
-    Rule: T-15 (ProducerIdControlManager).
+    See: T-15 (ProducerIdControlManager).
     """
     return make(
         kinds.PRODUCER_IDS,

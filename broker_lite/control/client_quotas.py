@@ -82,7 +82,7 @@ def plan_quotas(
     Raises:
         InvalidRequest: with Kafka's text.
 
-    Rule: P-60.48 (ClientQuotaControlManager.alterClientQuotaEntity).
+    Rule: P-160 (ClientQuotaControlManager.alterClientQuotaEntity).
     """
     keys = _keys_of(entity, is_address)
     if len({change.key for change in changes}) < len(changes):
@@ -164,7 +164,7 @@ class QuotaFilter:
         Raises:
             InvalidRequest, UnsupportedVersion: with Kafka's text.
 
-        Rule: P-60.48 (ClientQuotasImage.describe).
+        Rule: P-161 (ClientQuotasImage.describe).
         """
         self._names: dict[str, str | None] = {}
         self._present: set[str] = set()

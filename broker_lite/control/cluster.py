@@ -222,7 +222,8 @@ class Cluster(ClusterView):
         Raises:
             BrokerError: it cannot be; see topic_rules.plan_topic.
 
-        Rule: P-102 to P-106.
+        Rule: P-106.
+        See: P-102 to P-105.
         """
         defaults = Defaults.of(self.settings, self.node_id)
         check_configs = partial(validate_topic_configs, self.settings)
@@ -234,7 +235,8 @@ class Cluster(ClusterView):
         Raises:
             BrokerError: it cannot be; see plan_topic.
 
-        Rule: P-85, P-86, P-113.
+        Rule: P-113.
+        See: P-85, P-86.
         """
         (topic,) = self.create_topics([self.plan_topic(automatic_topic(self.settings, name))])
         if not topic.is_internal:
@@ -279,7 +281,7 @@ class Cluster(ClusterView):
         Raises:
             BrokerError: it may not; see topic_rules.check_growth.
 
-        Rule: P-111.
+        See: P-111.
         """
         topic = self._image.topics.get(name)
         return check_growth(topic, count, assignments, frozenset((self.node_id,)))
@@ -293,7 +295,7 @@ class Cluster(ClusterView):
         Raises:
             KafkaStorageError: not written; no topic grew.
 
-        Rule: P-111.
+        See: P-111.
         """
         self._commit([changes.growth(topic, count, self._replica) for topic, count in grown])
         topics = [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
@@ -325,7 +327,7 @@ class Cluster(ClusterView):
         Raises:
             KafkaStorageError: not written; nothing was changed.
 
-        Rule: P-126, P-128, P-131.
+        See: P-126, P-128, P-131.
         """
         altered = list(altered)
         self._commit(_config_records(altered))

@@ -63,7 +63,7 @@ def check_change(
     Raises:
         InvalidConfig: it does not.
 
-    Rule: P-127 (ConfigurationControlManager.validateAlterConfig).
+    See: P-127 (ConfigurationControlManager.validateAlterConfig).
     """
     resource_type, resource_name = resource
     if resource_type != BROKER_RESOURCE or not features.get(ELIGIBLE_LEADER_REPLICAS_VERSION):

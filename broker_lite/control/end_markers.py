@@ -125,7 +125,8 @@ class EndMarkers:
             TransactionCoordinatorFenced: the coordinator epoch is below the known one.
             KafkaStorageError: not written.
 
-        Rule: T-52 to T-54, T-57.
+        Rule: T-52, T-54, T-57.
+        See: T-53.
         """
         topic, index = partition
         producer_id, producer_epoch = producer
@@ -142,7 +143,8 @@ class EndMarkers:
     def write_some(self, unfinished: UnfinishedEnding, coordinator_epoch: int) -> bool:
         """Write up to MARKERS_AT_A_TIME markers, for STEP_MS; tell whether all were tried.
 
-        Rule: T-52 to T-54, T-58.
+        Rule: T-52, T-54, T-58.
+        See: T-53.
         """
         marker = EndTransactionMarker(unfinished.ending.is_commit, coordinator_epoch)
         until_ms = self._clock.monotonic_ms() + STEP_MS

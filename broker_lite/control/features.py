@@ -86,7 +86,7 @@ class FeatureUpdate(NamedTuple):
 def tells_features(release: str) -> bool:
     """Whether brokers of a release tell their features to clients.
 
-    Rule: P-56.
+    See: P-56.
     """
     return _major_minor(release) >= _FIRST_TOLD
 
@@ -95,7 +95,8 @@ def tells_features(release: str) -> bool:
 def supported_features(release: str = DEFAULT_RELEASE) -> Mapping[str, SupportedFeature]:
     """The features of a release's brokers by name, in alphabetical order.
 
-    Rule: P-55, P-56.
+    Rule: P-55.
+    See: P-56.
     """
     at = _major_minor(release)
     levels = [level for since, level in _METADATA_VERSIONS.items() if since <= at]

@@ -173,7 +173,7 @@ class Groups:
         Raises:
             NotCoordinator: the state topic is not there yet, or the state of one cannot be read.
 
-        Rule: G-23.
+        See: G-23.
         """
         self._run_due_timers()
         if not self.topic.exists:
@@ -226,7 +226,7 @@ class Groups:
         Kafka's timers queue their events before a request that comes at the same millisecond, so
         a request never meets a member whose session is over.
 
-        Rule: G-120.
+        See: G-120.
         """
         now_ms = self._clock.steady_ms()
         if self._coordinator is not None:
@@ -244,7 +244,7 @@ class Groups:
     def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
         """Let groups look at topics that are new, have grown, or are gone.
 
-        Rule: G-73, G-84.
+        See: G-73, G-84.
         """
         coordinator = self._coordinator
         if coordinator is None:
@@ -264,7 +264,7 @@ class Groups:
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Let groups have their new configs.
 
-        Rule: G-91.
+        See: G-91.
         """
         if self._coordinator is None:
             return

@@ -67,7 +67,7 @@ class MetadataImage:
     def colliding_topic(self, name: str) -> str | None:
         """The topic whose name collides with this one, if there is one.
 
-        Rule: P-101.
+        See: P-101.
         """
         return self._names_by_collision_key.get(collision_key(name))
 

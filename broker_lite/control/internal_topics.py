@@ -52,7 +52,7 @@ _MAKE: Final[Mapping[str, Callable[[Settings], NewTopic]]] = MappingProxyType(
 def automatic_topic(settings: Settings, name: str) -> NewTopic:
     """A topic as it is created on its first use.
 
-    Rule: P-85 (AutoTopicCreationManager.creatableTopic).
+    See: P-85 (AutoTopicCreationManager.creatableTopic).
     """
     make = _MAKE.get(name)
     return NewTopic(name) if make is None else make(settings)

@@ -63,7 +63,8 @@ def collision_key(name: str) -> str:
 def make_id(random_bytes: Callable[[int], bytes]) -> bytes:
     """A fresh id: random, of UUID version 4, not reserved, its text not starting with a hyphen.
 
-    Rule: P-21, P-113 (Uuid.randomUuid).
+    Rule: P-21 (Uuid.randomUuid).
+    See: P-113.
     """
     while True:
         raw = bytearray(random_bytes(16))

@@ -77,7 +77,7 @@ class PartitionLogs:
     def remove(self, topic: Topic) -> None:
         """Remove the logs of a topic that is gone; whoever waits at them is woken.
 
-        Rule: P-110.
+        See: P-110.
         """
         self.configs.forget(topic.name)
         for partition in range(topic.partition_count):

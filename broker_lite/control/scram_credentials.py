@@ -70,7 +70,7 @@ class CredentialPlan:
     def add(self, asked: Key | Upsertion) -> None:
         """Check the deletion of a credential, or a new one.
 
-        Rule: P-60.50 (ScramControlManager.alterCredentials).
+        Rule: P-164 (ScramControlManager.alterCredentials).
         """
         name = asked[0]
         if self.outcomes.get(name) is not None:

@@ -84,7 +84,7 @@ class StateTopic:
         Raises:
             BrokerError: it cannot be made.
 
-        Rule: G-23.
+        See: G-23.
         """
         topic = self._cluster.topics.get(self.name)
         return self._cluster.create_topic(self.name) if topic is None else topic

@@ -80,7 +80,8 @@ def plan_topic(
         InvalidTopic, TopicAlreadyExists, InvalidConfig, InvalidPartitions,
         InvalidReplicationFactor, InvalidReplicaAssignment, InvalidRequest: see the rules.
 
-    Rule: P-101 to P-105 (ControllerApis.createTopics, ReplicationControlManager.createTopic).
+    Rule: P-102 to P-105 (ControllerApis.createTopics, ReplicationControlManager.createTopic).
+    See: P-101.
     """
     if new.name == METADATA_TOPIC:
         raise InvalidRequest(f"Creation of internal topic {METADATA_TOPIC} is prohibited.")

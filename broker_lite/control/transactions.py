@@ -105,7 +105,7 @@ class Transactions:
     ) -> Outcome:
         """Give a transactional id to a producer; error and producer are what is answered.
 
-        Rule: T-14, T-16 to T-27.
+        See: T-14, T-16 to T-27.
         """
         return await self._step(
             transactional_id,
@@ -119,7 +119,8 @@ class Transactions:
     ) -> Outcome:
         """Commit or abort; error and producer are what is answered.
 
-        Rule: T-46 to T-53.
+        Rule: T-50, T-51.
+        See: T-46 to T-49, T-52, T-53.
         """
         return await self._step(
             transactional_id,
@@ -142,7 +143,7 @@ class Transactions:
     ) -> ErrorCode:
         """Add partitions to the transaction of a producer.
 
-        Rule: T-29, T-35.
+        See: T-29, T-35.
         """
         return self._decide(
             transactional_id,
@@ -160,7 +161,7 @@ class Transactions:
     ) -> dict[TopicPartition, ErrorCode]:
         """Tell of each partition whether it is in the open transaction of a producer.
 
-        Rule: T-31, T-34.
+        See: T-31, T-34.
         """
         if not self._log.is_loaded(transactional_id):
             return dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -169,7 +170,7 @@ class Transactions:
     def partition_of_group(self, group_id: str) -> TopicPartition:
         """What stands for a group's offsets in a transaction.
 
-        Rule: T-32.
+        See: T-32.
         """
         return OFFSETS_TOPIC, self._groups.partition_of(group_id)
 
@@ -185,14 +186,14 @@ class Transactions:
         Raises:
             BrokerError: see EndMarkers.write.
 
-        Rule: T-59.
+        See: T-59.
         """
         self._markers.write(partition, producer, marker, transaction_version)
 
     def find(self, transactional_id: str) -> Transaction | ErrorCode:
         """The transaction of an id, or what is answered to who asks for it.
 
-        Rule: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
+        See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
         """
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST
@@ -228,7 +229,7 @@ class Transactions:
 
         One step of limited length; when more is left, next_deadline_ms() is not in the future.
 
-        Rule: T-60, T-64.
+        See: T-60, T-64.
         """
         now_ms = self._clock.steady_ms()
         if now_ms >= self._not_before_ms:

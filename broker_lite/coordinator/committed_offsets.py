@@ -46,7 +46,7 @@ class GroupOffsets:
     def unstable(self) -> set[TopicPartition]:
         """The partitions that a transaction has not yet ended for.
 
-        Rule: G-70.
+        See: G-70.
         """
         return {key for offsets in self.pending.values() for key in offsets}
 

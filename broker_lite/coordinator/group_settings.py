@@ -1,4 +1,7 @@
-"""The settings that groups and their offsets live by, of the broker and of single groups."""
+"""The settings that groups and their offsets live by, of the broker and of single groups.
+
+Rule: G-01 to G-06, G-08 to G-11.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -84,7 +87,7 @@ class GroupSettings:
             configs: the group's own, by Kafka's names; others than the consumer protocol's are
                 left aside. Each was checked to be a number within the broker's bounds.
 
-        Rule: G-91.
+        See: G-91.
         """
         changes = {
             field: int(configs[name])

@@ -4,7 +4,7 @@ A key starts with its type, a value with its version, both int16. Every commit w
 partition and a start reads all of them, so the forms that Kafka 4.3 writes are packed and unpacked
 by hand here (a tenth of the codec's time); all other versions go through the codec.
 
-Rule: G-66 (GroupCoordinatorRecordHelpers.newOffsetCommitRecord).
+See: G-66 (GroupCoordinatorRecordHelpers.newOffsetCommitRecord).
 """
 
 from struct import Struct

@@ -1,4 +1,7 @@
-"""Which partition of a state topic an id belongs to."""
+"""Which partition of a state topic an id belongs to.
+
+Rule: P-73.
+"""
 
 from typing import Final
 

@@ -65,7 +65,7 @@ class GroupRegistry:
         Raises:
             NotCoordinator: the topic that holds the state of groups is not there yet.
 
-        Rule: G-23.
+        See: G-23.
         """
         if not self.is_available():
             raise NotCoordinator
@@ -74,7 +74,7 @@ class GroupRegistry:
     def settings_of(self, group_id: str) -> GroupSettings:
         """The settings of a group, whether it exists or not.
 
-        Rule: G-91.
+        See: G-91.
         """
         configs = self._configs.get(group_id)
         return self.settings if configs is None else self.settings.for_group(configs)
@@ -82,7 +82,7 @@ class GroupRegistry:
     def configure(self, group_id: str, configs: Mapping[str, str]) -> None:
         """Put the configs of a group in the place of those that it had.
 
-        Rule: G-91.
+        See: G-91.
         """
         if configs:
             self._configs[group_id] = configs
@@ -147,7 +147,7 @@ class GroupRegistry:
     ) -> bool:
         """Put a classic group in the place of one that only such members will be in.
 
-        Rule: G-107.
+        See: G-107.
         """
         classic = downgrade(group, leaving, effects, now_ms)
         if classic is not None:
@@ -198,7 +198,7 @@ def is_empty(group: Group) -> bool:
 def unsubscribed(group: Group) -> Callable[[str], bool]:
     """Tells of topics whether no member of a group has them; if that is unknown, one has.
 
-    Rule: G-75 (ClassicGroup.isSubscribedToTopic).
+    See: G-75 (ClassicGroup.isSubscribedToTopic).
     """
     topics = group.subscribed_topics()
     return lambda topic: topics is not None and topic not in topics

@@ -2,6 +2,8 @@
 
 A difference to Kafka: an error text of more than 32,767 bytes is cut. Kafka answers all parts of
 such a request with UNKNOWN_SERVER_ERROR, though it has carried out those that were right.
+
+Rule: E-02.
 """
 
 from typing import ClassVar, Final, Self

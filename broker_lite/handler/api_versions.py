@@ -97,7 +97,8 @@ def _add_features(response: Any, cluster: Cluster, version: int) -> None:
     A data directory may come from a Kafka where a level is in force that is not served here; what
     is told is the highest one that is.
 
-    Rule: P-52, P-53, P-54.
+    Rule: P-52, P-53.
+    See: P-54.
     """
     supported = messages.ApiVersionsResponse.SupportedFeatureKey
     finalized = messages.ApiVersionsResponse.FinalizedFeatureKey

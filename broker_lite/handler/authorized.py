@@ -3,7 +3,7 @@
 Bit n is operation code n of the ACLs: 3 READ, 4 WRITE, 5 CREATE, 6 DELETE, 7 ALTER, 8 DESCRIBE,
 9 CLUSTER_ACTION, 10 DESCRIBE_CONFIGS, 11 ALTER_CONFIGS, 12 IDEMPOTENT_WRITE.
 
-Rule: P-91.
+Rule: X-45, P-91.
 """
 
 from typing import Final

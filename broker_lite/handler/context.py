@@ -46,7 +46,7 @@ Handler: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[Parts | None
 class CloseConnection(Exception):
     """The answer is to close the connection without a response; the text says why, for the log.
 
-    Rule: P-07, P-08, P-10.
+    See: P-07, P-08, P-10.
     """
 
 

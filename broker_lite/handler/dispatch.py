@@ -1,6 +1,8 @@
 """From a decoded request to its handler, by the table.
 
 Faults and the request journal hang on this one seam: `context.hooks`, around the handler call.
+
+Rule: E-07.
 """
 
 import struct

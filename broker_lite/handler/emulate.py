@@ -53,6 +53,7 @@ def min_versions(release: str) -> Mapping[int, int]:
 def serves_old_messages(release: str) -> bool:
     """Whether brokers of a release serve the versions that carry messages of magic 0 and 1.
 
-    Rule: P-50, P-56, F-60, V-92.
+    Rule: P-56.
+    See: P-50, F-60, V-92.
     """
     return RELEASES.index(release) < RELEASES.index("4.0")

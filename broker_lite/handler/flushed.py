@@ -22,7 +22,7 @@ async def wait_for_coordinators(context: HandlerContext, failures: int) -> None:
         CloseConnection: something may not be on disk, so nothing can be said of what was decided.
             Who asks again is told that the coordinator is not there.
 
-    Rule: S-32, T-72 (CoordinatorRuntime, which answers below the high watermark).
+    See: S-32, T-72 (CoordinatorRuntime, which answers below the high watermark).
     """
     commits = context.cluster.logs.commits
     waiting: list[asyncio.Future[BrokerError | None]] = []

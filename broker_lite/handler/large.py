@@ -183,7 +183,7 @@ async def handle_large(handle: Handler, context: HandlerContext, request: Reques
         DecodeError: not a body of this version, or one of too many elements.
         EncodeError: the answer cannot be told in this version.
 
-    Rule: P-08, P-34.
+    See: P-08, P-34.
     """
     if request.api_key == _PRODUCE:
         try:

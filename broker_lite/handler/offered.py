@@ -15,7 +15,7 @@ def offered(release: str) -> Mapping[int, Api]:
     Returns:
         What the release and the table have in common.
 
-    Rule: P-56.
+    See: P-56.
     """
     highest = emulate.max_versions(release)
     lowest = dict(emulate.min_versions(release))

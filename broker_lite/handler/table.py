@@ -3,6 +3,8 @@
 What is offered is a part of it, see the module `offered`. ApiVersions answers from that part, the
 dispatcher indexes it, the README's table is made from it. A handler gets the table as offered on
 its listener in `context.apis`, it never imports this module.
+
+Rule: P-44, P-60.
 """
 
 from collections.abc import Mapping

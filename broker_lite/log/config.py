@@ -9,7 +9,7 @@ _INT64_MAX = (1 << 63) - 1
 class LogConfig:
     """Settings of a log, by Kafka's names; defaults are Kafka's.
 
-    Rule: S-99 (LogConfig).
+    See: S-99 (LogConfig).
     """
 
     segment_bytes: int = 1 << 30

@@ -10,7 +10,8 @@ Kafka converts while it sends; here all of an answer is converted before.
 A difference to Kafka: where control batches come first in the answer to a Fetch below version 4,
 the records behind them come once. Kafka 3.9 sends them twice.
 
-Rule: F-60 to F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend).
+Rule: F-62 (LazyDownConversionRecords, LazyDownConversionRecordsSend).
+See: F-60, F-61.
 """
 
 import logging

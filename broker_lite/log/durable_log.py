@@ -66,7 +66,7 @@ class DurableLog(LocalLog):
     def last_stable_offset(self) -> int:
         """The offset that readers of committed records may not reach.
 
-        Rule: V-64 (UnifiedLog.lastStableOffset).
+        See: V-64 (UnifiedLog.lastStableOffset).
         """
         stable = self.producer_state.last_stable_offset(self.high_watermark)
         return max(stable, self.log_start_offset)
@@ -306,7 +306,7 @@ class DurableLog(LocalLog):
         Raises:
             KafkaStorageError: it may not be on disk.
 
-        Rule: S-47 (ProducerStateManager.takeSnapshot).
+        See: S-47 (ProducerStateManager.takeSnapshot).
         """
         try:
             sync_file(segment_stem(self.directory, self._snapshot_offset) + SNAPSHOT_SUFFIX)

@@ -168,7 +168,7 @@ class LocalLog:
         Raises:
             KafkaStorageError: the file is not written yet.
 
-        Rule: S-46, S-65 (LogLoader.load).
+        See: S-46, S-65 (LogLoader.load).
         """
         self.epochs.truncate_from_end(self.log_end_offset)
         if self.log_start_offset > 0:
@@ -182,7 +182,7 @@ class LocalLog:
         Raises:
             KafkaStorageError: the epoch counts, but its file is not written yet.
 
-        Rule: S-61, S-63 (UnifiedLog.assignEpochStartOffset).
+        See: S-61, S-63 (UnifiedLog.assignEpochStartOffset).
         """
         self.leader_epoch = max(leader_epoch, self.epochs.latest_epoch)
         if self.epochs.assign(self.leader_epoch, self.log_end_offset) and self._first_use is None:
@@ -228,7 +228,7 @@ class LocalLog:
         Raises:
             KafkaStorageError: the old segment is still the active one.
 
-        Rule: S-31 (UnifiedLog.roll).
+        See: S-31 (UnifiedLog.roll).
         """
         if self._is_unsettled or self._are_epochs_ahead:
             self._settle()
@@ -264,7 +264,7 @@ class LocalLog:
         Raises:
             OSError: there is no new snapshot.
 
-        Rule: S-18 (ProducerStateManager.takeSnapshot).
+        See: S-18 (ProducerStateManager.takeSnapshot).
         """
         if offset > self._snapshot_offset:
             # Its checksum tells a torn one, and then the one before it counts (S-17).
@@ -278,7 +278,7 @@ class LocalLog:
         Raises:
             KafkaStorageError: recovery is needed.
 
-        Rule: S-47 (UnifiedLog.close).
+        See: S-47 (UnifiedLog.close).
         """
         if self._first_use is not None:
             return  # nothing was ever written

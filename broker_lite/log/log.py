@@ -41,7 +41,7 @@ class AppendInfo(NamedTuple):
 
     log_append_time_ms is -1 with CreateTime; of a duplicate it is its batch's max timestamp.
 
-    Rule: V-14 (LogAppendInfo).
+    See: V-14 (LogAppendInfo).
     """
 
     base_offset: int
@@ -61,7 +61,7 @@ class Log(DurableLog):
     def offset_for_leader_epoch(self, epoch: int) -> EpochEndOffset:
         """Give the end offset of the largest epoch that is not above the given one.
 
-        Rule: S-64, F-81 (UnifiedLog.endOffsetForEpoch).
+        See: S-64, F-81 (UnifiedLog.endOffsetForEpoch).
         """
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
@@ -74,7 +74,7 @@ class Log(DurableLog):
             KafkaStorageError: a file cannot be read.
             HeavyBatch: at_once, and a batch takes long.
 
-        Rule: S-23, F-72 (UnifiedLog.fetchOffsetByTimestamp).
+        See: S-23, F-72 (UnifiedLog.fetchOffsetByTimestamp).
         """
         return timestamps.offset_for_timestamp(
             self, timestamp, from_offset=from_offset, at_once=at_once
@@ -89,14 +89,14 @@ class Log(DurableLog):
             KafkaStorageError: a file cannot be read.
             HeavyBatch: at_once, and a batch takes long.
 
-        Rule: S-24 (UnifiedLog.fetchOffsetByTimestamp).
+        See: S-24 (UnifiedLog.fetchOffsetByTimestamp).
         """
         return timestamps.max_timestamp_offset(self, from_offset=from_offset, at_once=at_once)
 
     def offsets_before(self, timestamp: int, max_offsets: int, *, now_ms: int) -> list[int]:
         """Answer ListOffsets version 0: descending offsets of segments not younger than that.
 
-        Rule: F-74 (UnifiedLog.legacyFetchOffsetsBefore).
+        See: F-74 (UnifiedLog.legacyFetchOffsetsBefore).
         """
         return timestamps.offsets_before(self, timestamp, max_offsets, now_ms)
 
@@ -128,7 +128,8 @@ class Log(DurableLog):
             KafkaStorageError: not written; the log is as before, and may work again later. With
                 flush.messages it may also be written, but not known to be on disk.
 
-        Rule: V-51 to V-59 (UnifiedLog.append).
+        Rule: V-51 to V-53 (UnifiedLog.append).
+        See: V-54 to V-59.
         """
         buffer, batch, _, max_timestamp, append_time_ms = records
         size_bytes = len(buffer)
@@ -203,7 +204,7 @@ class Log(DurableLog):
             TransactionCoordinatorFenced: the coordinator epoch is below the known one.
             KafkaStorageError: as in append; it may be written twice then.
 
-        Rule: V-62 (UnifiedLog.appendAsLeader, AppendOrigin.COORDINATOR).
+        See: V-62 (UnifiedLog.appendAsLeader, AppendOrigin.COORDINATOR).
         """
         state = self.producer_state
         state.check_marker(
@@ -261,7 +262,7 @@ class Log(DurableLog):
             UnknownServerError: max_bytes is negative.
             KafkaStorageError: a file cannot be read.
 
-        Rule: F-05, F-10 to F-14, S-20 to S-22 (UnifiedLog.read).
+        See: F-05, F-10 to F-14, S-20 to S-22 (UnifiedLog.read).
         """
         return read_log(self, offset, max_bytes, isolation_level, min_one_batch)
 
@@ -277,7 +278,8 @@ class Log(DurableLog):
             OffsetOutOfRange: below -1 or above the high watermark.
             KafkaStorageError: the log is offline.
 
-        Rule: S-53, F-90 (Partition.deleteRecordsOnLeader).
+        Rule: S-53 (Partition.deleteRecordsOnLeader).
+        See: F-90.
         """
         if not self.config.cleanup_delete:
             raise PolicyViolation
@@ -297,7 +299,8 @@ class Log(DurableLog):
         The leader epochs' file follows at the next roll or at the end: to replace a file takes up
         to 5 ms on a disk that is busy, and retention moves the start of many logs at once.
 
-        Rule: S-52, S-53, S-65 (UnifiedLog.maybeIncrementLogStartOffset).
+        Rule: S-53 (UnifiedLog.maybeIncrementLogStartOffset).
+        See: S-52, S-65.
         """
         if offset <= self.log_start_offset:
             return

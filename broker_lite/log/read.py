@@ -2,6 +2,8 @@
 
 No record byte is read here. Of the file only batch headers are looked at, and for a reader at the
 end of the log not even those.
+
+Rule: F-10, F-12.
 """
 
 import errno
@@ -32,7 +34,7 @@ class LogRead(NamedTuple):
 
     aborted_transactions is None for readers of uncommitted records.
 
-    Rule: F-06 (FetchDataInfo).
+    See: F-06 (FetchDataInfo).
     """
 
     slice: FileSlice | None

@@ -83,7 +83,8 @@ class SegmentRemoval:
         Raises:
             KafkaStorageError: not all of them went.
 
-        Rule: S-51, S-52, S-54 (UnifiedLog.deleteSegments).
+        Rule: S-52, S-54 (UnifiedLog.deleteSegments).
+        See: S-51.
         """
         if segment_count == len(log.segments):
             log.roll(self._now_ms())
@@ -118,7 +119,7 @@ class SegmentRemoval:
             KafkaStorageError: the log was deleted, and nothing was replaced; or not all files could
                 be renamed: the new segments are served, and recovery finishes it.
 
-        Rule: S-89 (LocalLog.replaceSegments).
+        See: S-89 (LocalLog.replaceSegments).
         """
         if log.is_deleted:
             raise KafkaStorageError
@@ -146,7 +147,8 @@ class SegmentRemoval:
         Raises:
             OSError: the segment's .log file keeps its name.
 
-        Rule: S-04, S-54 (LocalLog.deleteSegmentFiles, ProducerStateManager).
+        Rule: S-54 (LocalLog.deleteSegmentFiles, ProducerStateManager).
+        See: S-04.
         """
         segment.is_removed = True  # a flush that runs beside this may not find the file any more
         try:

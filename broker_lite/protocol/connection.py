@@ -175,7 +175,8 @@ class Connection:
                 a header.
             DecodeError: the header cannot be decoded.
 
-        Rule: P-01, P-02, P-03, P-08, P-40, P-41.
+        Rule: P-01 to P-03.
+        See: P-08, P-40, P-41.
         """
         start = self._start
         available_bytes = self._end - start
@@ -229,7 +230,8 @@ class Connection:
     def _check_large(self, size_bytes: int) -> None:
         """Let only records come in a frame above control_bytes_max.
 
-        Rule: P-02, P-34.
+        Rule: P-02.
+        See: P-34.
         """
         key = _KEY.unpack_from(self._buffer, self._start + _SIZE_BYTES)[0]
         if key != _PRODUCE_KEY:

@@ -28,7 +28,7 @@ PartT = TypeVar("PartT", bound=SizedPart)
 def has_flexible_header(api_key: int, flexible: bool) -> bool:
     """Whether the response to a request goes out with header v1.
 
-    Rule: P-42, P-43 (ApiVersions never does).
+    See: P-42, P-43 (ApiVersions never does).
     """
     return flexible and api_key != _API_VERSIONS_KEY
 
@@ -46,7 +46,7 @@ def frame(
     Returns:
         The parts of one whole frame; the head is joined to a first part that is in memory.
 
-    Rule: P-01, P-05, P-42.
+    See: P-01, P-05, P-42.
     """
     size_bytes = _HEADER_V1_BYTES if flexible_header else _HEADER_V0_BYTES
     for part in body_parts:

@@ -5,6 +5,8 @@ was made from and copies no bytes. Setters work in place on a writable buffer: b
 leader epoch lie outside the checksum, so stamping them costs nothing more.
 
 The walk over a buffer of batches is that of framing.py, for all magics; magic 0 and 1 have no view.
+
+Rule: R-15.
 """
 
 import struct

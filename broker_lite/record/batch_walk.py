@@ -36,7 +36,7 @@ class IndexCursor:
         is_below: whether it is below the entry behind it, as it has to be.
         behind_is_there: whether there is an entry behind it.
 
-    Rule: S-10, S-11, S-12 (OffsetIndex, TimeIndex).
+    See: S-10 to S-12 (OffsetIndex, TimeIndex).
     """
 
     def __init__(self, numbers: memoryview, width: int, step: int) -> None:
@@ -186,7 +186,8 @@ class BatchWalk:
         Returns:
             Where in the buffer the batch begins that is left to the owner, or that is not whole.
 
-        Rule: R-04, R-06, R-10, R-18, S-05, S-10, S-11, V-57.
+        Rule: R-18.
+        See: R-04, R-06, R-10, S-05, S-10, S-11, V-57.
         """
         size_bytes = len(buffer)
         while self.is_open and size_bytes - at >= 61:
@@ -254,7 +255,7 @@ class BatchWalk:
     def is_in_sequence(self) -> bool:
         """Whether it has no sequence, or the one that comes next of its producer.
 
-        Rule: V-57 (ProducerAppendInfo.checkSequence).
+        See: V-57 (ProducerAppendInfo.checkSequence).
         """
         if not self.has_sequence():
             return True
@@ -270,7 +271,7 @@ class BatchWalk:
     def is_rightly_indexed(self, position: int, end: int) -> bool:
         """Whether the entries that are due, one of each index at most, are true.
 
-        Rule: S-10, S-11 (OffsetIndex, TimeIndex).
+        See: S-10, S-11 (OffsetIndex, TimeIndex).
         """
         last = self.base_offset + self.last_delta - self.file_offset
         if 0 <= self.pending < last:

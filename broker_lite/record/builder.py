@@ -53,7 +53,8 @@ def encode_record(
 ) -> bytes:
     """Write one record.
 
-    Rule: R-30, R-38 (DefaultRecord.writeTo).
+    Rule: R-38 (DefaultRecord.writeTo).
+    See: R-30.
     """
     headers = tuple(headers)
     parts = [
@@ -169,7 +170,7 @@ class BatchBuilder:
             batch: v2.
             delete_horizon_ms: of the new batch, None for none.
 
-        Rule: R-90 (MemoryRecords.buildRetainedRecordsInto).
+        See: R-90 (MemoryRecords.buildRetainedRecordsInto).
         """
         return cls(
             base_offset=batch.base_offset,
@@ -278,7 +279,8 @@ class BatchBuilder:
         Raises:
             UnknownServerError: as append().
 
-        Rule: R-30, R-50, R-52 (MemoryRecordsBuilder.append).
+        Rule: R-50, R-52 (MemoryRecordsBuilder.append).
+        See: R-30.
         """
         if not values:
             return

@@ -43,7 +43,7 @@ def measure_records(
     Raises:
         ValueError: start and end are not positions in the buffer.
 
-    Rule: R-34, R-37 (DefaultRecordBatch.iterator).
+    See: R-34, R-37 (DefaultRecordBatch.iterator).
     """
     cursor = RecordCursor(buffer, start, end, True)
     status = 0
@@ -186,7 +186,7 @@ class RecordColumns:
         Returns:
             0, or 2 when there is no room: it is not what was measured.
 
-        Rule: R-34, R-37 (DefaultRecordBatch.iterator).
+        See: R-34, R-37 (DefaultRecordBatch.iterator).
         """
         cursor = RecordCursor(buffer, start, end, True)
         sign = 0x8000000000000000

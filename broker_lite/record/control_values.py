@@ -3,7 +3,7 @@
 Each value has its version in front, arrays and strings carry their length plus one as an unsigned
 varint, and every structure ends with its tagged fields: none are written, unknown ones are skipped.
 
-Rule: R-45 (LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord, KRaftVersionRecord,
+See: R-45 (LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord, KRaftVersionRecord,
 VotersRecord).
 """
 

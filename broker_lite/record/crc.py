@@ -1,6 +1,6 @@
 """CRC-32C (Castagnoli), the checksum of a v2 batch.
 
-Rule: R-11 (DefaultRecordBatch.computeChecksum).
+See: R-11 (DefaultRecordBatch.computeChecksum).
 """
 
 from collections.abc import Callable

@@ -142,7 +142,7 @@ class RecordEncoder:
         Raises:
             ValueError: there is no such row, or a header without a key.
 
-        Rule: R-30, R-38 (DefaultRecord.sizeOfBodyInBytes).
+        See: R-30, R-38 (DefaultRecord.sizeOfBodyInBytes).
         """
         size_bytes = 1 + varlong_size_bytes(timestamp_delta) + varlong_size_bytes(offset_delta)
         size_bytes += sized_bytes(self.keys.find(row) if self.keys is not None else -1)
@@ -193,7 +193,7 @@ class RecordEncoder:
             ValueError: an offset does not rise, a timestamp is negative, or a column is not what it
                 should be; nothing of this call counts.
 
-        Rule: R-30, R-38, R-50, R-52 (DefaultRecord.writeTo, MemoryRecordsBuilder.appendWithOffset).
+        See: R-30, R-38, R-50, R-52 (DefaultRecord.writeTo, MemoryRecordsBuilder.appendWithOffset).
         """
         if at < 0 or end > len(target) or row < 0 or end_row > len(self.timestamps):
             raise ValueError("rows and positions must be those of the columns and the target")
@@ -255,7 +255,7 @@ class RecordEncoder:
     def _put_number(self, value: int) -> None:
         """Write a zigzag varint, which is the same for 32 bits and for 64.
 
-        Rule: R-22, R-25 (ByteUtils.writeVarint, ByteUtils.writeVarlong).
+        See: R-22, R-25 (ByteUtils.writeVarint, ByteUtils.writeVarlong).
         """
         mask = 0xFFFFFFFFFFFFFFFF
         raw = value & mask

@@ -52,7 +52,7 @@ class FirstRecord:
             has_append_time: all records have the same timestamp.
             append_time_ms: this one.
 
-        Rule: R-33, R-34, R-37 (DefaultRecordBatch.iterator).
+        See: R-33, R-34, R-37 (DefaultRecordBatch.iterator).
         """
         cursor = RecordCursor(buffer, 0, len(buffer), True)
         if count < 0:

@@ -29,7 +29,7 @@ class KeyMap:
     Raises:
         ValueError: there is no room for a single key.
 
-    Rule: S-82 (SkimpyOffsetMap).
+    See: S-82 (SkimpyOffsetMap).
     """
 
     def __init__(self, table: memoryview, seed_low: int, seed_high: int) -> None:

@@ -25,7 +25,7 @@ def locate_keys_and_values(
     Raises:
         ValueError: start and end are not positions in the buffer.
 
-    Rule: R-34, R-37 (DefaultRecordBatch.iterator).
+    See: R-34, R-37 (DefaultRecordBatch.iterator).
     """
     cursor = RecordCursor(buffer, start, end, True)
     found = []

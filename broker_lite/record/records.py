@@ -32,7 +32,8 @@ class Record(NamedTuple):
         size_bytes: as it would be written; an over-long length varint is not counted.
         attributes: of the record, 0 to 255, without meaning.
 
-    Rule: R-30, R-31, R-32, R-33 (DefaultRecord).
+    Rule: R-31, R-33 (DefaultRecord).
+    See: R-30, R-32.
     """
 
     offset: int
@@ -71,7 +72,7 @@ def check_records(batch: RecordBatch, content: Decompressed, *, full_reader: boo
         InvalidRecord: the structure is wrong.
         UnknownServerError: a record length is too long (uncompressed), or the codec failed.
 
-    Rule: R-37 (DefaultRecordBatch.iterator).
+    See: R-37 (DefaultRecordBatch.iterator).
     """
     scan = Scan._make(
         scan_records(
@@ -126,7 +127,7 @@ def iterate_records(
         InvalidRecord: as check_records, when the iteration gets there.
         UnknownServerError: as check_records.
 
-    Rule: R-37 (DefaultRecordBatch.iterator).
+    See: R-37 (DefaultRecordBatch.iterator).
     """
     if batch.record_count < 0:
         raise InvalidRecord(f"Found invalid record count {batch.record_count}")
@@ -196,7 +197,7 @@ def keys_and_values(batch: RecordBatch) -> list[tuple[bytes | None, bytes | None
     Raises:
         InvalidRecord, UnknownServerError: as iterate_records.
 
-    Rule: R-34, R-37.
+    See: R-34, R-37.
     """
     content = read_content(batch)
     data = bytes(content.data)

@@ -58,7 +58,7 @@ class RefusedSearch:
         Returns:
             How many were read, or -1 if none is refused.
 
-        Rule: V-33, V-34 (LogValidator.validateRecord).
+        See: V-33, V-34 (LogValidator.validateRecord).
         """
         if cursor.end - cursor.position <= LENT_BYTES_MIN:
             return self._next(cursor, count)
@@ -80,7 +80,7 @@ class RefusedSearch:
     def _is_refused_by_time(self, timestamp_delta: int) -> bool:
         """In 64 bits as in Java; a difference may wrap around.
 
-        Rule: V-34 (LogValidator.validateTimestamp).
+        See: V-34 (LogValidator.validateTimestamp).
         """
         sign = 0x8000000000000000
         mask = 0xFFFFFFFFFFFFFFFF

@@ -21,7 +21,7 @@ _FROM_MAGIC: Final = re.compile(
 def possible_starts(data: bytes | memoryview) -> Iterator[int]:
     """Yield where a batch may begin, of which at least the first bytes are there.
 
-    Rule: R-01, R-02.
+    See: R-01, R-02.
     """
     for match in _FROM_MAGIC.finditer(data, MAGIC_OFFSET):
         yield match.start() - MAGIC_OFFSET

@@ -5,7 +5,7 @@ scan.py is. It is for records that cannot stay byte for byte as they are: becaus
 change, or because a writer would choose other bytes. A first walk tells how many bytes they take, a
 second one writes them. Both work on plain records that a full scan has found sound.
 
-Rule: R-30, R-38, R-50, R-52 (DefaultRecord.writeTo, MemoryRecordsBuilder.appendWithOffset).
+See: R-30, R-38, R-50, R-52 (DefaultRecord.writeTo, MemoryRecordsBuilder.appendWithOffset).
 """
 
 try:
@@ -129,7 +129,7 @@ class RecordRewriter:
         return self._kept[record] != 0
 
     def _timestamp(self, cursor: RecordCursor) -> int:
-        """Rule: R-33 (DefaultRecord)."""
+        """See: R-33 (DefaultRecord)."""
         sign = 0x8000000000000000
         mask = 0xFFFFFFFFFFFFFFFF
         if self._has_append_time:
@@ -173,7 +173,7 @@ class RecordRewriter:
     def _length(self, cursor: RecordCursor, offset_delta: int) -> int:
         """What a record's length field says; the cursor stays behind the record.
 
-        Rule: R-30 (DefaultRecord.sizeOfBodyInBytes).
+        See: R-30 (DefaultRecord.sizeOfBodyInBytes).
         """
         length = 1 + varlong_size_bytes(self._timestamp_delta(cursor))
         length += varlong_size_bytes(offset_delta)
@@ -240,7 +240,7 @@ class RecordRewriter:
     def _put_text(self, position: int, length: int) -> bool:
         """Write a header key, with U+FFFD for what is not UTF-8.
 
-        Rule: R-32 (RecordHeader.key, DefaultRecord.writeTo).
+        See: R-32 (RecordHeader.key, DefaultRecord.writeTo).
         """
         end = position + length
         self._put_number(text_size_bytes(self._buffer, position, length))
@@ -261,7 +261,7 @@ class RecordRewriter:
     def _put_number(self, value: int) -> bool:
         """Write a zigzag varint, which is the same for 32 bits and for 64.
 
-        Rule: R-22 (ByteUtils.writeVarint, ByteUtils.writeVarlong).
+        See: R-22 (ByteUtils.writeVarint, ByteUtils.writeVarlong).
         """
         mask = 0xFFFFFFFFFFFFFFFF
         raw = value & mask
@@ -280,7 +280,7 @@ class RecordRewriter:
 def text_size_bytes(buffer: memoryview, position: int, length: int) -> int:
     """Give what a text takes after Java has read it as UTF-8 and written it again.
 
-    Rule: R-32 (RecordHeader.key).
+    See: R-32 (RecordHeader.key).
     """
     end = position + length
     total = 0
@@ -301,7 +301,7 @@ def sign_size_bytes(buffer: memoryview, position: int, end: int) -> int:
     Bytes that are not UTF-8 are taken together as far as they could have begun a sign. Java takes
     the three bytes of a surrogate, or the first two of them, as one, too.
 
-    Rule: R-32 (sun.nio.cs.UTF_8).
+    See: R-32 (sun.nio.cs.UTF_8).
     """
     first = buffer[position]
     if first < 0x80:

@@ -63,7 +63,7 @@ class RecordCursor:
     def read_varint(self, end: int) -> int:
         """Read a zigzag varint of at most 5 bytes; of the fifth only four bits count.
 
-        Rule: R-24 (ByteUtils.readVarint).
+        See: R-24 (ByteUtils.readVarint).
         """
         position = self.position
         if position < end:  # one byte, as nearly all are
@@ -90,10 +90,7 @@ class RecordCursor:
         return 0
 
     def read_varlong(self, end: int) -> int:
-        """Read a zigzag varlong of at most 10 bytes; of the tenth only one bit counts.
-
-        Rule: R-24 (ByteUtils.readVarlong).
-        """
+        """Read a zigzag varlong of at most 10 bytes; of the tenth only one bit counts."""
         position = self.position
         if position < end:  # one byte, as nearly all are
             byte = self.buffer[position]
@@ -131,7 +128,8 @@ class RecordCursor:
     def read_record(self) -> int:
         """Read the structure of the next record and return its status.
 
-        Rule: R-34, R-35, R-36 (DefaultRecord.readFrom, readPartiallyFrom).
+        Rule: R-34, R-36 (DefaultRecord.readFrom, readPartiallyFrom).
+        See: R-35.
         """
         end = self.end
         # What running out of bytes means: a full reader has seen that the record is all there, so
@@ -206,7 +204,7 @@ class RecordCursor:
             bytes_max: 5, or 10 for a varlong.
             last_byte_max: what that many bytes can end in without bits that a reader drops.
 
-        Rule: R-23, R-24 (ByteUtils).
+        See: R-23, R-24 (ByteUtils).
         """
         last = self.position
         while last < self.end and self.buffer[last] >= 0x80:
@@ -240,7 +238,7 @@ class RecordCursor:
     def skip_canonical_record(self) -> bool:
         """Pass over a record; False when its content would be written in other bytes.
 
-        Rule: R-30, R-38 (DefaultRecord.writeTo).
+        Rule: R-30 (DefaultRecord.writeTo).
         """
         if not self.has_shortest_varint(5, 0x0F):
             return False
@@ -390,7 +388,7 @@ def are_canonical(buffer: memoryview, start: int, end: int, count: int) -> bool:
     Raises:
         ValueError: start and end are not positions in the buffer.
 
-    Rule: R-30, R-32, R-38 (DefaultRecord.writeTo).
+    Rule: R-30 (DefaultRecord.writeTo).
     """
     cursor = RecordCursor(buffer, start, end, True)
     if end - start <= LENT_BYTES_MIN:

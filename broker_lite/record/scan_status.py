@@ -42,7 +42,8 @@ def scan_error(
         codec_failed: the codec stopped with an error after these bytes; it counts only when the
             reader got as far as the end of them.
 
-    Rule: R-35 (DefaultRecord, DefaultRecordBatch), R-37.
+    Rule: R-35 (DefaultRecord, DefaultRecordBatch).
+    See: R-37.
     """
     if status in (ScanStatus.OK, ScanStatus.ENDED) and codec_failed:
         return UnknownServerError("Failed to decompress record stream")

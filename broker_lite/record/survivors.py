@@ -6,7 +6,7 @@ told by one byte a record, 1 or 0, so that whoever judges otherwise can fill the
 
 The numbers returned as status are those of scan_status.ScanStatus.
 
-Rule: S-82, S-84 (Cleaner.buildOffsetMapForSegment, Cleaner.shouldRetainRecord).
+See: S-82, S-84 (Cleaner.buildOffsetMapForSegment, Cleaner.shouldRetainRecord).
 """
 
 try:
@@ -48,7 +48,7 @@ def note_keys(
     Raises:
         ValueError: start and end are not positions in the buffer.
 
-    Rule: S-82 (Cleaner.buildOffsetMapForSegment).
+    See: S-82 (Cleaner.buildOffsetMapForSegment).
     """
     cursor = RecordCursor(buffer, start, end, True)
     notes = KeyNotes()
@@ -143,7 +143,7 @@ class Judgement:
         Raises:
             ValueError: start and end are not positions in the buffer, or there are too many.
 
-        Rule: S-84 (Cleaner.shouldRetainRecord).
+        See: S-84 (Cleaner.shouldRetainRecord).
         """
         cursor = RecordCursor(buffer, start, end, True)
         if count > len(self.kept):
@@ -219,7 +219,7 @@ class Judgement:
         Raises:
             ValueError: start and end are not positions in the buffer, or there are too many.
 
-        Rule: S-84 (Cleaner.shouldRetainRecord).
+        See: S-84 (Cleaner.shouldRetainRecord).
         """
         cursor = RecordCursor(buffer, start, end, True)
         if count > len(self.kept):

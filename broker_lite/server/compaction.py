@@ -42,7 +42,7 @@ async def compact(logs: LogManager, get_settings: Callable[[], Settings], clock:
         get_settings: the settings of now.
         clock: of the broker.
 
-    Rule: S-80 to S-91 (LogCleaner).
+    See: S-80 to S-91 (LogCleaner).
     """
     if not get_settings().log_cleaner_enable:
         return
@@ -104,7 +104,7 @@ class CleanerThread:
     async def run(self) -> None:
         """Clean what is due, and sleep when there is nothing, until cancelled.
 
-        Rule: S-81 (CleanerThread.doWork).
+        See: S-81 (CleanerThread.doWork).
         """
         async with anyio.create_task_group() as group:
             group.start_soon(self._stop_thread_at_the_end)
@@ -122,7 +122,7 @@ class CleanerThread:
     async def clean_dirtiest(self) -> bool:
         """Clean the log of which the greatest part is dirty; False when none was cleaned.
 
-        Rule: S-81, S-91 (CleanerThread.cleanFilthiestLog).
+        See: S-81, S-91 (CleanerThread.cleanFilthiestLog).
         """
         found = await self._dirtiest()
         if found is None:
@@ -167,7 +167,7 @@ class CleanerThread:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
     def _limits(self) -> MapLimits:
-        """Rule: S-82 (LogCleaner.cleanerConfig)."""
+        """See: S-82 (LogCleaner.cleanerConfig)."""
         settings = self._get_settings()
         size_bytes = settings.log_cleaner_dedupe_buffer_size // max(settings.log_cleaner_threads, 1)
         return MapLimits(size_bytes, settings.log_cleaner_io_buffer_load_factor)

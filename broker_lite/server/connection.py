@@ -71,7 +71,7 @@ class ClientConnection:
     def is_idle(self) -> bool:
         """Whether no request is in progress; an answer that the client does not take is none.
 
-        Rule: P-11.
+        See: P-11.
         """
         return self._stream.is_waiting or self._stream.is_sending
 
@@ -118,7 +118,7 @@ class ClientConnection:
     async def run(self) -> None:
         """Serve the client until it goes, breaks the protocol, or stop() is called.
 
-        Rule: P-02, P-03, P-08, P-10 (no response, just the close).
+        See: P-02, P-03, P-08, P-10 (no response, just the close).
         """
         with self._scope:
             try:
@@ -157,7 +157,8 @@ class ClientConnection:
     async def _serve(self) -> None:
         """Answer one request after the other.
 
-        Rule: P-04, P-05, P-07.
+        Rule: P-04, P-05.
+        See: P-07.
         """
         stream, framing, context = self._stream, self._stream.framing, self._context
         turn_requests = 0

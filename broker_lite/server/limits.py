@@ -31,7 +31,8 @@ class Limits:
             start of the node.
         unsent_bytes_max: of the answers that clients do not take, likewise.
 
-    Rule: P-02, P-11, P-12.
+    Rule: P-12.
+    See: P-02, P-11.
     """
 
     request_bytes_max: int = 104_857_600

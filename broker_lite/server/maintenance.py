@@ -35,7 +35,7 @@ _THREADS_MAX: Final = 4
 async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
     """Run everything periodic until cancelled; work that has begun in a thread is finished.
 
-    Rule: S-31, S-32, S-33, S-50, S-54, S-70, V-65.
+    See: S-31 to S-33, S-50, S-54, S-70, V-65.
     """
     pauses = Pauses(clock)
     threads = CapacityLimiter(_THREADS_MAX)
@@ -108,7 +108,7 @@ async def check_retention(logs: LogManager, threads: CapacityLimiter | None = No
         logs: open.
         threads: which may be used.
 
-    Rule: S-50 (LogManager.cleanupLogs).
+    See: S-50 (LogManager.cleanupLogs).
     """
     for keys in logs.retention.unread():
         await to_thread.run_sync(logs.retention.read, keys, limiter=threads)

@@ -144,7 +144,7 @@ class Node:
     def _admit(self, sock: socket.socket, address: tuple[str, int], info: ListenerInfo) -> None:
         """Start a connection, or close it at once when a limit is reached.
 
-        Rule: P-12.
+        See: P-12.
         """
         limits = self._get_limits()
         if self._group is None or self._resets is None or self._is_one_too_many(address[0], limits):

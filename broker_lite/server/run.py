@@ -83,7 +83,7 @@ def serve(
         SettingsError: a setting, an address or the directory cannot be used; one line for a person.
         KafkaStorageError: the metadata log cannot be read or written.
 
-    Rule: P-16.
+    See: P-16.
     """
     raise_descriptor_limit()
     main = partial(_serve, settings, data_dir, ready, durable, orders)

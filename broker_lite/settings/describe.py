@@ -65,7 +65,8 @@ def describe_topic(
         overrides: what is set on the topic.
         names: those asked for, None or none for all; unknown ones are left out.
 
-    Rule: P-120, P-121, P-122 (ConfigHelper.createTopicConfigEntry).
+    Rule: P-121, P-122 (ConfigHelper.createTopicConfigEntry).
+    See: P-120.
     """
     return [
         _topic_entry(settings, TOPIC_SETTINGS[name], overrides.get(name))
@@ -79,7 +80,7 @@ def describe_group(
 ) -> list[ConfigEntry]:
     """The configs of a group, whether there is such a group or not.
 
-    Rule: P-120, G-91 (ConfigHelper.createGroupConfigEntry).
+    See: P-120, G-91 (ConfigHelper.createGroupConfigEntry).
     """
     entries = []
     for name in _wanted(GROUP_SETTINGS, names):
@@ -103,7 +104,7 @@ def _group_synonyms(settings: Settings, group_setting: GroupSetting) -> tuple[Co
 def describe_broker(settings: Settings, names: Iterable[str] | None = None) -> list[ConfigEntry]:
     """The settings of this broker, the unknown ones that somebody stored included.
 
-    Rule: P-120, P-123 (ConfigHelper.createBrokerConfigEntry).
+    See: P-120, P-123 (ConfigHelper.createBrokerConfigEntry).
     """
     known = dict.fromkeys((*BROKER_SETTINGS, *settings.dynamic_default, *settings.dynamic))
     return [
@@ -116,7 +117,7 @@ def describe_cluster_default(
 ) -> list[ConfigEntry]:
     """The dynamic settings of all brokers: the answer for a broker without a name.
 
-    Rule: P-123 (ConfigHelper.createBrokerConfigEntry).
+    See: P-123 (ConfigHelper.createBrokerConfigEntry).
     """
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER
     entries = []

@@ -33,7 +33,8 @@ def with_dynamic_broker_configs(
         InvalidRequest: a setting that only a new start changes, or that is not for all brokers or
             not for all listeners, or a bad value; Kafka's text.
 
-    Rule: P-127, P-131 (DynamicBrokerConfig.validate).
+    Rule: P-131 (DynamicBrokerConfig.validate).
+    See: P-127.
     """
     own = _changed(dynamic, settings.dynamic)
     common = _changed(dynamic_default, settings.dynamic_default)

@@ -80,7 +80,7 @@ def _check_reporters(_before: Settings, after: Settings) -> None:
 
 
 def _check_overrides(_before: Settings, after: Settings) -> None:
-    """Rule: P-12; the reasons are those of Java's string functions."""
+    """See: P-12; the reasons are those of Java's string functions."""
     overrides = str(after.value(_OVERRIDES))
     for pair in filter(None, (item.strip() for item in overrides.split(","))):
         _, colon, count = pair.rpartition(":")

@@ -19,7 +19,7 @@ class Scope(Flag):
 class ConfigSource(IntEnum):
     """Where a value comes from, numbered as DescribeConfigs numbers it.
 
-    Rule: P-121 (DescribeConfigsResponse.ConfigSource).
+    See: P-121 (DescribeConfigsResponse.ConfigSource).
     """
 
     TOPIC = 1

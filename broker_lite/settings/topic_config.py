@@ -15,7 +15,7 @@ from broker_lite.settings.values import Value
 class TopicConfig:
     """The effective settings of one topic, by Kafka's names in snake case.
 
-    Rule: P-121 (LogConfig).
+    See: P-121 (LogConfig).
     """
 
     cleanup_policy: tuple[str, ...]
@@ -89,7 +89,7 @@ def topic_config(settings: Settings, overrides: Mapping[str, str] | None = None)
 def effective_value(settings: Settings, setting: Setting, override: str | None) -> Value:
     """One topic setting's value: the topic's, else the first synonym's that has one.
 
-    Rule: P-121 (AbstractKafkaConfig.extractLogConfigMap).
+    See: P-121 (AbstractKafkaConfig.extractLogConfigMap).
     """
     if override is not None:
         return setting.parse(override)
@@ -115,7 +115,7 @@ def validate_topic_config(name: str, text: str) -> Value:
     Raises:
         InvalidConfig: the name is unknown or the value not allowed; its text is Kafka's.
 
-    Rule: P-127 (LogConfig.validate).
+    See: P-127 (LogConfig.validate).
     """
     setting = TOPIC_SETTINGS.get(name)
     if setting is None:
@@ -134,7 +134,7 @@ def validate_topic_configs(settings: Settings, overrides: Mapping[str, str]) -> 
     Raises:
         InvalidConfig: the first fault; its text is Kafka's.
 
-    Rule: P-127 (LogConfig.validate).
+    See: P-127 (LogConfig.validate).
     """
     for name in overrides:
         if name not in TOPIC_SETTINGS:

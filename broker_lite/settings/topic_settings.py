@@ -1,6 +1,7 @@
 """The settings of topics.
 
-Rule: S-99 (TopicConfig), P-121.
+Rule: S-99 (TopicConfig).
+See: P-121.
 """
 
 from typing import Final

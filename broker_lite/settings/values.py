@@ -16,7 +16,7 @@ Value: TypeAlias = bool | int | float | str | tuple[str, ...] | None
 class ConfigType(IntEnum):
     """The types of settings, numbered as DescribeConfigs numbers them.
 
-    Rule: P-125 (DescribeConfigsResponse.ConfigType).
+    See: P-125 (DescribeConfigsResponse.ConfigType).
     """
 
     UNKNOWN = 0
@@ -83,7 +83,7 @@ class Between:
 class GzipLevel:
     """1 to 9, or -1 for the codec's own default.
 
-    Rule: R-75 (GzipCompression.LevelValidator).
+    See: R-75 (GzipCompression.LevelValidator).
     """
 
     def check(self, name: str, value: Value) -> None:
@@ -172,7 +172,7 @@ def parse(name: str, kind: ConfigType, text: str, validator: Validator | None) -
     Raises:
         InvalidValue: not of the type, or not allowed by the validator.
 
-    Rule: P-127 (ConfigDef.parseType).
+    See: P-127 (ConfigDef.parseType).
     """
     value = _parse_type(name, kind, text)
     if validator is not None:

@@ -70,7 +70,7 @@ class Layout:
         A count is refused when not even that many elements of this size are left; an element
         of no bytes counts as one (Kafka compares the count with the bytes that remain).
 
-        Rule: P-34.
+        See: P-34.
         """
         return max(1, self._type_size_min(field, is_array=False))
 

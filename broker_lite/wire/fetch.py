@@ -4,7 +4,8 @@ Versions 0 to 18; 12 and later are flexible, 13 and later have topic ids instead
 records of a partition are whatever the caller gives, usually a slice of a file that the server
 sends without reading it; this module only needs to know how long it is.
 
-Rule: P-178, F-01.
+Rule: F-01.
+See: P-178.
 """
 
 from collections.abc import Sequence
@@ -64,7 +65,8 @@ Part: TypeAlias = bytes | memoryview | SizedPart
 class FetchedPartition(NamedTuple):
     """The answer for one partition.
 
-    Rule: F-01, F-06.
+    Rule: F-01.
+    See: F-06.
     """
 
     partition_index: int
@@ -119,7 +121,8 @@ def encode_fetch_response(
     Raises:
         EncodeError: another version, or a topic without what names it in this version.
 
-    Rule: F-01, P-178.
+    Rule: F-01.
+    See: P-178.
     """
     encoder = FetchEncoder(version, len(topics), throttle_time_ms, error_code, session_id)
     for name, topic_id, partitions in topics:

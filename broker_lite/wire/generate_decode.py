@@ -7,7 +7,8 @@ What the function keeps to: `p` is the position, `size` the length of the data; 
 against what remains before anything of that length is made; reading past the end raises IndexError
 or struct.error, which the caller turns into DecodeError.
 
-Rule: P-20 to P-34.
+Rule: P-14, P-179, P-28.
+See: P-20 to P-34.
 """
 
 from collections.abc import Callable, Generator

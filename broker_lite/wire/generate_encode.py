@@ -4,7 +4,8 @@ The function appends parts to a list and joins them. For large messages there is
 generator that yields the message in pieces. Wrong types and ranges raise what Python
 raises (struct.error, AttributeError, TypeError), which the caller turns into EncodeError.
 
-Rule: P-20 to P-33.
+Rule: P-31 to P-33.
+See: P-20 to P-30.
 """
 
 from collections.abc import Callable, Generator

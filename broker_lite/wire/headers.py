@@ -1,6 +1,6 @@
 """Request and response headers.
 
-Rule: P-40 to P-43.
+Rule: P-15, P-40 to P-43.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,8 @@ def decode_request_header(
     Raises:
         DecodeError: the frame is too short, or a length in the header is wrong.
 
-    Rule: P-40, P-41 (the client id has an int16 length in both), P-03.
+    Rule: P-40, P-41 (the client id has an int16 length in both).
+    See: P-03.
     """
     length: int
     try:

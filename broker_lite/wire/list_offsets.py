@@ -5,7 +5,8 @@ and later are flexible. The timeout of version 10 is for tiered storage and is s
 fields are. By hand, because a consumer that asks for its position does nothing until it has the
 answer, and Spark's asks twice with each poll.
 
-Rule: P-178, F-70, F-74.
+Rule: F-70.
+See: P-178, F-74.
 """
 
 from collections.abc import Sequence
@@ -101,7 +102,7 @@ def decode_list_offsets_request(
     Raises:
         DecodeError: not a valid request, or another version.
 
-    Rule: P-178, P-08, P-34.
+    See: P-178, P-08, P-34.
     """
     if not VERSION_MIN <= version <= VERSION_MAX:
         raise DecodeError(f"ListOffsetsRequest has no version {version} here")
@@ -195,7 +196,8 @@ def encode_list_offsets_response(version: int, topics: Sequence[ListedTopic]) ->
     Raises:
         EncodeError: another version.
 
-    Rule: P-178, F-70, F-74.
+    Rule: F-70.
+    See: P-178, F-74.
     """
     if not VERSION_MIN <= version <= VERSION_MAX:
         raise EncodeError(f"ListOffsetsResponse has no version {version} here")

@@ -3,7 +3,7 @@
 A MessageType reads its schema at first use and compiles a codec when a version is decoded or
 encoded first. What it is to a type checker stands in messages.pyi.
 
-Rule: P-170 to P-172.
+See: P-170 to P-172.
 """
 
 import struct
@@ -116,7 +116,7 @@ class MessageType:
         Raises:
             DecodeError: not a valid message, or a version without a layout.
 
-        Rule: P-08.
+        See: P-08.
         """
         decoder = self._decoders.get(version) or self._make_decoder(version)
         try:
@@ -136,7 +136,7 @@ class MessageType:
                 or is set although the version does not have it and the schema does not call it
                 ignorable; or the version has no layout.
 
-        Rule: P-33.
+        See: P-33.
         """
         encoder = self._encoders.get(version) or self._make_encoder(version)
         try:
@@ -163,7 +163,7 @@ class MessageType:
         Raises:
             DecodeError: see decode(); or there are more elements.
 
-        Rule: P-08, P-34.
+        See: P-08, P-34.
         """
         decoder = self._slice_decoders.get(version)
         if decoder is None:
@@ -183,7 +183,7 @@ class MessageType:
         Raises:
             EncodeError: see encode().
 
-        Rule: P-33.
+        See: P-33.
         """
         encoder = self._slice_encoders.get(version)
         if encoder is None:

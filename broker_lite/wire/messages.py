@@ -15,7 +15,8 @@ each message as a class, so that `request: messages.MetadataRequest` is checked 
 run time a message is no class: annotations that do more than name it (`messages.A | None`,
 `list[messages.A.B]`) stay unevaluated, by quotes or by `from __future__ import annotations`.
 
-Rule: P-170 to P-172.
+Rule: P-09.
+See: P-170 to P-172.
 """
 
 from functools import cache

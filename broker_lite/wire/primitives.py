@@ -10,7 +10,8 @@ and then fails to repeat the text in its answer.
 A difference to Kafka: a request with more than 16 tagged fields in one place closes the connection
 (P-34).
 
-Rule: P-20 to P-30.
+Rule: P-20, P-22 to P-27, P-29, P-30.
+See: P-21, P-28.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +48,7 @@ class DecodeError(ValueError):
 class EncodeError(ValueError):
     """A value that the wanted version cannot carry, or of the wrong type. Always a bug of ours.
 
-    Rule: P-33.
+    See: P-33.
     """
 
 

@@ -81,7 +81,8 @@ def decode_produce_request(
         ManyPartitions: more than PARTITIONS_MAX topics or partitions.
         DecodeError: not a valid request, or another version.
 
-    Rule: P-08, P-34, P-178.
+    Rule: P-178.
+    See: P-08, P-34.
     """
     if not VERSION_MIN <= version <= VERSION_MAX:
         raise DecodeError(f"ProduceRequest has no version {version} here")

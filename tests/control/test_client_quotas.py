@@ -24,13 +24,13 @@ def plan(current: dict[str, float], *changes: tuple[str, float, bool]) -> dict[s
     return plan_quotas(current, USER, asked, lambda name: name == "h")
 
 
-def test_p60_48_entities_are_the_same_in_any_order() -> None:
+def test_p160_entities_are_the_same_in_any_order() -> None:
     assert entity_of([("client-id", "c"), ("user", None)]) == BOTH
     assert entity_of([("user", "a"), ("user", "u")]) == USER
     assert text_of(BOTH) == "ClientQuotaEntity(entries={client-id=c, user=null})"
 
 
-def test_p60_48_only_what_changes_is_written() -> None:
+def test_p160_only_what_changes_is_written() -> None:
     current = {"producer_byte_rate": 5.0, "request_percentage": math.nan}
     assert plan(
         current,
@@ -52,7 +52,7 @@ def test_p60_48_only_what_changes_is_written() -> None:
         ("producer_byte_rate", math.inf, "too large for a LONG"),
     ],
 )
-def test_p60_48_values_that_cannot_be(key: str, value: float, text: str) -> None:
+def test_p160_values_that_cannot_be(key: str, value: float, text: str) -> None:
     with pytest.raises(InvalidRequest, match=text):
         plan({}, (key, value, False))
 
@@ -61,7 +61,7 @@ def test_p60_48_values_that_cannot_be(key: str, value: float, text: str) -> None
     ("name", "value", "text"),
     [("h", 2.0**31, "too large for an INT"), ("x", 1.0, "x is not a valid IP or resolvable host")],
 )
-def test_p60_48_addresses(name: str, value: float, text: str) -> None:
+def test_p160_addresses(name: str, value: float, text: str) -> None:
     change = QuotaChange("connection_creation_rate", value, False)
     with pytest.raises(InvalidRequest, match=text):
         plan_quotas({}, (("ip", name),), [change], lambda name: name == "h")
@@ -80,13 +80,13 @@ def test_p60_48_addresses(name: str, value: float, text: str) -> None:
         ([("user", ANY, None), ("client-id", EXACT, "c")], True, [BOTH]),
     ],
 )
-def test_p60_48_filters(
+def test_p161_filters(
     components: list[tuple[str, int, str | None]], strict: bool, found: list[object]
 ) -> None:
     asked = QuotaFilter([FilterComponent(*one) for one in components], is_strict=strict)
     assert [entity for entity in (USER, BOTH) if asked.has(entity)] == found
 
 
-def test_p60_48_an_entity_of_another_kind_is_another_error() -> None:
+def test_p161_an_entity_of_another_kind_is_another_error() -> None:
     with pytest.raises(UnsupportedVersion, match="Unsupported entity type zzz"):
         QuotaFilter([FilterComponent("zzz", ANY, None)], is_strict=False)

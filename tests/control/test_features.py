@@ -155,7 +155,7 @@ def test_a_feature_that_is_off_is_raised() -> None:
         ),
     ],
 )
-def test_p60_57_levels_that_may_not_change_with_kafkas_texts(
+def test_p150_levels_that_may_not_change_with_kafkas_texts(
     update: tuple[str, int, int], reason: str
 ) -> None:
     with pytest.raises(InvalidUpdateVersion) as caught:

@@ -10,7 +10,7 @@ SERVER_KEY = "HEtYAvOwTubW02jJL+5MEEljbbOmsXhQuGr9eFqJSO0="
 UPSERTION = Upsertion("u", 1, 4096, b"salt", b"p" * 32)
 
 
-def test_p60_50_the_keys_are_kafka_s() -> None:
+def test_p164_the_keys_are_kafka_s() -> None:
     plan = CredentialPlan({})
     plan.add(UPSERTION)
     key, credential = plan.changes["u"]
@@ -22,7 +22,7 @@ def test_p60_50_the_keys_are_kafka_s() -> None:
     assert plan.outcomes == {"u": None}
 
 
-def test_p60_50_who_is_named_twice_stays_as_they_are() -> None:
+def test_p164_who_is_named_twice_stays_as_they_are() -> None:
     plan = CredentialPlan({})
     for _ in range(3):
         plan.add(UPSERTION)

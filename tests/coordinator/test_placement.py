@@ -17,14 +17,14 @@ from broker_lite.coordinator.placement import java_string_hash, partition_of
         ("é", 233),
     ],
 )
-def test_java_string_hash_g07(text: str, expected: int) -> None:
+def test_java_string_hash_g07_p73(text: str, expected: int) -> None:
     assert java_string_hash(text) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "expected"), [("a", 47), ("polygenelubricants", 0), ("hello", 22), ("", 0)]
 )
-def test_partition_g07(text: str, expected: int) -> None:
+def test_partition_g07_p73(text: str, expected: int) -> None:
     assert partition_of(text, 50) == expected
 
 

@@ -65,11 +65,11 @@ def acls() -> list[PlainCase]:
             "permission_type": 1,
         }
         cases += [
-            PlainCase("P-60.29", "DescribeAcls", version, described),
-            PlainCase("P-60.29", "CreateAcls", version, {"creations": [creation] * 2}),
-            PlainCase("P-60.29", "CreateAcls", version, {"creations": []}),
-            PlainCase("P-60.29", "DeleteAcls", version, {"filters": [one] * 2}),
-            PlainCase("P-60.29", "DeleteAcls", version, {"filters": []}),
+            PlainCase("P-163", "DescribeAcls", version, described),
+            PlainCase("P-162", "CreateAcls", version, {"creations": [creation] * 2}),
+            PlainCase("P-162", "CreateAcls", version, {"creations": []}),
+            PlainCase("P-163", "DeleteAcls", version, {"filters": [one] * 2}),
+            PlainCase("P-163", "DeleteAcls", version, {"filters": []}),
         ]
     return cases
 
@@ -191,7 +191,7 @@ def _change(deletions: list[tuple[str, int]], *upsertions: dict[str, Any]) -> Pl
             for each in upsertions
         ],
     }
-    return PlainCase("P-60.50", "AlterUserScramCredentials", 0, fields)
+    return PlainCase("P-164", "AlterUserScramCredentials", 0, fields)
 
 
 def credentials() -> list[PlainCase]:
@@ -200,7 +200,7 @@ def credentials() -> list[PlainCase]:
 
     def describe(names: Sequence[str] | None) -> PlainCase:
         users = names if names is None else [types.UserName(name=name) for name in names]
-        return PlainCase("P-60.50", "DescribeUserScramCredentials", 0, {"users": users})
+        return PlainCase("P-165", "DescribeUserScramCredentials", 0, {"users": users})
 
     odd: list[dict[str, Any]] = [
         {"name": ""},

@@ -30,7 +30,7 @@ def _alter(*entries: Entry, version: int = 1, validate: bool = False) -> PlainCa
         ],
         "validate_only": validate,
     }
-    return PlainCase("P-60.48", "AlterClientQuotas", version, fields)
+    return PlainCase("P-160", "AlterClientQuotas", version, fields)
 
 
 def _describe(
@@ -44,7 +44,7 @@ def _describe(
         ],
         "strict": strict,
     }
-    return PlainCase("P-60.48", "DescribeClientQuotas", version, fields)
+    return PlainCase("P-161", "DescribeClientQuotas", version, fields)
 
 
 def _set(entity: Entity, *operations: tuple[str, float]) -> Entry:

@@ -13,7 +13,7 @@ SUBCLASSES = [
 
 
 @pytest.mark.parametrize("error", SUBCLASSES, ids=lambda error: error.__name__)
-def test_an_error_has_the_name_and_code_that_it_says(error: type[BrokerError]) -> None:
+def test_e02_an_error_has_the_name_and_code_that_it_says(error: type[BrokerError]) -> None:
     name = re.sub(r"(?<!^)([A-Z])", r"_\1", error.__name__).upper()
     assert error.code.name.removesuffix("_EXCEPTION") == name
     assert f"({error.code.value})" in (error.__doc__ or "")

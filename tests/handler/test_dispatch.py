@@ -70,7 +70,7 @@ def test_offered_versions_reach_the_handler(version: int) -> None:
     [(7, 0), (999, 0), (3, 0), (3, 6), (3, -1), (18, -1)],
     ids=["P-10 7", "P-10 999", "P-10 below", "P-10 above", "P-10 negative", "P-45 negative"],
 )
-def test_what_is_not_offered_closes(key: int, version: int) -> None:
+def test_e07_what_is_not_offered_closes(key: int, version: int) -> None:
     with pytest.raises(CloseConnection):
         run(key, version)
 

@@ -20,7 +20,10 @@ FLEXIBLE = dict.fromkeys(range(-(1 << 15), 1 << 15), -(1 << 15))
             id="P-40",
         ),
         pytest.param(
-            "0012 0000 ffffffff ffff", OLD, RequestHeader(18, 0, -1, None, 10, False), id="null"
+            "0012 0000 ffffffff ffff",
+            OLD,
+            RequestHeader(18, 0, -1, None, 10, False),
+            id="P-15 null",
         ),
         pytest.param(
             "0012 0000 00000001 0000", OLD, RequestHeader(18, 0, 1, "", 10, False), id="empty"

@@ -21,7 +21,8 @@ TopicPartition = tuple[bytes, int]
 def assign_uniform(members: Sequence[AssignorMember], counts: PartitionCounts) -> Assignment:
     """Spread all partitions evenly, and leave with their members as many as possible.
 
-    Rule: G-98, G-99 (UniformAssignor).
+    Rule: G-98 (UniformAssignor).
+    See: G-99.
     """
     if not members:
         return {}

@@ -88,7 +88,7 @@ def refuse_sync(effects: Effects, caller: Caller, error_code: ErrorCode) -> None
 def check_sync(request: Any, version: int) -> ErrorCode | None:
     """Return what is wrong with a SyncGroup whatever its group is.
 
-    Rule: G-51 (KafkaApis.handleSyncGroupRequest).
+    See: G-51 (KafkaApis.handleSyncGroupRequest).
     """
     if version >= _SYNC_WITH_PROTOCOL and None in (request.protocol_type, request.protocol_name):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -110,7 +110,7 @@ def leaving_members(request: Any, version: int) -> list[tuple[str, str | None]]:
 def answer_leave(effects: Effects, caller: Caller, results: Sequence[LeaveResult]) -> None:
     """Answer a LeaveGroup; before v3 the one member's result is that of the request.
 
-    Rule: G-55, G-56.
+    See: G-55, G-56.
     """
     response = messages.LeaveGroupResponse()
     if caller.version < _LEAVE_WITH_MEMBERS:
@@ -128,7 +128,7 @@ def answer_leave(effects: Effects, caller: Caller, results: Sequence[LeaveResult
 def refuse_leave(request: Any, effects: Effects, caller: Caller) -> None:
     """Answer a LeaveGroup for a group that is not there, or for the empty group id.
 
-    Rule: G-55, G-56 (GroupCoordinatorService.leaveGroup).
+    See: G-55, G-56 (GroupCoordinatorService.leaveGroup).
     """
     if not request.group_id:
         error_code = ErrorCode.INVALID_GROUP_ID

@@ -78,7 +78,7 @@ class ClassicGeneration(ClassicRoster):
             None when they are not known: count every topic as subscribed then. A group that is not
             of consumers subscribes to nothing.
 
-        Rule: G-75 (ClassicGroup.isSubscribedToTopic).
+        See: G-75 (ClassicGroup.isSubscribedToTopic).
         """
         return self._topics if self.protocol_type == PROTOCOL_TYPE else frozenset()
 
@@ -87,7 +87,7 @@ class ClassicGeneration(ClassicRoster):
     def new_member_id(self, client_id: str, instance_id: str | None) -> str:
         """Return an id for a new member.
 
-        Rule: G-40 (ClassicGroup.generateMemberId).
+        See: G-40 (ClassicGroup.generateMemberId).
         """
         return f"{client_id if instance_id is None else instance_id}-{self.make_uuid()}"
 
@@ -175,7 +175,7 @@ class ClassicGeneration(ClassicRoster):
     def answer_sync(self, member: ClassicMember, caller: Caller, effects: Effects) -> None:
         """Tell a member its assignment.
 
-        Rule: G-53.
+        See: G-53.
         """
         response = messages.SyncGroupResponse(
             protocol_type=self.protocol_type,
@@ -187,7 +187,7 @@ class ClassicGeneration(ClassicRoster):
     def write(self, effects: Effects) -> None:
         """Write the group as it is.
 
-        Rule: G-25 (GroupCoordinatorRecordHelpers.newGroupMetadataRecord).
+        See: G-25 (GroupCoordinatorRecordHelpers.newGroupMetadataRecord).
         """
         value = classic_records.encode_value(
             protocol_type=self.protocol_type,

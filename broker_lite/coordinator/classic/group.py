@@ -3,7 +3,8 @@
 A group is what its record says (GroupMetadataValue) plus what a rebalance needs until it is done:
 that part is never written, and after a restart the members simply join again.
 
-Rule: G-25 to G-57.
+Rule: G-51, G-54 to G-57.
+See: G-25 to G-50, G-52, G-53.
 """
 
 from collections.abc import Callable
@@ -43,14 +44,15 @@ class ClassicGroup(ClassicRebalance):
 
         When the group was made for it and this wrote nothing, `write_created` has to follow.
 
-        Rule: G-37 to G-50.
+        See: G-37 to G-50.
         """
         classic_join.join(self, request, caller, effects, now_ms)
 
     def sync(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
         """Handle a SyncGroup that `check_sync` let pass.
 
-        Rule: G-51, G-52 (GroupMetadataManager.classicGroupSyncToClassicGroup).
+        Rule: G-51 (GroupMetadataManager.classicGroupSyncToClassicGroup).
+        See: G-52.
         """
         error_code = self._check_sync(request)
         if error_code is not None:
@@ -150,7 +152,8 @@ class ClassicGroup(ClassicRebalance):
             version: of the request; every one is good for a classic group.
             is_transactional: whether the offsets belong to a transaction.
 
-        Rule: G-62, T-41 (ClassicGroup.validateOffsetCommit).
+        Rule: G-62 (ClassicGroup.validateOffsetCommit).
+        See: T-41.
         """
         if generation < 0 and self.state is _EMPTY:
             return None
@@ -169,7 +172,7 @@ class ClassicGroup(ClassicRebalance):
     def restart_session(self, member_id: str, now_ms: int) -> None:
         """A member committed offsets, which is a sign of life.
 
-        Rule: G-30 (OffsetMetadataManager.commitOffset).
+        See: G-30 (OffsetMetadataManager.commitOffset).
         """
         member = self.members.get(member_id)
         if member is not None and self.state in (_STABLE, _PREPARING):
@@ -182,7 +185,7 @@ class ClassicGroup(ClassicRebalance):
 
         In other states they still have the assignments of before, unless those were taken back.
 
-        Rule: G-103 (ClassicGroup.asDescribedGroup).
+        See: G-103 (ClassicGroup.asDescribedGroup).
         """
         is_stable = self.state is _STABLE
         make_member = messages.DescribeGroupsResponse.DescribedGroupMember
@@ -220,7 +223,7 @@ class ClassicGroup(ClassicRebalance):
     def write_created(self, effects: Effects) -> None:
         """Write that the group exists; it has no members that count yet.
 
-        Rule: G-37 (GroupCoordinatorRecordHelpers.newEmptyGroupMetadataRecord).
+        See: G-37 (GroupCoordinatorRecordHelpers.newEmptyGroupMetadataRecord).
         """
         value = classic_records.encode_value(
             protocol_type=None,
@@ -254,7 +257,7 @@ class ClassicGroup(ClassicRebalance):
             settings: of all groups.
             make_uuid: gives the random part of a member id.
 
-        Rule: G-25 (GroupMetadataManager.replay).
+        See: G-25 (GroupMetadataManager.replay).
         """
         value = classic_records.decode_value(data)
         timestamp = value.current_state_timestamp
@@ -276,7 +279,7 @@ class ClassicGroup(ClassicRebalance):
 
         A group that is larger than it may be by now rebalances, which leaves some out.
 
-        Rule: G-30 (GroupMetadataManager.onLoaded).
+        See: G-30 (GroupMetadataManager.onLoaded).
         """
         for member in self.members.values():
             self.restart_timer(member, now_ms)

@@ -1,6 +1,7 @@
 """JoinGroup to a classic group.
 
-Rule: G-37 to G-50 (GroupMetadataManager.classicGroupJoinToClassicGroup).
+Rule: G-38 to G-42, G-49, G-50 (GroupMetadataManager.classicGroupJoinToClassicGroup).
+See: G-37, G-43 to G-48.
 """
 
 from collections.abc import Sequence

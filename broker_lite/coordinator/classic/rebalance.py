@@ -206,7 +206,7 @@ class ClassicRebalance(ClassicGeneration):
 
         A session that ran out while its member waited was passed over, so it starts again here.
 
-        Rule: G-30 (GroupMetadataManager.propagateAssignment).
+        See: G-30 (GroupMetadataManager.propagateAssignment).
         """
         for member in self.members.values():
             caller = member.sync_token
@@ -224,7 +224,8 @@ class ClassicRebalance(ClassicGeneration):
     def on_timer(self, kind: str, member_id: str, effects: Effects, now_ms: int) -> None:
         """A timer of this group is due, and was taken out of the timers.
 
-        Rule: G-30 to G-34.
+        Rule: G-31 to G-34.
+        See: G-30.
         """
         if kind == SESSION:
             self._session_is_due(member_id, effects, now_ms)
@@ -236,7 +237,8 @@ class ClassicRebalance(ClassicGeneration):
     def _session_is_due(self, member_id: str, effects: Effects, now_ms: int) -> None:
         """A member gave no sign of life, or a given-out id was not used.
 
-        Rule: G-30, G-31, G-32 (GroupMetadataManager.expireClassicGroupMemberHeartbeat).
+        Rule: G-31, G-32 (GroupMetadataManager.expireClassicGroupMemberHeartbeat).
+        See: G-30.
         """
         member = self.members.get(member_id)
         if member is not None and not member.is_new:

@@ -1,6 +1,6 @@
 """Classic groups in the state log: GroupMetadataKey and GroupMetadataValue.
 
-Rule: G-25 (GroupCoordinatorRecordHelpers).
+See: G-25 (GroupCoordinatorRecordHelpers).
 """
 
 import struct
@@ -66,7 +66,7 @@ def decode_value(data: bytes) -> Any:
 def decode_members(value: Any) -> list[ClassicMember]:
     """Return the members that a group's record holds.
 
-    Rule: G-30 (GroupMetadataManager.replay).
+    See: G-30 (GroupMetadataManager.replay).
     """
     return [
         ClassicMember(

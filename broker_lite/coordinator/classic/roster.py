@@ -88,7 +88,7 @@ class ClassicRoster:
         If the old one has yet to fetch its assignment, so has the new one. Kafka goes on waiting
         for the old id, and rebalances when it does not come.
 
-        Rule: G-49 (ClassicGroup.replaceStaticMember).
+        See: G-49 (ClassicGroup.replaceStaticMember).
         """
         assert member.instance_id is not None
         del self.members[member.member_id]
@@ -107,7 +107,7 @@ class ClassicRoster:
     def check_member(self, member_id: str, instance_id: str | None) -> ErrorCode | None:
         """Return why a request cannot be a member's, None if it is.
 
-        Rule: G-42 (ClassicGroup.validateMember).
+        See: G-42 (ClassicGroup.validateMember).
         """
         if instance_id is not None:
             holder = self.static_members.get(instance_id)
@@ -149,7 +149,7 @@ class ClassicRoster:
         Returns:
             Whether the leader is now one that waits.
 
-        Rule: G-45 (ClassicGroup.maybeElectNewJoinedLeader).
+        See: G-45 (ClassicGroup.maybeElectNewJoinedLeader).
         """
         if self.leader is not None and self.members[self.leader].join_token is not None:
             return True

@@ -94,7 +94,7 @@ def drop_group(group: ConsumerGroupData, effects: Effects) -> None:
 def write_group(group: ConsumerGroupData, effects: Effects) -> None:
     """Write all of a group that came to be at once, from a classic one.
 
-    Rule: G-106 (ConsumerGroup.createConsumerGroupRecords).
+    See: G-106 (ConsumerGroup.createConsumerGroupRecords).
     """
     members = list(group.members.values())
     for member in members:

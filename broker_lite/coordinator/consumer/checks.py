@@ -163,7 +163,7 @@ def known_static_member(
         UnknownMemberId: the instance id is not known.
         FencedInstanceId: it belongs to another member id.
 
-    Rule: G-79, G-83.
+    See: G-79, G-83.
     """
     known_id = group.static_members.get(instance_id)
     if known_id is None:

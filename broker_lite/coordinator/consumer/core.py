@@ -92,7 +92,8 @@ class ConsumerGroupCore(ConsumerGroupData):
             effects: gets the records.
             now_ms: the time.
 
-        Rule: G-79, G-89 (consumerGroupFenceMembers).
+        Rule: G-89 (consumerGroupFenceMembers).
+        See: G-79.
         """
         if not member_ids:
             return
@@ -112,7 +113,7 @@ class ConsumerGroupCore(ConsumerGroupData):
 
         Kafka has another function, so a log that changes hands costs one rebalance.
 
-        Rule: G-84 (ModernGroup.computeMetadataHash).
+        See: G-84 (ModernGroup.computeMetadataHash).
         """
         digest = blake2b(digest_size=8)
         is_empty = True

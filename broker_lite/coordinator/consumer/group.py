@@ -33,7 +33,7 @@ class ConsumerGroup(ConsumerGroupCore):
     def heartbeat(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
         """Answer a ConsumerGroupHeartbeat that `check_heartbeat` found well-formed.
 
-        Rule: G-79 to G-90.
+        See: G-79 to G-90.
         """
         try:
             if request.member_epoch < 0:
@@ -55,7 +55,7 @@ class ConsumerGroup(ConsumerGroupCore):
             effects: gets the records.
             now_ms: the time.
 
-        Rule: G-89.
+        See: G-89.
         """
         member = self.members.get(member_id)
         if member is None:
@@ -69,7 +69,7 @@ class ConsumerGroup(ConsumerGroupCore):
     def topics_changed(self, names: Collection[str]) -> None:
         """Topics were made, deleted or grew: the next heartbeat looks at them again.
 
-        Rule: G-84 (ModernGroup.requestMetadataRefresh).
+        See: G-84 (ModernGroup.requestMetadataRefresh).
         """
         if self.subscribed_regexes or self.has_subscribers_by_name(names):
             self.is_metadata_stale = True
@@ -125,21 +125,21 @@ class ConsumerGroup(ConsumerGroupCore):
     def describe(self) -> Any:
         """The group's entry of a ConsumerGroupDescribe response.
 
-        Rule: G-101.
+        See: G-101.
         """
         return describe(self)
 
     def subscribed_topics(self) -> frozenset[str]:
         """The topics whose offsets are in use.
 
-        Rule: G-74, G-105.
+        See: G-74, G-105.
         """
         return self.subscribed_names
 
     def delete(self, effects: Effects) -> None:
         """Write that the group is gone.
 
-        Rule: G-104 (ConsumerGroup.createGroupTombstoneRecords).
+        See: G-104 (ConsumerGroup.createGroupTombstoneRecords).
         """
         for member_id in self.members:
             self.cancel_timers(member_id)
@@ -159,7 +159,7 @@ class ConsumerGroup(ConsumerGroupCore):
     def loaded(self, now_ms: int) -> None:
         """The log was read to its end: sessions and rebalance timeouts start anew.
 
-        Rule: G-89 (GroupMetadataManager.onLoaded).
+        See: G-89 (GroupMetadataManager.onLoaded).
         """
         for member in self.members.values():
             self.start_session(member, now_ms)

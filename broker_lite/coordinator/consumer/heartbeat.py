@@ -64,7 +64,8 @@ def heartbeat(
     Raises:
         BrokerError: nothing has changed.
 
-    Rule: G-81 to G-90 (GroupMetadataManager.consumerGroupHeartbeat).
+    Rule: G-83, G-84, G-86 to G-88 (GroupMetadataManager.consumerGroupHeartbeat).
+    See: G-81 to G-90.
     """
     owned = _owned(request.topic_partitions)
     admission = admit(group, request, owned)
@@ -95,7 +96,8 @@ def heartbeat(
 def admit(group: ConsumerGroupCore, request: Any, owned: Owned) -> Admission:
     """Find the member of a heartbeat, or see that it may become one.
 
-    Rule: G-81, G-82, G-83 (getOrMaybeSubscribe...ConsumerGroupMember).
+    Rule: G-83 (getOrMaybeSubscribe...ConsumerGroupMember).
+    See: G-81, G-82.
     """
     check_size(group, request.member_id, group.settings)
     member_id = request.member_id or _member_id(group.make_uuid())

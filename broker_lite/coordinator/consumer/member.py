@@ -83,7 +83,7 @@ class ConsumerMember:
     def assignment_epoch(self, topic_id: bytes, partition: int) -> int | None:
         """The epoch since which it has a partition without interruption, None if it has it not.
 
-        Rule: G-63 (ConsumerGroup.createAssignmentEpochValidator).
+        See: G-63 (ConsumerGroup.createAssignmentEpochValidator).
         """
         epoch = self.assigned.get(topic_id, NO_EPOCHS).get(partition)
         if epoch is None:

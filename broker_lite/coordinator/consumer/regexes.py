@@ -32,7 +32,7 @@ def update_regex(
         effects: gets the records.
         now_ms: the time.
 
-    Rule: G-100 (maybeUpdateRegularExpressions).
+    See: G-100 (maybeUpdateRegularExpressions).
     """
     drop_unused_regex(group, old, effects)
     if new and new not in group.regexes:

@@ -118,7 +118,7 @@ class ConsumerGroupData:
     def classic_members_know_one_of(self, names: Iterable[str]) -> bool:
         """Whether all members of the classic protocol know one of these assignors.
 
-        Rule: G-108 (ConsumerGroup.supportsClassicProtocols).
+        See: G-108 (ConsumerGroup.supportsClassicProtocols).
         """
         return any(self._protocol_counts[name] == self._classic_count for name in names)
 

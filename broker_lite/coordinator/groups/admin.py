@@ -3,7 +3,8 @@
 A difference to Kafka: groups are described in the order of the request, and the members of a group
 in the order in which they joined. Kafka's order is that of a hash map.
 
-Rule: G-101 to G-104.
+Rule: G-102 to G-104.
+See: G-101.
 """
 
 from typing import Any, Final
@@ -83,7 +84,7 @@ def describe_groups(registry: GroupRegistry, request: Any, version: int) -> Any:
 def describe_consumer_groups(registry: GroupRegistry, request: Any) -> Any:
     """Answer a ConsumerGroupDescribe.
 
-    Rule: G-101.
+    See: G-101.
     """
     message = messages.ConsumerGroupDescribeResponse
     response = message()

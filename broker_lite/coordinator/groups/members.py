@@ -41,7 +41,8 @@ class GroupMembers:
     def join(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a JoinGroup.
 
-        Rule: G-35 to G-37, G-108.
+        Rule: G-36, G-37.
+        See: G-35, G-108.
         """
         effects = Effects()
         refusal = check_join(request, caller.version, self._registry.settings)
@@ -87,7 +88,7 @@ class GroupMembers:
     def sync(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a SyncGroup.
 
-        Rule: G-51, G-109.
+        See: G-51, G-109.
         """
         effects = Effects()
         error_code = check_sync(request, caller.version)
@@ -106,7 +107,7 @@ class GroupMembers:
     def heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a Heartbeat.
 
-        Rule: G-54, G-110.
+        See: G-54, G-110.
         """
         effects = Effects()
         if not request.group_id:
@@ -124,7 +125,7 @@ class GroupMembers:
     def leave(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a LeaveGroup.
 
-        Rule: G-55, G-56, G-111.
+        See: G-55, G-56, G-111.
         """
         effects = Effects()
         group = self._registry.find(request.group_id) if request.group_id else None
@@ -139,7 +140,8 @@ class GroupMembers:
     def consumer_heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a ConsumerGroupHeartbeat.
 
-        Rule: G-78, G-80.
+        Rule: G-80.
+        See: G-78.
         """
         effects = Effects()
         registry = self._registry
@@ -196,7 +198,7 @@ class GroupMembers:
 
         If it cannot be, or that member is refused, nothing has happened.
 
-        Rule: G-106 (GroupMetadataManager.convertToConsumerGroup).
+        See: G-106 (GroupMetadataManager.convertToConsumerGroup).
         """
         registry = self._registry
         created = Effects()
@@ -219,7 +221,7 @@ class GroupMembers:
     def on_time(self, now_ms: int) -> GroupEffects:
         """Run the timers that are due.
 
-        Rule: G-30 to G-34, G-89.
+        See: G-30 to G-34, G-89.
         """
         registry = self._registry
         happened = []

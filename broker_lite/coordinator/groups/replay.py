@@ -4,7 +4,7 @@ A log may be read from any state that compaction left. Records of share and stre
 are not offered, are passed over; so are groups that belong into another partition since the state
 topic has grown: what was committed there since then counts, and nothing that is older.
 
-Rule: G-66, G-112, G-117, T-53 (GroupCoordinatorShard.replay).
+See: G-66, G-112, G-117, T-53 (GroupCoordinatorShard.replay).
 """
 
 from collections.abc import Iterable
@@ -121,7 +121,7 @@ class GroupReplay:
     def _offset(self, partition: int, producer_id: int, key: bytes, value: bytes | None) -> None:
         """Take over a commit, or that an offset is gone.
 
-        Rule: G-66, T-43 (OffsetMetadataManager.replay).
+        See: G-66, T-43 (OffsetMetadataManager.replay).
         """
         registry = self._registry
         group_id, topic, index = decode_offset_key(key)
@@ -179,7 +179,7 @@ class GroupReplay:
     def _belongs(self, group_id: str, partition: int) -> bool:
         """Whether a group is to be found in this partition.
 
-        Rule: G-07.
+        See: G-07.
         """
         met = self._met.get(partition)
         if met is None:

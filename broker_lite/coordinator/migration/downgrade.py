@@ -30,7 +30,8 @@ def downgrade(
     Returns:
         The classic group, None if the group stays what it is; then nothing was written.
 
-    Rule: G-107, G-12 (GroupMetadataManager.validateOnlineDowngradeWithFencedMembers).
+    Rule: G-107 (GroupMetadataManager.validateOnlineDowngradeWithFencedMembers).
+    See: G-12.
     """
     leaving_classic = sum(
         group.members[member_id].classic is not None for member_id in set(leaving)

@@ -158,7 +158,7 @@ def _owned(group: ConsumerGroupCore, subscription: Any) -> Owned:
 def _start_timers(group: ConsumerGroupCore, member: ConsumerMember, now_ms: int) -> None:
     """It has to come for its assignment within the rebalance timeout.
 
-    Rule: G-110.
+    See: G-110.
     """
     group.timers.cancel((group.group_id, JOIN_TIMER, member.member_id))
     group.start_session(member, now_ms)
@@ -169,7 +169,7 @@ def _start_timers(group: ConsumerGroupCore, member: ConsumerMember, now_ms: int)
 def _ends_mixture(group: ConsumerGroupCore, replaced: ConsumerMember | None) -> bool:
     """Whether a static member that is replaced was the last one with the consumer protocol.
 
-    Rule: G-107 (GroupMetadataManager.validateOnlineDowngradeWithReplacedMember).
+    See: G-107 (GroupMetadataManager.validateOnlineDowngradeWithReplacedMember).
     """
     settings = group.settings
     return (
@@ -193,7 +193,7 @@ def _downgrade(
 
     If it subscribes to the same as before, it goes on with what it had; else all members rebalance.
 
-    Rule: G-107 (GroupMetadataManager.convertToClassicGroup).
+    See: G-107 (GroupMetadataManager.convertToClassicGroup).
     """
     member = admission.member
     assert admission.replaced is not None

@@ -73,7 +73,8 @@ class OffsetCommits:
     def commit(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle an OffsetCommit.
 
-        Rule: G-60 to G-66.
+        Rule: G-60, G-61, G-64 to G-66.
+        See: G-62, G-63.
         """
         effects = Effects()
         answer = self._make_answer()
@@ -95,7 +96,8 @@ class OffsetCommits:
     def commit_transactional(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """Handle a TxnOffsetCommit whose transaction was looked at already.
 
-        Rule: T-40, T-41, T-43.
+        Rule: T-41.
+        See: T-40, T-43.
         """
         effects = Effects()
         answer = self._make_transactional_answer()
@@ -185,7 +187,8 @@ class OffsetCommits:
     def _check(self, request: Any, known: Known, version: int, now_ms: int) -> ErrorCode | None:
         """What the group has against a commit.
 
-        Rule: G-61 to G-63, G-30 (OffsetMetadataManager.validateOffsetCommit).
+        Rule: G-61 (OffsetMetadataManager.validateOffsetCommit).
+        See: G-62, G-63, G-30.
         """
         if not self._registry.is_available():
             return ErrorCode.NOT_COORDINATOR
@@ -212,7 +215,7 @@ class OffsetCommits:
 
         Partitions whose metadata is refused do not count.
 
-        Rule: G-63 (KIP-1251, ConsumerGroup.createAssignmentEpochValidator).
+        See: G-63 (KIP-1251, ConsumerGroup.createAssignmentEpochValidator).
         """
         epoch = request.generation_id_or_member_epoch
         member = group.members.get(request.member_id)
@@ -232,7 +235,8 @@ class OffsetCommits:
     def _check_transactional(self, request: Any, known: Known, version: int) -> ErrorCode | None:
         """What the group has against a commit within a transaction.
 
-        Rule: T-40, T-41 (OffsetMetadataManager.validateTransactionalOffsetCommit).
+        Rule: T-41 (OffsetMetadataManager.validateTransactionalOffsetCommit).
+        See: T-40.
         """
         if not request.group_id or is_too_long(request.group_id):
             return ErrorCode.INVALID_GROUP_ID
@@ -256,7 +260,8 @@ class OffsetCommits:
     ) -> Iterator[tuple[str, int, CommittedOffset]]:
         """What is to be stored, each with its topic and partition; all is answered.
 
-        Rule: G-65, G-66, T-43.
+        Rule: G-65, G-66.
+        See: T-43.
         """
         for _, topic, partitions in known:
             name, topic_id = topic.name, topic.topic_id
@@ -283,7 +288,8 @@ class OffsetCommits:
     def _is_refused(self, text: str) -> bool:
         """Whether metadata has more UTF-16 characters than are allowed, or fits no record.
 
-        Rule: G-05, G-65.
+        Rule: G-65.
+        See: G-05.
         """
         limit = self._registry.settings.metadata_characters_max
         if 2 * len(text) <= min(limit, _SHORT_TEXT):

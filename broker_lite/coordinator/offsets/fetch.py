@@ -28,7 +28,8 @@ _ALL_STABLE: Final[frozenset[TopicPartition]] = frozenset()
 def fetch_offsets(registry: GroupRegistry, request: Any, version: int) -> Any:
     """Answer an OffsetFetch.
 
-    Rule: G-67 to G-71.
+    Rule: G-67, G-68, G-70, G-71.
+    See: G-69.
     """
     stable = request.require_stable
     if version >= _SEVERAL_GROUPS:
@@ -110,7 +111,7 @@ class _GroupFetch:
     def _check(self) -> ErrorCode | None:
         """What a consumer group has against the member.
 
-        Rule: G-69.
+        See: G-69.
         """
         if not isinstance(self._group, ConsumerGroup):
             return None

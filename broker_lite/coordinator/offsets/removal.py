@@ -1,6 +1,7 @@
 """How offsets go: OffsetDelete, deleted topics, deleted groups, and time.
 
-Rule: G-73, G-74, G-104, G-105.
+Rule: G-73, G-74, G-105.
+See: G-104.
 """
 
 from collections.abc import Callable, Collection
@@ -65,7 +66,8 @@ class OffsetRemovals:
     def delete_all(self, group_id: str, effects: Effects) -> None:
         """Remove every offset of a group, also those that wait for a transaction.
 
-        Rule: G-104, T-45 (OffsetMetadataManager.deleteAllOffsets).
+        Rule: T-45 (OffsetMetadataManager.deleteAllOffsets).
+        See: G-104.
         """
         offsets = self._registry.offsets.of(group_id)
         for topic, partition in [] if offsets is None else offsets.partitions():

@@ -86,7 +86,9 @@ class Outcome(NamedTuple):
 class TransactionCoordinator:
     """The transactional ids of a cluster, as a state machine without I/O.
 
-    Rule: T-01 to T-65 (TransactionCoordinator, TransactionStateManager).
+    Rule: T-07 to T-11, T-16 to T-18, T-27, T-37, T-38, T-55, T-56, T-60 to T-62, T-64
+    (TransactionCoordinator, TransactionStateManager).
+    See: T-01 to T-65.
     """
 
     def __init__(
@@ -137,7 +139,8 @@ class TransactionCoordinator:
         Raises:
             BrokerError: no producer id can be given.
 
-        Rule: T-14, T-16 to T-25, T-27 (TransactionCoordinator.handleInitProducerId).
+        Rule: T-16 to T-18, T-27 (TransactionCoordinator.handleInitProducerId).
+        See: T-14, T-19 to T-25.
         """
         if not transactional_id:
             return Outcome(ErrorCode.INVALID_REQUEST)
@@ -181,7 +184,7 @@ class TransactionCoordinator:
     ) -> Outcome:
         """Add partitions to the transaction of a producer; the first ones begin it.
 
-        Rule: T-29, T-32, T-35, T-42 (TransactionCoordinator.handleAddPartitionsToTransaction).
+        See: T-29, T-32, T-35, T-42 (TransactionCoordinator.handleAddPartitionsToTransaction).
         """
         transaction = self._known(transactional_id)
         if not isinstance(transaction, Transaction):
@@ -197,7 +200,7 @@ class TransactionCoordinator:
     ) -> dict[TopicPartition, ErrorCode]:
         """Tell of each partition whether it is in the transaction of a producer.
 
-        Rule: T-31, T-34 (TransactionCoordinator.handleVerifyPartitionsInTransaction).
+        See: T-31, T-34 (TransactionCoordinator.handleVerifyPartitionsInTransaction).
         """
         transaction = self._known(transactional_id)
         if not isinstance(transaction, Transaction):
@@ -221,7 +224,7 @@ class TransactionCoordinator:
         Raises:
             BrokerError: a new producer id is needed and cannot be given.
 
-        Rule: T-46 to T-49 (TransactionCoordinator.handleEndTransaction).
+        See: T-46 to T-49 (TransactionCoordinator.handleEndTransaction).
         """
         transaction = self._known(transactional_id)
         if not isinstance(transaction, Transaction):
@@ -241,7 +244,7 @@ class TransactionCoordinator:
     def completed(self, transactional_id: str, now_ms: int) -> Outcome:
         """Note that all markers of a prepared transaction are written.
 
-        Rule: T-05 (TransactionMarkerChannelManager.writeTxnCompletion).
+        See: T-05 (TransactionMarkerChannelManager.writeTxnCompletion).
         """
         transaction = self._transactions[transactional_id]
         return self._outcome(transaction.completed(now_ms=now_ms))
@@ -255,7 +258,8 @@ class TransactionCoordinator:
     def _fence(self, transaction: Transaction, now_ms: int) -> Outcome:
         """Abort an open transaction in its producer's stead.
 
-        Rule: T-21, T-60.
+        Rule: T-60.
+        See: T-21.
         """
         version = self._transaction_version()
         next_producer_id = NO_PRODUCER_ID
@@ -297,8 +301,9 @@ class TransactionCoordinator:
         Returns:
             The transactional ids, each with what is to be done.
 
-        Rule: T-60 to T-64 (TransactionCoordinator.abortTimedOutTransactions,
+        Rule: T-60 to T-62, T-64 (TransactionCoordinator.abortTimedOutTransactions,
         TransactionStateManager.removeExpiredTransactionalIds).
+        See: T-63.
         """
         outcomes: list[tuple[str, Outcome]] = []
         while (

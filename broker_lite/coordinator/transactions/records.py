@@ -48,7 +48,7 @@ def encode(transaction: Transaction, transaction_version: int) -> StateRecord:
         transaction: partitions are written in order, so that a state has one form.
         transaction_version: the feature's level, which decides on the layout.
 
-    Rule: T-72 (TransactionLog.valueToBytes).
+    See: T-72 (TransactionLog.valueToBytes).
     """
     version = 0 if transaction_version < 1 else 1
     value = messages.TransactionLogValue(
@@ -87,7 +87,7 @@ def decode_value(transactional_id: str, value: bytes) -> Transaction:
         DecodeError: the value is cut off, or its version is not known.
         ValueError: the state is not known.
 
-    Rule: T-72 (TransactionLog.readTxnRecordValue).
+    See: T-72 (TransactionLog.readTxnRecordValue).
     """
     version = _VERSION.unpack_from(value)[0] if len(value) >= _VERSION.size else -1
     decoded, _ = messages.TransactionLogValue.decode(value, version, _VERSION.size)

@@ -53,7 +53,8 @@ def initialise(
         next_producer_id: makes a new id.
         now_ms: the time.
 
-    Rule: T-19 to T-25 (TransactionCoordinator.prepareInitProducerIdTransit).
+    Rule: T-19 to T-21 (TransactionCoordinator.prepareInitProducerIdTransit).
+    See: T-22 to T-25.
     """
     refusal = refused_producer(transaction, expected)
     if refusal is not None:
@@ -155,7 +156,8 @@ def end(
 ) -> Transaction | ErrorCode:
     """Decide how a transaction ends; NONE when it has ended in this way already.
 
-    Rule: T-46 to T-49 (TransactionCoordinator.endTransaction).
+    Rule: T-46 to T-48 (TransactionCoordinator.endTransaction).
+    See: T-49.
     """
     bumps_epoch = client_version >= EPOCH_BUMP_VERSION
     refused = _refused_end_with_bump if bumps_epoch else _refused_end

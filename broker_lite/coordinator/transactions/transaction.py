@@ -146,7 +146,8 @@ class Transaction:
     ) -> Self:
         """Partitions are in the transaction, which begins with the first of them.
 
-        Rule: T-29, T-63 (TransactionMetadata.prepareAddPartitions).
+        Rule: T-63 (TransactionMetadata.prepareAddPartitions).
+        See: T-29.
         """
         return self._moved(
             ONGOING,
@@ -161,7 +162,8 @@ class Transaction:
     ) -> Self:
         """It is decided how the transaction ends; the markers follow.
 
-        Rule: T-47, T-48, T-49 (TransactionMetadata.prepareAbortOrCommit).
+        Rule: T-49 (TransactionMetadata.prepareAbortOrCommit).
+        See: T-47, T-48.
         """
         epochs: dict[str, int] = {}
         if client_version >= EPOCH_BUMP_VERSION:
@@ -185,7 +187,7 @@ class Transaction:
             next_producer_id: in force afterwards, NO_PRODUCER_ID to keep the one that there is.
             now_ms: the time.
 
-        Rule: T-21, T-60 (TransactionMetadata.prepareFenceProducerEpoch).
+        See: T-21, T-60 (TransactionMetadata.prepareFenceProducerEpoch).
         """
         target = self
         if server_version < EPOCH_BUMP_VERSION:

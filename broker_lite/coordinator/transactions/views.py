@@ -38,7 +38,7 @@ class Filters(NamedTuple):
 def describe(transactional_id: str, found: Transaction | ErrorCode) -> Any:
     """A transactional id with all that is known of it.
 
-    Rule: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
+    See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
     """
     shown = messages.DescribeTransactionsResponse.TransactionState(
         transactional_id=transactional_id
@@ -63,7 +63,7 @@ def list_transactions(
     Raises:
         InvalidRegularExpression: the pattern is none.
 
-    Rule: T-01 to T-06 (TransactionStateManager.listTransactionStates).
+    See: T-01 to T-06 (TransactionStateManager.listTransactionStates).
     """
     states, producer_ids, longer_than_ms, pattern = wanted
     found = [

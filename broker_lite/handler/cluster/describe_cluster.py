@@ -24,7 +24,8 @@ _CONTROLLERS: Final = 2
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Describe the one broker, by the address of the client's listener.
 
-    Rule: P-75, P-140.
+    Rule: P-140.
+    See: P-75.
     """
     body = decode(messages.DescribeClusterRequest, request)
     response = _describe(context, body) if body.endpoint_type == _BROKERS else _refuse(body)

@@ -6,6 +6,8 @@ All changes are made or none; connections that are open keep what ApiVersions to
 
 Not done: timeout_ms, since nothing is waited for; allow_downgrade of v0, which Kafka leaves aside
 too.
+
+Rule: T-67.
 """
 
 from typing import Final
@@ -27,7 +29,8 @@ _NONE_MESSAGE: Final = "NONE"
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Change levels of features.
 
-    Rule: P-54, P-60.57.
+    Rule: P-150.
+    See: P-54.
     """
     body = decode(messages.UpdateFeaturesRequest, request)
     cluster = context.cluster

@@ -48,7 +48,8 @@ Outcome = tuple[Any, Values | BrokerError]
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Replace all configs of resources.
 
-    Rule: P-127, P-128, P-129.
+    Rule: P-129.
+    See: P-127, P-128.
     """
     body = decode(messages.AlterConfigsRequest, request)
     result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
@@ -60,7 +61,8 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
 async def handle_incremental(context: HandlerContext, request: Request) -> Parts:
     """Change single configs of resources.
 
-    Rule: P-126, P-127, P-129.
+    Rule: P-129.
+    See: P-126, P-127.
     """
     body = decode(messages.IncrementalAlterConfigsRequest, request)
     result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
@@ -132,7 +134,7 @@ def _plan(
         counts: how often each resource is in the request.
         plan: gives the values of one.
 
-    Rule: P-127 (ConfigAdminManager.preprocess).
+    See: P-127 (ConfigAdminManager.preprocess).
     """
     outcomes: list[Outcome] = []
     for resource in resources:

@@ -97,7 +97,8 @@ def _failed(resource: Any, error: BrokerError) -> Any:
 def _entries(cluster: Cluster, resource: Any) -> Sequence[ConfigEntry]:
     """The configs asked for.
 
-    Rule: P-121, P-123, G-91 (ConfigHelper.describeConfigs).
+    Rule: P-123 (ConfigHelper.describeConfigs).
+    See: P-121, G-91.
     """
     name, keys = resource.resource_name, resource.configuration_keys
     if resource.resource_type == BROKER_RESOURCE:
@@ -131,7 +132,8 @@ def _check_broker_id(name: str, node_id: int) -> None:
 def _config(entry: ConfigEntry, body: Any, version: int) -> Any:
     """One config in the form of a version.
 
-    Rule: P-121, P-122, P-125.
+    Rule: P-125.
+    See: P-121, P-122.
     """
     types = messages.DescribeConfigsResponse
     config = types.DescribeConfigsResourceResult(

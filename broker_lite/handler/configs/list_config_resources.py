@@ -27,7 +27,7 @@ _TYPES_SINCE: Final = 1
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """List resources of some types.
 
-    Rule: P-60.74 (KafkaApis.handleListConfigResources).
+    Rule: P-130 (KafkaApis.handleListConfigResources).
     """
     body = decode(messages.ListConfigResourcesRequest, request)
     types = {_CLIENT_METRICS}

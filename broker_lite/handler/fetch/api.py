@@ -75,7 +75,8 @@ _ISOLATION_LEVELS: Final = frozenset((0, 1))
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Read records, maybe after waiting for them.
 
-    Rule: F-01 to F-48.
+    Rule: F-03, F-11.
+    See: F-01 to F-48.
     """
     body = decode(messages.FetchRequest, request)
     version = request.api_version
@@ -115,7 +116,7 @@ async def _incremental(
 ) -> Parts:
     """Answer the next request of a session.
 
-    Rule: F-41, F-43 to F-45 (FetchManager.newContext, IncrementalFetchContext).
+    See: F-41, F-43 to F-45 (FetchManager.newContext, IncrementalFetchContext).
     """
     sessions = context.fetch_sessions
     session = sessions.get(body.session_id)
@@ -161,7 +162,7 @@ async def _go_on(
 
 
 def _session_error(session: FetchSession | None, body: Any, version: int) -> ErrorCode | None:
-    """Rule: F-41."""
+    """See: F-41."""
     if session is None:
         return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     if session.epoch != body.session_epoch:
@@ -172,7 +173,10 @@ def _session_error(session: FetchSession | None, body: Any, version: int) -> Err
 
 
 def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
-    """Rule: F-02, F-11."""
+    """Rule: F-11.
+
+    See: F-02.
+    """
     if version >= _REPLICA_STATE_FROM:
         replica_id = body.replica_state.replica_id
     else:
@@ -193,7 +197,8 @@ def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
 async def _apply(partitions: FetchPartitions, request: Request, body: Any) -> None:
     """Note what a request wants, and what it wants no more.
 
-    Rule: F-03, F-43.
+    Rule: F-03.
+    See: F-43.
     """
     by_id = request.api_version >= _TOPIC_IDS_FROM
     if isinstance(request, LargeRequest):
@@ -216,7 +221,7 @@ async def _read_all(
 
     If there is no room for it, it does not wait.
 
-    Rule: F-47.
+    See: F-47.
     """
     if not isinstance(request, LargeRequest):
         return await _read(context, request, terms, partitions)
@@ -234,7 +239,7 @@ async def _read(
 ) -> FetchRead:
     """Look at all pending partitions, once more after waiting.
 
-    Rule: F-30, F-31.
+    See: F-30, F-31.
     """
     cluster = context.cluster
     pending = partitions.pending()
@@ -265,7 +270,7 @@ async def _look(
 async def _remember_all(partitions: FetchPartitions, read: FetchRead, isolation_level: int) -> None:
     """Begin a session with what its full fetch was answered; unknown topics stand behind.
 
-    Rule: F-42, F-45.
+    See: F-42, F-45.
     """
     for position, each in enumerate(read.partitions):
         if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
@@ -294,7 +299,7 @@ async def _news(
 def _remember(partitions: FetchPartitions, read: PartitionRead, isolation_level: int) -> bool:
     """Take over what a partition is answered, and tell whether it is news to the client.
 
-    Rule: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
+    See: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
     """
     partition, answer, _, size_bytes, is_drained = read
     is_news = (
@@ -375,7 +380,7 @@ async def _fail(body: Any, version: int) -> Parts:
 
 
 def _refuse(terms: FetchTerms, code: ErrorCode, session_id: int) -> Parts:
-    """Rule: F-41: a top-level error, and no partitions."""
+    """See: F-41: a top-level error, and no partitions."""
     return cast(
         Parts,
         encode_fetch_response(terms.version, topics=[], error_code=code, session_id=session_id),

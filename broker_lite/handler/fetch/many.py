@@ -24,7 +24,7 @@ PARTITIONS_AT_A_TIME: Final = 256
 async def want_many(partitions: FetchPartitions, body: Any, *, by_id: bool) -> None:
     """Note what a large request wants, and what it wants no more, and let go of its arrays.
 
-    Rule: F-03, F-43.
+    See: F-03, F-43.
     """
     wanted = (
         (topic.topic_id if by_id else topic.topic, each)
@@ -49,7 +49,7 @@ async def read_many(
 ) -> FetchRead:
     """Look at partitions in their order, within the limits of the request.
 
-    Rule: F-03 to F-06, F-11, F-30.
+    See: F-03 to F-06, F-11, F-30.
     """
     whole = FetchRead([], 0, 0, False)
     unknown = []
@@ -118,7 +118,7 @@ async def encode_failed(version: int, topics: Sequence[Any], error_code: int) ->
         topics: those of the request; they have names.
         error_code: of the answer and of each partition.
 
-    Rule: E-05 (FetchRequest.getErrorResponse).
+    See: E-05 (FetchRequest.getErrorResponse).
     """
     encoder = FetchEncoder(version, len(topics), error_code=error_code)
     async for topic in in_turns(topics):

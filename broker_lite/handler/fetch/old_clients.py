@@ -5,7 +5,8 @@ range of a file that the kernel sends: they are read, rewritten record by record
 and kept in memory until they are sent, so such a fetch costs many times what a newer one does. The
 limits of the request bound what is kept (F-62).
 
-Rule: F-60 to F-63 (KafkaApis.maybeConvertFetchedData).
+Rule: F-60, F-63 (KafkaApis.maybeConvertFetchedData).
+See: F-61, F-62.
 """
 
 from functools import partial

@@ -28,7 +28,8 @@ class FetchPartition:
     `high_watermark` and `log_start_offset` are those of the last answer, -1 before the first.
     `segment_base` names the segment in which the fetch offset lay when waiting began.
 
-    Rule: F-43, F-44 (CachedPartition).
+    Rule: F-44 (CachedPartition).
+    See: F-43.
     """
 
     __slots__ = (
@@ -63,7 +64,7 @@ class FetchPartition:
     def update(self, wanted: Any) -> None:
         """Fetch from elsewhere, or with another limit, from now on.
 
-        Rule: F-43 (CachedPartition.updateRequestParams).
+        See: F-43 (CachedPartition.updateRequestParams).
         """
         self.fetch_offset: int = wanted.fetch_offset
         self.max_bytes: int = wanted.partition_max_bytes
@@ -107,7 +108,7 @@ class FetchPartitions:
     how many requests are at work on it; it begins with the one that it is made for. `size_bytes` is
     what all of it takes in memory, at the most.
 
-    Rule: F-03, F-43, F-45.
+    See: F-03, F-43, F-45.
     """
 
     __slots__ = ("_by_key", "_next_order", "_pending", "listeners", "size_bytes", "users")

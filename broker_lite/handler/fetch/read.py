@@ -114,7 +114,8 @@ def read_partitions(
         partitions: in their order.
         before: what partitions before these gave; its bytes and files count for the limits.
 
-    Rule: F-03 to F-06, F-11, F-30 (ReplicaManager.readFromLog).
+    Rule: F-04 to F-06 (ReplicaManager.readFromLog).
+    See: F-03, F-11, F-30.
     """
     reads: list[PartitionRead] = []
     unknown: list[PartitionRead] = []
@@ -226,7 +227,8 @@ def _read(
 ) -> PartitionRead:
     """Read one partition; is_first while no partition before it gave bytes, since version 3.
 
-    Rule: F-05, F-06, F-11, F-21 (Partition.fetchRecords).
+    Rule: F-05, F-06, F-21 (Partition.fetchRecords).
+    See: F-11.
     """
     if partition.current_leader_epoch >= 0:
         check_leader_epoch(log, partition.current_leader_epoch)

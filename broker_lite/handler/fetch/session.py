@@ -12,7 +12,8 @@ waits; without room it is answered at once.
 The cache is one shard where Kafka has eight: the same number of sessions altogether, and an id
 tells nothing about the shard.
 
-Rule: F-40 to F-48.
+Rule: F-40 to F-43, F-45 to F-48.
+See: F-44.
 """
 
 import secrets

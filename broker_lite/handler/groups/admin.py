@@ -28,7 +28,7 @@ DELETE_MAX_VERSION: Final = 3
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
     """List groups of all types.
 
-    Rule: G-102.
+    See: G-102.
     """
     body = decode(messages.ListGroupsRequest, request)
     try:
@@ -42,7 +42,7 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Describe classic groups.
 
-    Rule: G-103.
+    See: G-103.
     """
     body = decode(messages.DescribeGroupsRequest, request)
     try:
@@ -64,7 +64,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Delete groups with their offsets.
 
-    Rule: G-104.
+    See: G-104.
     """
     body = decode(messages.DeleteGroupsRequest, request)
     try:

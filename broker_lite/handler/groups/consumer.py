@@ -31,7 +31,7 @@ _PROTOCOL: Final = "consumer"
 
 
 def _is_on(context: HandlerContext) -> bool:
-    """Rule: P-54 (KafkaApis.isConsumerGroupProtocolEnabled)."""
+    """See: P-54 (KafkaApis.isConsumerGroupProtocolEnabled)."""
     cluster = context.cluster
     protocols = cluster.settings.group_coordinator_rebalance_protocols
     return _PROTOCOL in protocols and cluster.features.get(_FEATURE, 0) > 0
@@ -45,7 +45,7 @@ def _refusal(error: BrokerError) -> Any:
 async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
     """Keep a member in its group, and tell it which partitions are its own.
 
-    Rule: G-78 to G-90.
+    See: G-78 to G-90.
     """
     body = decode(messages.ConsumerGroupHeartbeatRequest, request)
     if _is_on(context):
@@ -62,7 +62,7 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Describe consumer groups.
 
-    Rule: G-101.
+    See: G-101.
     """
     body = decode(messages.ConsumerGroupDescribeRequest, request)
     try:

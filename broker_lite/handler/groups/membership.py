@@ -38,7 +38,7 @@ _NULLABLE_PROTOCOL_SINCE: Final = 7
 async def handle_join(context: HandlerContext, request: Request) -> Parts:
     """Let a member join a group.
 
-    Rule: G-35 to G-50, G-108.
+    See: G-35 to G-50, G-108.
     """
     body = decode(messages.JoinGroupRequest, request)
 
@@ -57,7 +57,7 @@ async def handle_join(context: HandlerContext, request: Request) -> Parts:
 async def handle_sync(context: HandlerContext, request: Request) -> Parts:
     """Give a member its assignment, and take all of them from the leader.
 
-    Rule: G-51 to G-53, G-109.
+    See: G-51 to G-53, G-109.
     """
     event = context.groups.coordinator.sync_group
     return await answer_group(
@@ -68,7 +68,7 @@ async def handle_sync(context: HandlerContext, request: Request) -> Parts:
 async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
     """Keep a member in its group, and tell it of a rebalance.
 
-    Rule: G-54, G-110.
+    See: G-54, G-110.
     """
     event = context.groups.coordinator.heartbeat
     return await answer_group(
@@ -79,7 +79,7 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
 async def handle_leave(context: HandlerContext, request: Request) -> Parts:
     """Let members leave a group.
 
-    Rule: G-55, G-56, G-111.
+    See: G-55, G-56, G-111.
     """
     event = context.groups.coordinator.leave_group
     return await answer_group(

@@ -37,7 +37,7 @@ _GROUPS_SINCE: Final = 8
 async def handle_commit(context: HandlerContext, request: Request) -> Parts:
     """Store offsets of a group.
 
-    Rule: G-60 to G-66.
+    See: G-60 to G-66.
     """
     body = decode(messages.OffsetCommitRequest, request)
 
@@ -69,7 +69,7 @@ async def handle_commit(context: HandlerContext, request: Request) -> Parts:
 async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
     """Tell the offsets of groups.
 
-    Rule: G-67 to G-71.
+    See: G-67 to G-71.
     """
     body = decode(messages.OffsetFetchRequest, request)
     version = request.api_version
@@ -93,7 +93,7 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Forget offsets of a group.
 
-    Rule: G-105.
+    See: G-105.
     """
     event = context.groups.coordinator.delete_offsets
     return await answer_group(

@@ -21,7 +21,7 @@ async def prepare_regexes(context: HandlerContext, body: Any) -> "dict[str, Prep
     Raises:
         CloseConnection: the matching was stopped.
 
-    Rule: G-100.
+    See: G-100.
     """
     prepared = {}
     stop = context.stop

@@ -74,7 +74,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     Raises:
         DecodeError: not a request of this version.
 
-    Rule: F-70 to F-75.
+    Rule: F-71 to F-73, F-75.
+    See: F-70, F-74.
     """
     version = request.api_version
     if isinstance(request, LargeRequest):
@@ -228,7 +229,7 @@ def _old_style(
     Raises:
         UnsupportedVersion: a special value other than latest and earliest.
 
-    Rule: F-74.
+    See: F-74.
     """
     if wanted.timestamp < EARLIEST:
         raise UnsupportedVersion

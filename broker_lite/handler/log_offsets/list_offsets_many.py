@@ -25,7 +25,7 @@ async def list_many(request: LargeRequest, answer: Answer) -> Parts:
         request: gets the answer.
         answer: gives that of one partition.
 
-    Rule: F-70, F-73.
+    See: F-70, F-73.
     """
     asked = request.decoded
     body = ListOffsetsRequest(asked.replica_id, asked.isolation_level, [])

@@ -70,7 +70,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
         DecodeError: not a request of this version.
         CloseConnection: acks 0 and something failed.
 
-    Rule: V-01 to V-14, V-60, V-70, V-71, P-07, T-33, T-39.
+    Rule: V-04, V-11, V-12, V-70, V-71, P-07, T-33, T-39.
+    See: V-01 to V-14, V-60.
     """
     version = request.api_version
     large = request if isinstance(request, LargeRequest) else None

@@ -52,7 +52,8 @@ async def append(
     Raises:
         CloseConnection: the broker stops, or the client has been gone for a while.
 
-    Rule: V-13, V-14, V-20 to V-59, V-72, P-92.
+    Rule: V-13, V-23, V-43, V-72, P-92.
+    See: V-14 to V-59.
     """
     cluster = context.cluster
     name = topic.name
@@ -121,7 +122,7 @@ def _log_or_none(context: HandlerContext, topic: str, index: int) -> "Log | None
 
 
 def _answer_to(error: BrokerError, log: "Log | None") -> PartitionAnswer:
-    """Rule: V-14."""
+    """See: V-14."""
     log_start_offset = -1
     if log is not None and answers_log_start_offset(error):
         log_start_offset = log.log_start_offset

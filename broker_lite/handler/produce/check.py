@@ -38,7 +38,8 @@ def check(context: HandlerContext, produce: ProduceRequest, version: int) -> Sor
     Raises:
         BrokerError: the whole request fails.
 
-    Rule: V-02, V-03, V-06 to V-10.
+    Rule: V-03, V-07, V-08, V-10.
+    See: V-02, V-06, V-09.
     """
     if is_transactional(produce.topics) and produce.transactional_id is None:
         raise needs_transactional_id()
@@ -55,7 +56,8 @@ def is_transactional(topics: Topics) -> bool:
     Raises:
         BrokerError: a malformed header, before that; the whole request fails.
 
-    Rule: V-06, V-07.
+    Rule: V-07.
+    See: V-06.
     """
     return first_batch_headers([records for _, _, parts in topics for _, records in parts])
 
@@ -105,7 +107,8 @@ def sort_partitions(
     Raises:
         BrokerError: the whole request fails.
 
-    Rule: V-02, V-03, V-08 to V-10.
+    Rule: V-03, V-08, V-10.
+    See: V-02, V-09.
     """
     cluster = context.cluster
     has_producers = False

@@ -23,7 +23,7 @@ async def wait_until_flushed(
         accepted: what was to be appended.
         answers: a partition whose records may not be on disk is answered with the error.
 
-    Rule: S-32, V-59 (UnifiedLog.append, which flushes before it returns).
+    See: S-32, V-59 (UnifiedLog.append, which flushes before it returns).
     """
     waiting: dict[PartitionKey, asyncio.Future[BrokerError | None]] = {}
     async for key, (topic, index, _, _) in in_turns(accepted.items()):

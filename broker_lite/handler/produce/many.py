@@ -59,7 +59,7 @@ async def check_many(context: HandlerContext, produce: ProduceRequest, version: 
     Raises:
         BrokerError: the whole request fails.
 
-    Rule: V-02, V-03, V-06 to V-10.
+    See: V-02, V-03, V-06 to V-10.
     """
     async for piece in in_turns(_pieces(produce.topics, PARTITIONS_AT_A_TIME), at_least=1):
         if is_transactional(piece):

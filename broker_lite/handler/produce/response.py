@@ -67,7 +67,7 @@ def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], ver
         answers: by topic and partition; partitions of one topic need not be neighbours.
         version: 0 to 13; 13 takes topic ids in the keys, all others names.
 
-    Rule: V-01.
+    See: V-01.
     """
     flexible = version >= _FLEXIBLE_FROM
     end = _END_OF_TOPIC if flexible else b""

@@ -1,4 +1,7 @@
-"""The transactional part of Produce, before anything is validated or written."""
+"""The transactional part of Produce, before anything is validated or written.
+
+Rule: V-68.
+"""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -66,8 +69,9 @@ async def check_transaction(
     Returns:
         A verdict for each partition that could not simply be appended to.
 
-    Rule: T-34, T-35, V-60, V-61 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator,
+    Rule: V-60 (ReplicaManager.maybeSendPartitionsToTransactionCoordinator,
     UnifiedLog.maybeStartTransactionVerification).
+    See: T-34, T-35, V-61.
     """
     support = _support(version)
     settings = context.cluster.settings
@@ -157,7 +161,10 @@ async def _ask(
 
 
 def _refusal(error_code: ErrorCode, support: Support) -> PartitionAnswer:
-    """Rule: T-34, T-35, V-60."""
+    """Rule: V-60.
+
+    See: T-34, T-35.
+    """
     why = why_of_transaction(error_code, "V-60")
     if error_code is ErrorCode.INVALID_TXN_STATE:
         why = Why("V-60", "the partition was not added to the transaction", {})

@@ -27,7 +27,7 @@ _NO_AUTHORIZER_TO_DESCRIBE: Final = "No Authorizer is configured on the broker"
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Refuse to tell ACLs.
 
-    Rule: P-60.29.
+    Rule: P-162, X-41.
     """
     body = decode(messages.DescribeAclsRequest, request)
     _check(body.resource_type_filter, body.pattern_type_filter, body)
@@ -40,7 +40,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
 async def handle_create(context: HandlerContext, request: Request) -> Parts:
     """Refuse to create ACLs.
 
-    Rule: P-60.29.
+    Rule: P-163, X-41.
     """
     body = decode(messages.CreateAclsRequest, request)
     for creation in body.creations:
@@ -53,7 +53,7 @@ async def handle_create(context: HandlerContext, request: Request) -> Parts:
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """Refuse to delete ACLs.
 
-    Rule: P-60.29.
+    Rule: P-162, X-41.
     """
     body = decode(messages.DeleteAclsRequest, request)
     for one in body.filters:
@@ -71,7 +71,7 @@ def _refusals(result: Callable[..., Any], count: int) -> list[Any]:
 def _check(resource_type: int, pattern_type: int, entry: Any) -> None:
     """Close the connection of who asks for something unknown.
 
-    Rule: P-60.29 (CreateAclsRequest.validate).
+    Rule: P-162 (CreateAclsRequest.validate).
     """
     if _UNKNOWN in (resource_type, pattern_type, entry.operation, entry.permission_type):
         raise CloseConnection("an ACL with an unknown element")

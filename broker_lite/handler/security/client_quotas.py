@@ -46,7 +46,7 @@ _HOSTS_MAX: Final = 100
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Tell the quotas of some entities.
 
-    Rule: P-60.48.
+    See: P-161.
     """
     body = decode(messages.DescribeClientQuotasRequest, request)
     types = messages.DescribeClientQuotasResponse
@@ -80,7 +80,7 @@ def _told(types: Any, entity: Entity, values: Mapping[str, float]) -> Any:
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Set and remove quotas.
 
-    Rule: P-60.48.
+    See: P-160.
     """
     body = decode(messages.AlterClientQuotasRequest, request)
     types = messages.AlterClientQuotasResponse

@@ -30,7 +30,7 @@ MAX_VERSION: Final = 0
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Tell which mechanisms users have credentials for.
 
-    Rule: P-60.50.
+    Rule: P-165.
     """
     body = decode(messages.DescribeUserScramCredentialsRequest, request)
     types = messages.DescribeUserScramCredentialsResponse
@@ -65,7 +65,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """Add, replace and delete credentials.
 
-    Rule: P-60.50.
+    See: P-164.
     """
     body = decode(messages.AlterUserScramCredentialsRequest, request)
     types = messages.AlterUserScramCredentialsResponse

@@ -24,7 +24,8 @@ async def create_missing(cluster: Cluster, names: Iterable[str]) -> list[str]:
     Returns:
         The names of the topics that are there now and were not before.
 
-    Rule: P-85, P-86, P-87, P-102 (AutoTopicCreationManager, by one request to the controller).
+    Rule: P-85, P-86 (AutoTopicCreationManager, by one request to the controller).
+    See: P-87, P-102.
     """
     missing = [name async for name in in_turns(names) if _is_missing(cluster, name)]
     if not missing:

@@ -37,7 +37,7 @@ Outcome = tuple[str, BrokerError | None]
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Add partitions to topics, or tell whether they could be.
 
-    Rule: P-106, P-111.
+    See: P-106, P-111.
     """
     body = decode(messages.CreatePartitionsRequest, request)
     cluster = context.cluster

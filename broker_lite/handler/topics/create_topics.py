@@ -42,7 +42,8 @@ T = TypeVar("T")
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Create topics, or tell whether they could be.
 
-    Rule: P-102, P-106, P-107, P-108.
+    Rule: P-107.
+    See: P-102, P-106, P-108.
     """
     body = decode(messages.CreateTopicsRequest, request)
     cluster = context.cluster

@@ -46,7 +46,8 @@ Outcome = tuple[str | None, bytes, BrokerError | None]
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Delete topics.
 
-    Rule: P-109, P-110.
+    Rule: P-109.
+    See: P-110.
     """
     body = decode(messages.DeleteTopicsRequest, request)
     asked: Counter[Named] = Counter()

@@ -4,6 +4,8 @@ Topics come sorted by name, never created on demand; what does not fit into the 
 next_cursor.
 
 Not done: eligible leader replicas, empty for a partition with one replica (P-95).
+
+Rule: P-95.
 """
 
 from collections.abc import Iterable

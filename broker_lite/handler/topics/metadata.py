@@ -43,7 +43,8 @@ _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Describe brokers and topics.
 
-    Rule: P-80 to P-88.
+    Rule: P-80 to P-84, P-87, P-88.
+    See: P-85, P-86.
     """
     body = decode(messages.MetadataRequest, request)
     version = request.api_version
@@ -125,7 +126,8 @@ def _refusal(entries: Sequence[Any], error: ErrorCode) -> Any:
 def _cluster_part(context: HandlerContext) -> Any:
     """Brokers, cluster id and controller; the address is that of the client's listener.
 
-    Rule: P-75, P-83.
+    Rule: P-83.
+    See: P-75.
     """
     cluster = context.cluster
     host, port = context.advertised_address()

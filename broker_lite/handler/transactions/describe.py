@@ -3,6 +3,8 @@
 - ListTransactions: v1 by duration (KIP-994), v2 by a pattern of the id (KIP-1152).
 
 Not done: authorization.
+
+Rule: P-144, P-145.
 """
 
 from collections.abc import Callable
@@ -36,7 +38,7 @@ INLINE_SIZE_MAX: Final = 1000
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """Describe transactional ids.
 
-    Rule: T-01 to T-06.
+    See: T-01 to T-06.
     """
     body = decode(messages.DescribeTransactionsRequest, request)
     find = context.transactions.find
@@ -59,7 +61,7 @@ def _describe(found: list[tuple[str, Transaction | ErrorCode]], request: Request
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
     """List transactional ids; states that there are not are named, and nothing has them.
 
-    Rule: T-01 to T-06.
+    See: T-01 to T-06.
     """
     body = decode(messages.ListTransactionsRequest, request)
     try:

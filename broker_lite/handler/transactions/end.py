@@ -36,7 +36,7 @@ _BUMPED_SINCE: Final = 5
 async def handle_end(context: HandlerContext, request: Request) -> Parts:
     """Commit or abort a transaction.
 
-    Rule: T-46 to T-53.
+    See: T-46 to T-53.
     """
     body = decode(messages.EndTxnRequest, request)
     version = request.api_version

@@ -30,7 +30,8 @@ _TOPIC_IDS_FROM: Final = 6
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Keep offsets of a group until the producer's transaction ends.
 
-    Rule: T-40 to T-45.
+    Rule: T-40, T-44.
+    See: T-41 to T-43, T-45.
     """
     body = decode(messages.TxnOffsetCommitRequest, request)
     version = request.api_version
@@ -53,7 +54,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 def _refused(context: HandlerContext, body: Any, version: int) -> ErrorCode | None:
     """What the transaction has against it; nothing while no partition is known.
 
-    Rule: T-40, T-42, T-44.
+    Rule: T-40, T-44.
+    See: T-42.
     """
     if not any(
         _is_known(context, topic, partition.partition_index, version)

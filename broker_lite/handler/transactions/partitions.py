@@ -35,7 +35,8 @@ Errors = Mapping[TopicPartition, ErrorCode]
 async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
     """Add partitions to transactions, or tell whether they are in them.
 
-    Rule: T-28 to T-31.
+    Rule: T-28, T-30.
+    See: T-29, T-31.
     """
     body = decode(messages.AddPartitionsToTxnRequest, request)
     types = messages.AddPartitionsToTxnResponse
@@ -89,7 +90,8 @@ async def _add(
 ) -> Errors:
     """Add all partitions or none.
 
-    Rule: T-28, T-29, T-31.
+    Rule: T-28.
+    See: T-29, T-31.
     """
     known = {}
     asked = ((topic.name, index) for topic in topics for index in topic.partitions)
@@ -141,7 +143,8 @@ def _results(
 def before_fencing(error_code: ErrorCode) -> ErrorCode:
     """The code for clients that do not know PRODUCER_FENCED.
 
-    Rule: T-26, T-30, T-32, T-47.
+    Rule: T-30, T-32.
+    See: T-26, T-47.
     """
     if error_code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH

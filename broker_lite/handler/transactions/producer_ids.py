@@ -4,6 +4,8 @@
   TRANSACTION_ABORTABLE (KIP-890), for which there is no cause here.
 
 Not done: version 6 (KIP-939), which Kafka does not enable either.
+
+Rule: T-65.
 """
 
 from typing import Any, Final
@@ -27,7 +29,8 @@ _FENCED_SINCE: Final = 4
 async def handle(context: HandlerContext, request: Request) -> Parts:
     """Give a producer its id.
 
-    Rule: T-12 to T-27.
+    Rule: T-12 to T-14, T-26.
+    See: T-15 to T-25, T-27.
     """
     body = decode(messages.InitProducerIdRequest, request)
     response = messages.InitProducerIdResponse(producer_id=_NONE, producer_epoch=_NONE)
@@ -44,7 +47,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 
 def _give_any(context: HandlerContext, response: Any) -> None:
-    """Rule: T-14, T-15."""
+    """Rule: T-14.
+
+    See: T-15.
+    """
     try:
         response.producer_id = context.cluster.next_producer_id()
         response.producer_epoch = 0
@@ -53,7 +59,10 @@ def _give_any(context: HandlerContext, response: Any) -> None:
 
 
 async def _give_to(context: HandlerContext, body: Any, response: Any) -> None:
-    """Rule: T-16 to T-26."""
+    """Rule: T-26.
+
+    See: T-16 to T-25.
+    """
     expected: Producer | None = (body.producer_id, body.producer_epoch)
     if body.producer_id == _NONE:
         expected = None

@@ -26,7 +26,7 @@ class CleanerCheckpoint:
     Attributes:
         has_changed: the file says something else.
 
-    Rule: S-70, S-80 (LogCleanerManager.allCleanerCheckpoints).
+    See: S-70, S-80 (LogCleanerManager.allCleanerCheckpoints).
     """
 
     def __init__(self, data_dir: Path, partitions: Mapping[Key, Partition]) -> None:
@@ -75,7 +75,7 @@ class CleanerCheckpoint:
         Raises:
             KafkaStorageError: the old file still holds.
 
-        Rule: S-70 (LogCleanerManager.updateCheckpoints).
+        See: S-70 (LogCleanerManager.updateCheckpoints).
         """
         with self._lock:
             self.has_changed = False

@@ -65,7 +65,8 @@ class Cleaner:
     def candidates(self) -> Iterator[Cleanable | None]:
         """Look at all logs, and give those that are due; None when the loop should have its turn.
 
-        Rule: S-81, S-91 (LogCleanerManager.grabFilthiestCompactedLog).
+        Rule: S-91 (LogCleanerManager.grabFilthiestCompactedLog).
+        See: S-81.
         """
         now_ms = self._now_ms()
         for number, key in enumerate(list(self._partitions), 1):
@@ -134,7 +135,7 @@ class Cleaner:
             KafkaStorageError: as swap_in.
             OSError: as swap_in.
 
-        Rule: S-89 (LogCleanerManager.abortCleaning).
+        See: S-89 (LogCleanerManager.abortCleaning).
         """
         log = cleaning.job.log
         if log.is_deleted or not log.config.cleanup_compact:
@@ -145,7 +146,7 @@ class Cleaner:
     def done(self, cleaning: Cleaning) -> None:
         """End a cleaning, whatever became of it; what was not reached is cleaned the next time.
 
-        Rule: S-82 (LogCleanerManager.doneCleaning).
+        See: S-82 (LogCleanerManager.doneCleaning).
         """
         log = cleaning.job.log
         cleaning.close()

@@ -49,7 +49,7 @@ class Cleaning:
             CorruptTransactionIndex: a file is of another version.
             OSError: a file cannot be read.
 
-        Rule: S-82, S-83 (Cleaner.doClean).
+        See: S-82, S-83 (Cleaner.doClean).
         """
         job, config = self.job, self.job.log.config
         self._map = OffsetMap(self._limits, job.end_offset - job.first_dirty)
@@ -70,7 +70,7 @@ class Cleaning:
             CleaningStopped: it is to be given up.
             OSError: a file cannot be read or written.
 
-        Rule: S-88, S-89 (Cleaner.cleanSegments).
+        See: S-88, S-89 (Cleaner.cleanSegments).
         """
         group = next(self._groups, None)
         if group is None or self._rewriter is None:

@@ -68,7 +68,7 @@ class CleaningJob(NamedTuple):
     def last_record(self, producer_id: int) -> LastRecord | None:
         """Tell what the log remembers of a producer; may run beside its appends.
 
-        Rule: S-87 (UnifiedLog.lastRecordsOfActiveProducers).
+        See: S-87 (UnifiedLog.lastRecordsOfActiveProducers).
         """
         entry = self.log.producer_state.get(producer_id)
         if entry is None:
@@ -83,7 +83,7 @@ class CleaningJob(NamedTuple):
             CorruptTransactionIndex: a file is of another version.
             OSError: a file cannot be read.
 
-        Rule: S-86 (UnifiedLog.collectAbortedTransactions).
+        See: S-86 (UnifiedLog.collectAbortedTransactions).
         """
         found: list[AbortedTransaction] = []
         for source in self.sources:

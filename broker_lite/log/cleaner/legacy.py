@@ -5,7 +5,7 @@ stays. An old tombstone has no delete horizon, and goes when its segment is so o
 it gets one the next time. And there is no empty form of an old message, so a round that would have
 to end with one fails, here as in Kafka.
 
-Rule: S-84, R-90, R-92 (Cleaner.cleanInto, MemoryRecords.filterTo).
+See: S-84, R-90, R-92 (Cleaner.cleanInto, MemoryRecords.filterTo).
 """
 
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ def compacted_legacy(message: LegacyMessage, given: LegacyRound) -> bytes | None
     Raises:
         BrokerError: its records cannot be read; or nothing is left of the last one of a round.
 
-    Rule: R-90, R-91, R-92 (MemoryRecords.buildRetainedRecordsInto).
+    See: R-90 to R-92 (MemoryRecords.buildRetainedRecordsInto).
     """
     kept = [record for record in iterate_legacy(message) if _is_kept(record, given)]
     if not kept:
@@ -73,7 +73,7 @@ def note_legacy_keys(
 ) -> tuple[int, bool]:
     """Put the keys of records into a map; give what note_keys gives but the status.
 
-    Rule: S-82 (Cleaner.buildOffsetMapForSegment).
+    See: S-82 (Cleaner.buildOffsetMapForSegment).
     """
     last_offset = -1
     for record in records:
@@ -87,7 +87,7 @@ def note_legacy_keys(
 
 
 def _is_kept(record: LegacyRecord, given: LegacyRound) -> bool:
-    """Rule: S-84 (Cleaner.shouldRetainRecord)."""
+    """See: S-84 (Cleaner.shouldRetainRecord)."""
     if record.offset > given.latest_offset:
         return True
     if record.key is None or (record.value is None and not given.keeps_null):

@@ -40,7 +40,7 @@ class Pace:
         Raises:
             CleaningStopped: stop() was called.
 
-        Rule: S-80 (Throttler.maybeThrottle).
+        See: S-80 (Throttler.maybeThrottle).
         """
         self._bytes += size_bytes
         if math.isfinite(self.bytes_per_second):

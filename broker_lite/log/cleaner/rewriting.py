@@ -1,6 +1,7 @@
 """Rewriting a group of segments into a new one, which waits beside them under other names.
 
-Rule: S-88, S-89 (Cleaner.cleanSegments).
+Rule: S-88 (Cleaner.cleanSegments).
+See: S-89.
 """
 
 import os
@@ -64,7 +65,7 @@ class Rewriter:
     def _old_tombstones_from(job: CleaningJob) -> int:
         """Tombstones of magic 0 and 1 in segments that are not younger than this go.
 
-        Rule: S-84 (Cleaner.doClean).
+        See: S-84 (Cleaner.doClean).
         """
         clean = [each for each in job.sources if each.base_offset < job.first_dirty]
         if not clean:
@@ -96,7 +97,10 @@ class Rewriter:
         return Cleaned(target, tuple(group))
 
     def _copy(self, source: SourceSegment, target: LogSegment) -> None:
-        """Rule: S-84, S-88 (Cleaner.cleanInto)."""
+        """Rule: S-88 (Cleaner.cleanInto).
+
+        See: S-84.
+        """
         job, config = self._job, self._job.log.config
         round_ = Round(
             self._transactions.can_discard,
@@ -126,7 +130,7 @@ class Rewriter:
                 job.pace.spend(left.size_bytes)
 
     def _keep(self, aborted: AbortedTransaction) -> None:
-        """Rule: S-86 (CleanedTransactionMetadata.onControlBatchRead)."""
+        """See: S-86 (CleanedTransactionMetadata.onControlBatchRead)."""
         assert self._target is not None, "batches are shown while a segment is written"
         self._target.transaction_index.append(aborted)
 
@@ -134,7 +138,7 @@ class Rewriter:
 def _new_segment(job: CleaningJob, first: SourceSegment) -> LogSegment:
     """Begin an empty segment under names that the log does not have.
 
-    Rule: S-04 (UnifiedLog.createNewCleanedSegment).
+    See: S-04 (UnifiedLog.createNewCleanedSegment).
     """
     segment = LogSegment(
         job.log.directory, first.base_offset, FileCache(_OPEN_FILES), created_ms=job.now_ms

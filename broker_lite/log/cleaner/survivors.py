@@ -3,7 +3,8 @@
 A broker asks the map of keys that it has just filled; a job over files that no broker has open asks
 for offsets, found by other means. All else is the same, and is here.
 
-Rule: S-84 to S-88, R-16, R-90, R-91 (Cleaner, MemoryRecords.filterTo).
+Rule: S-84, S-85, S-87, R-90, R-91 (Cleaner, MemoryRecords.filterTo).
+See: S-86, S-88, R-16.
 """
 
 from collections.abc import Callable
@@ -110,7 +111,8 @@ def compacted(batch: RecordBatch, given: Round) -> bytes | memoryview | None:
     Raises:
         BrokerError: its records cannot be read, or would not be written.
 
-    Rule: S-84, S-86, S-87 (Cleaner.cleanInto, MemoryRecords.filterTo).
+    Rule: S-84, S-87 (Cleaner.cleanInto, MemoryRecords.filterTo).
+    See: S-86.
     """
     can_discard = given.can_discard(batch)
     horizon_ms = batch.delete_horizon_ms
@@ -127,7 +129,8 @@ def compacted(batch: RecordBatch, given: Round) -> bytes | memoryview | None:
 def _marker(batch: RecordBatch, given: Round, is_over: bool) -> bytes | memoryview:
     """Keep a marker; one that is over gets its horizon first.
 
-    Rule: S-86, R-91.
+    Rule: R-91.
+    See: S-86.
     """
     if not is_over or batch.has_delete_horizon:
         return batch.data
@@ -136,7 +139,10 @@ def _marker(batch: RecordBatch, given: Round, is_over: bool) -> bytes | memoryvi
 
 
 def _data(batch: RecordBatch, given: Round, is_due: bool) -> bytes | memoryview | None:
-    """Rule: S-84, S-88, R-90, R-91 (MemoryRecords.filterTo)."""
+    """Rule: S-84, R-90, R-91 (MemoryRecords.filterTo).
+
+    See: S-88.
+    """
     content = read_content(batch)
     data, count = memoryview(content.data), batch.record_count
     if not 0 <= count <= len(data):  # before anything is allocated for them

@@ -3,7 +3,8 @@
 A crash before the .log file has its name with .swap leaves everything as it was: the next load of
 the log removes what the cleaner wrote. A crash later leaves what the next load brings to its end.
 
-Rule: S-41, S-89 (LocalLog.replaceSegments).
+Rule: S-89 (LocalLog.replaceSegments).
+See: S-41.
 """
 
 import os

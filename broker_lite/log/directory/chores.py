@@ -58,7 +58,7 @@ class Chores:
     def remove_partition(self, topic: str, partition: int, topic_id: bytes) -> None:
         """Have a deleted partition's directory set aside, and removed if it is that topic's.
 
-        Rule: S-02, S-54 (LogManager.asyncDelete).
+        See: S-02, S-54 (LogManager.asyncDelete).
         """
         self._condemned[partition_directory(topic, partition)] = topic, partition, topic_id
 

@@ -4,7 +4,7 @@ A difference to Kafka: a partition whose directory has a topic id that the metad
 know is offline until a person says which id counts, because its records may be the wanted ones.
 Kafka puts the directory aside as stray and begins an empty partition under its name.
 
-Rule: S-75 (PartitionMetadataFile).
+See: S-75 (PartitionMetadataFile).
 """
 
 import logging
@@ -77,7 +77,7 @@ class Claims:
         Raises:
             KafkaStorageError: one cannot be renamed.
 
-        Rule: S-44 (LogManager.handleStray).
+        See: S-44 (LogManager.handleStray).
         """
         if not partitions:
             return

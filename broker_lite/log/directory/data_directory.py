@@ -1,6 +1,7 @@
 """The data directory as a whole: whose it is, who uses it, and how it was left.
 
-Rule: S-76, S-77, S-78 (LogManager, MetaPropertiesEnsemble).
+Rule: S-01, S-96, S-78 (LogManager, MetaPropertiesEnsemble).
+See: S-76, S-77.
 """
 
 import errno
@@ -99,7 +100,7 @@ def claim_identity(path: Path, *, node_id: int, cluster_id: str | None) -> MetaP
         SettingsError: the directory is another node's or cluster's, or of an unknown version.
         OSError: the file cannot be written.
 
-    Rule: S-76 (MetaPropertiesEnsemble).
+    See: S-76 (MetaPropertiesEnsemble).
     """
     file = path / META_PROPERTIES_FILE
     try:
@@ -156,7 +157,7 @@ def take_clean_mark(path: Path) -> bool:
     Raises:
         OSError: the mark cannot be removed.
 
-    Rule: S-40, S-77 (CleanShutdownFileHandler).
+    See: S-40, S-77 (CleanShutdownFileHandler).
     """
     file = path / CLEAN_SHUTDOWN_FILE
     fault = None
@@ -180,7 +181,7 @@ def leave_clean_mark(path: Path, broker_epoch: int) -> None:
     Raises:
         OSError: the next start takes it for unclean.
 
-    Rule: S-47, S-77 (CleanShutdownFileHandler).
+    See: S-47, S-77 (CleanShutdownFileHandler).
     """
     replace_file(path / CLEAN_SHUTDOWN_FILE, format_clean_shutdown(broker_epoch))
 

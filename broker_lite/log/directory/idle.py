@@ -29,7 +29,7 @@ class IdleSegment(NamedTuple):
     def largest_timestamp(self) -> int:
         """Of its records, or the file's age where they have none.
 
-        Rule: S-23 (LogSegment.largestTimestamp).
+        See: S-23 (LogSegment.largestTimestamp).
         """
         return self.timestamp_ms
 
@@ -59,7 +59,7 @@ def read_idle_segments(directory: str) -> IdleSegments:
     Raises:
         OSError: the directory or a file cannot be read.
 
-    Rule: S-41, S-50.
+    See: S-41, S-50.
     """
     sizes: dict[int, int] = {}
     with os.scandir(directory) as entries:

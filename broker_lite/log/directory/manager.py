@@ -188,7 +188,7 @@ class LogManager:
         Raises:
             LoadStopped: is_stopping() said so; the next start begins where this one did.
 
-        Rule: S-44 (LogManager.startup).
+        See: S-44 (LogManager.startup).
         """
         strays = [key for key, entry in self._partitions.items() if not entry.is_claimed]
         for key in strays:
@@ -217,7 +217,7 @@ class LogManager:
             KafkaStorageError: the directory cannot be made, or the checkpoints still name a deleted
                 partition of this name and cannot be written.
 
-        Rule: S-02, S-75 (LogManager.getOrCreateLog).
+        See: S-02, S-75 (LogManager.getOrCreateLog).
         """
         key = (topic, partition)
         entry = self._partitions.get(key)
@@ -302,7 +302,7 @@ class LogManager:
         Raises:
             UnknownTopicOrPartition: there is no such partition here.
 
-        Rule: S-02, S-54 (LogManager.asyncDelete).
+        See: S-02, S-54 (LogManager.asyncDelete).
         """
         entry = self._partitions.pop((topic, partition), None)
         if entry is None:
@@ -355,7 +355,7 @@ class LogManager:
         Raises:
             KafkaStorageError: they were not written; or a log could not be flushed or lost a file.
 
-        Rule: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
+        See: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
         """
         try:
             flush_each((log, log.active.base_offset) for log in self.loaded_logs())
@@ -370,7 +370,7 @@ class LogManager:
             sync: make everything durable first; not worth its time for a temporary directory.
             broker_epoch: for the mark.
 
-        Rule: S-47 (LogManager.shutdown).
+        See: S-47 (LogManager.shutdown).
         """
         if self._lock is None:
             return

@@ -61,7 +61,7 @@ class OfflinePartitions:
     def give_up(self, key: tuple[str, int], error: Exception) -> None:
         """Let nobody load a log that could not be loaded, and say so once.
 
-        Rule: S-44.
+        See: S-44.
         """
         if key in self._keys:
             return
@@ -75,7 +75,7 @@ class OfflinePartitions:
 
         There is no mark of a clean stop after this, so that the next start recovers the partition.
 
-        Rule: S-32 (LogDirFailureChannel).
+        See: S-32 (LogDirFailureChannel).
         """
         key = (log.topic, log.partition)
         entry = self._partitions.get(key)

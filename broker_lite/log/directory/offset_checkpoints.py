@@ -33,7 +33,8 @@ class OffsetCheckpoints:
         Raises:
             KafkaStorageError: what was written before still holds.
 
-        Rule: S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
+        Rule: S-33 (LogManager.checkpointLogRecoveryOffsets).
+        See: S-70.
         """
         with self._lock:
             self._write()
@@ -44,7 +45,7 @@ class OffsetCheckpoints:
         Raises:
             KafkaStorageError: what was written before still holds.
 
-        Rule: S-70 (LogManager.checkpointLogStartOffsets).
+        See: S-70 (LogManager.checkpointLogStartOffsets).
         """
         with self._lock:
             try:
@@ -58,7 +59,7 @@ class OffsetCheckpoints:
         Raises:
             KafkaStorageError: the files still name it.
 
-        Rule: S-46, S-70 (LogManager.asyncDelete, which writes the checkpoints at each deletion).
+        See: S-46, S-70 (LogManager.asyncDelete, which writes the checkpoints at each deletion).
         """
         with self._lock:
             if key in self.named:

@@ -106,7 +106,7 @@ def find_partitions(data_dir: Path, config: LogConfig, is_clean: bool) -> Found:
     Raises:
         OSError: the data directory cannot be read.
 
-    Rule: S-40 (LogManager.loadLogs).
+    See: S-40 (LogManager.loadLogs).
     """
     keys, deleted = _directories(data_dir)
     if keys and not is_clean:
@@ -181,7 +181,7 @@ def write_checkpoints(
     Raises:
         OSError: what was written before still holds.
 
-    Rule: S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
+    See: S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
     """
     recovery_points: dict[tuple[str, int], int] = {}
     log_starts: dict[tuple[str, int], int] = {}
@@ -209,7 +209,7 @@ def write_log_starts(
     Raises:
         OSError: what was written before still holds.
 
-    Rule: S-70 (LogManager.checkpointLogStartOffsets).
+    See: S-70 (LogManager.checkpointLogStartOffsets).
     """
     log_starts: dict[tuple[str, int], int] = {}
     for key, partition in partitions.items():
@@ -268,7 +268,7 @@ def make_directory(directory: str, topic_id: bytes) -> None:
     Raises:
         KafkaStorageError: it cannot be made.
 
-    Rule: S-75 (PartitionMetadataFile).
+    See: S-75 (PartitionMetadataFile).
     """
     write = create_file
     try:
@@ -288,7 +288,7 @@ def set_aside(data_dir: Path, topic: str, partition: int, suffix: str) -> str:
     Raises:
         KafkaStorageError: it cannot be renamed.
 
-    Rule: S-02 (LocalLog.renameDir).
+    See: S-02 (LocalLog.renameDir).
     """
     aside = f"{data_dir}/{set_aside_directory(topic, partition, suffix)}"
     try:

@@ -50,7 +50,7 @@ def recover_logs(
     Raises:
         LoadStopped: is_stopping() said so; no thread is at work any more.
 
-    Rule: S-44 (LogManager.loadLogs).
+    See: S-44 (LogManager.loadLogs).
     """
     tasks = [
         (request, progress.watch(f"{request.topic}-{request.partition}")) for request in requests
@@ -123,7 +123,7 @@ class PartitionRecovery:
         Raises:
             LoadStopped: is_stopping() said so.
 
-        Rule: S-44 (LogManager.loadLogs).
+        See: S-44 (LogManager.loadLogs).
         """
         requests = [request for key in self._partitions if (request := self._look_at(key))]
         if not requests:

@@ -39,7 +39,7 @@ def look_at_files(logs: Iterable[Log]) -> None:
     Raises:
         KafkaStorageError: there is one; the others were looked at, too.
 
-    Rule: S-32 (LogDirFailureChannel).
+    See: S-32 (LogDirFailureChannel).
     """
     failure = None
     for log in logs:

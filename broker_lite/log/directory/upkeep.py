@@ -7,7 +7,7 @@ from broker_lite.log.directory.stopping import flush_each
 def expire_producers(logs: LogManager, now_ms: int) -> None:
     """Forget the producers that wrote nothing for long.
 
-    Rule: V-65 (ProducerStateManager.removeExpiredProducers).
+    See: V-65 (ProducerStateManager.removeExpiredProducers).
     """
     for log in logs.loaded_logs():
         log.producer_state.expire(now_ms, log.config.producer_id_expiration_ms)
@@ -19,7 +19,7 @@ def flush_due(logs: LogManager, now_ms: int) -> None:
     Raises:
         KafkaStorageError: of some log, data may not be on disk; the others were flushed.
 
-    Rule: S-32 (LogManager.flushDirtyLogs).
+    See: S-32 (LogManager.flushDirtyLogs).
     """
     loaded = logs.loaded_logs()
     due = [log for log in loaded if now_ms - log.last_flush_ms >= log.config.flush_ms]

@@ -30,7 +30,7 @@ class SegmentOverflow(KafkaStorageError):
         position: of the batch.
         first_offset: a base above those before the batch, to which its offsets fit.
 
-    Rule: S-42 (LogSegmentOffsetOverflowException).
+    See: S-42 (LogSegmentOffsetOverflowException).
     """
 
     def __init__(self, segment: LogSegment, position: int, first_offset: int) -> None:
@@ -67,7 +67,7 @@ def read_valid(
         SegmentOverflow: the next one, though valid, does not fit the segment.
         OSError: the file cannot be read.
 
-    Rule: R-04, R-06, S-42, S-43 (FileLogInputStream, LogSegment.recover).
+    See: R-04, R-06, S-42, S-43 (FileLogInputStream, LogSegment.recover).
     """
     file, end = segment.file(), segment.size_bytes
     window = _Window(file, position, end, tell)

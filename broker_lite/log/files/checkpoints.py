@@ -45,7 +45,8 @@ class MetaProperties:
 def format_lines(lines: Iterable[str]) -> str:
     """Write a checkpoint of version 0: version, count, one line an entry.
 
-    Rule: S-60, S-70 (CheckpointFile.write).
+    Rule: S-70 (CheckpointFile.write).
+    See: S-60.
     """
     entries = list(lines)
     return "\n".join((str(VERSION), str(len(entries)), *entries)) + "\n"
@@ -57,7 +58,8 @@ def parse_lines(text: str) -> list[str]:
     Raises:
         CorruptCheckpoint: another version, or a count that does not fit.
 
-    Rule: S-60, S-70 (CheckpointFile.read).
+    Rule: S-70 (CheckpointFile.read).
+    See: S-60.
     """
     if not text:
         return []

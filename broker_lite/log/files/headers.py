@@ -58,7 +58,7 @@ def walk_headers(file: ReadsAt, position: int, end: int, next_offset: int) -> It
         end: the first byte that is not looked at.
         next_offset: the lowest offset that the first of them can have.
 
-    Rule: R-01, R-02, R-04 (FileLogInputStream).
+    See: R-01, R-02, R-04 (FileLogInputStream).
     """
     try:
         for chunk, at, start, _ in frames(file, position, end, _READ_BYTES):
@@ -74,7 +74,7 @@ def walk_headers(file: ReadsAt, position: int, end: int, next_offset: int) -> It
 def header_at(file: ReadsAt, position: int, end: int, next_offset: int) -> BatchHeader | None:
     """Give the header of the batch at a position, None when no whole one is there.
 
-    Rule: R-01, R-02, R-04 (FileLogInputStream).
+    See: R-01, R-02, R-04 (FileLogInputStream).
     """
     if not 0 <= position < end:
         return None
@@ -86,7 +86,7 @@ def header_at(file: ReadsAt, position: int, end: int, next_offset: int) -> Batch
 def read_batch(file: ReadsAt, header: BatchHeader) -> RecordBatch | LegacyMessage | None:
     """Read the batch of a header, None when its checksum is wrong or the file ends inside it.
 
-    Rule: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).
+    See: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).
     """
     data = file.read_at(header.position, header.size_bytes)
     if len(data) < header.size_bytes:

@@ -7,6 +7,8 @@ file only, read by binary search. Files are never extended beforehand, so they n
 
 A search in a file reads one page of it: the first key of every page is kept from the first search
 on. Measured with 262,144 entries (a segment of 1 GB): 4 us, where a read per step takes 22 us.
+
+Rule: S-12.
 """
 
 import os
@@ -272,7 +274,7 @@ class OffsetIndex(SegmentIndex):
     def find_at_or_behind(self, position: int) -> IndexEntry | None:
         """Find the first entry whose batch starts at this position or behind it.
 
-        Rule: F-14 (OffsetIndex.fetchUpperBoundOffset).
+        See: F-14 (OffsetIndex.fetchUpperBoundOffset).
         """
         if self._keys is not None:
             found = bisect_left(self._values, position)

@@ -41,7 +41,7 @@ def find_end(segment: "LogSegment") -> int | None:
     Raises:
         OSError: a file cannot be read.
 
-    Rule: S-12, S-44 (LogSegment.readNextOffset).
+    See: S-12, S-44 (LogSegment.readNextOffset).
     """
     entry = segment.offset_index.last_entry()
     position, end_offset = 0, segment.base_offset
@@ -82,7 +82,7 @@ def true_time_entry(segment: "LogSegment", timestamp: int) -> IndexEntry | None:
     Raises:
         OSError: a file cannot be read or written.
 
-    Rule: S-23 (TimeIndex.lookup).
+    See: S-23 (TimeIndex.lookup).
     """
     entry = segment.time_index.find_at_most(timestamp)
     if entry is None or segment.is_trusted or is_true_time(segment, entry):
@@ -100,7 +100,7 @@ def true_search_start(
     Raises:
         OSError: a file cannot be read or written.
 
-    Rule: S-21.
+    See: S-21.
     """
     if leads_to_batch(segment, around[0], offset):
         return around
@@ -114,7 +114,7 @@ def true_bound(segment: "LogSegment", position: int, entry: IndexEntry) -> Index
     Raises:
         OSError: a file cannot be read or written.
 
-    Rule: F-14.
+    See: F-14.
     """
     offset = segment.base_offset + entry.key
     if leads_to_batch(segment, entry.value, offset, whole=True):
@@ -144,7 +144,7 @@ def have_shape(segment: "LogSegment") -> bool:
     Raises:
         OSError: a file cannot be read.
 
-    Rule: S-10, S-11, S-14.
+    See: S-10, S-11, S-14.
     """
     offsets, times = segment.offset_index, segment.time_index
     if offsets.has_fragment or times.has_fragment:
@@ -217,7 +217,7 @@ def is_true_time(segment: "LogSegment", entry: IndexEntry) -> bool:
     Raises:
         OSError: a file cannot be read.
 
-    Rule: S-14.
+    See: S-14.
     """
     offset = segment.base_offset + entry.value
     try:
@@ -239,7 +239,7 @@ def rebuild(segment: "LogSegment", reason: str) -> None:
     Raises:
         OSError: a file cannot be read or written.
 
-    Rule: S-13, S-43 (LogSegment.recover).
+    See: S-13, S-43 (LogSegment.recover).
     """
     if not _is_whole(segment):
         logger.warning("segment is damaged path=%s found_by=%s", segment.path, reason)

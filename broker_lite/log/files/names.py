@@ -2,6 +2,8 @@
 
 A partition's directory is `<topic>-<partition>`, a segment's files are its base offset in 20 digits
 with an extension (S-02, S-03, S-04).
+
+Rule: S-04.
 """
 
 import re

@@ -26,7 +26,7 @@ class SyncError(OSError):
 class FileSlice(NamedTuple):
     """A fixed range of an open file; what is appended later does not change it.
 
-    Rule: F-15 (FileRecords.slice).
+    See: F-15 (FileRecords.slice).
     """
 
     fd: int

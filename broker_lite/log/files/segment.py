@@ -2,6 +2,8 @@
 
 The log gives it batches that are ready, with their offsets in place. A failed write leaves nothing:
 the file is cut back to its known end, at once or, if even that fails, before the next append.
+
+Rule: S-05.
 """
 
 import logging
@@ -126,7 +128,7 @@ class LogSegment:
         Raises:
             OSError: an index cannot be made anew.
 
-        Rule: S-43 (LogSegment.recover).
+        See: S-43 (LogSegment.recover).
         """
         self.transaction_index.clear()
         self.offset_index.create()
@@ -264,7 +266,7 @@ class LogSegment:
     def close_time_index(self) -> None:
         """Enter the largest timestamp so far, unless the time index has it.
 
-        Rule: S-14 (TimeIndex.maybeAppend).
+        See: S-14 (TimeIndex.maybeAppend).
         """
         timestamp, offset = self.max_timestamp_entry()
         self.time_index.append_if_newer(timestamp, offset - self.base_offset)
@@ -278,7 +280,7 @@ class LogSegment:
         Raises:
             OSError: a file cannot be made.
 
-        Rule: S-15 (LogSegment.sanityCheck).
+        See: S-15 (LogSegment.sanityCheck).
         """
         self.offset_index.make_file()
         self.time_index.make_file()
@@ -289,7 +291,7 @@ class LogSegment:
         Raises:
             OSError: a file could not be written; the segment can still be appended to.
 
-        Rule: S-31, S-47 (LogSegment.onBecomeInactiveSegment).
+        Rule: S-31 (LogSegment.onBecomeInactiveSegment).
         """
         self.offset_index.open_for_append()
         self.time_index.open_for_append()
@@ -329,7 +331,7 @@ class LogSegment:
         Raises:
             OSError: it may not be on disk.
 
-        Rule: S-32 (LogSegment.flush).
+        See: S-32 (LogSegment.flush).
         """
         try:
             self._cache.named(self.path).sync()
@@ -356,7 +358,7 @@ class LogSegment:
             CorruptMessage: the file is damaged there.
             OSError: it cannot be read.
 
-        Rule: S-20 (LogSegment.translateOffset).
+        See: S-20 (LogSegment.translateOffset).
         """
         start, following = self.search_start(offset)
         file, size_bytes = self.file(), self.size_bytes
@@ -373,7 +375,7 @@ class LogSegment:
         Raises:
             OSError: a file cannot be read.
 
-        Rule: F-14 (LogSegment.fetchUpperBoundOffset).
+        See: F-14 (LogSegment.fetchUpperBoundOffset).
         """
         entry = self.offset_index.find_at_or_behind(position)
         if entry is not None and not self.is_trusted:
@@ -385,8 +387,6 @@ class LogSegment:
 
         Raises:
             OSError: the file is gone.
-
-        Rule: S-23 (LogSegment.largestTimestamp).
         """
         timestamp, _ = self.max_timestamp_entry()
         return timestamp if timestamp >= 0 else self.modified_ms()

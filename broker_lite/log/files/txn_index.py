@@ -93,7 +93,7 @@ class TransactionIndex:
         Raises:
             CorruptTransactionIndex: they cannot.
 
-        Rule: S-15 (TransactionIndex.sanityCheck).
+        See: S-15 (TransactionIndex.sanityCheck).
         """
         floor = base_offset
         for entry in self.entries():

@@ -26,7 +26,7 @@ def is_true(segments: Sequence[LogSegment], index: int) -> bool:
     Raises:
         OSError: a file cannot be read.
 
-    Rule: S-15, S-16 (TransactionIndex.sanityCheck).
+    See: S-15, S-16 (TransactionIndex.sanityCheck).
     """
     segment = segments[index]
     transactions = segment.transaction_index

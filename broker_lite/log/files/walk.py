@@ -1,6 +1,6 @@
 """Walking the batches of a segment file by their headers; nothing is checked beyond the framing.
 
-Rule: R-04 (FileLogInputStream).
+See: R-04 (FileLogInputStream).
 """
 
 import struct
@@ -94,7 +94,7 @@ def walk(file: ReadsAt, position: int, end: int) -> Iterator[BatchPosition]:
 def _legacy_timestamp(chunk: bytes, position: int, magic: int, size_bytes: int) -> int:
     """The largest timestamp of a message or wrapper, -1 where it has none.
 
-    Rule: R-60, R-65 (AbstractLegacyRecordBatch.maxTimestamp).
+    See: R-60, R-65 (AbstractLegacyRecordBatch.maxTimestamp).
     """
     if magic != 1 or size_bytes < _SIZE_MIN_V1:
         return -1
@@ -112,7 +112,7 @@ def find_batch(file: OpenFile, position: int, end: int, offset: int) -> tuple[in
         CorruptMessage: a length below 14.
         OSError: the file cannot be read.
 
-    Rule: S-20 (FileRecords.searchForOffsetFromPosition).
+    See: S-20 (FileRecords.searchForOffsetFromPosition).
     """
     unpack, header_bytes = HEADER.unpack_from, HEADER.size
     chunk, chunk_position, chunk_end = b"", position, position

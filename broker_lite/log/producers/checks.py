@@ -133,7 +133,7 @@ def check_marker(
         InvalidProducerEpoch: the epoch is too low.
         TransactionCoordinatorFenced: the coordinator epoch is below the known one.
 
-    Rule: V-62 (ProducerAppendInfo.checkProducerEpoch, checkCoordinatorEpoch).
+    See: V-62 (ProducerAppendInfo.checkProducerEpoch, checkCoordinatorEpoch).
     """
     if entry is None:
         return

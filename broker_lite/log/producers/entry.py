@@ -44,7 +44,7 @@ class BatchMetadata(NamedTuple):
 class DuplicateBatch(NamedTuple):
     """Where a batch that came again is already; timestamp_ms is its max timestamp.
 
-    Rule: V-54 (ProducerStateEntry.findDuplicateBatch).
+    See: V-54 (ProducerStateEntry.findDuplicateBatch).
     """
 
     base_offset: int
@@ -55,7 +55,7 @@ class DuplicateBatch(NamedTuple):
 class CompletedTransaction(NamedTuple):
     """A transaction whose end marker was written at last_offset.
 
-    Rule: V-62 (CompletedTxn).
+    See: V-62 (CompletedTxn).
     """
 
     producer_id: int
@@ -67,7 +67,7 @@ class CompletedTransaction(NamedTuple):
 class ActiveProducer(NamedTuple):
     """A producer as DescribeProducers shows it; -1 stands for none.
 
-    Rule: P-143 (DescribeProducers).
+    See: P-143 (DescribeProducers).
     """
 
     producer_id: int
@@ -81,7 +81,7 @@ class ActiveProducer(NamedTuple):
 class VerificationEntry:
     """A producer whose transaction the coordinator is asked about before its first batch here.
 
-    Rule: V-61 (VerificationStateEntry).
+    See: V-61 (VerificationStateEntry).
     """
 
     __slots__ = ("epoch", "guard", "lowest_sequence", "supports_epoch_bump", "timestamp_ms")
@@ -150,7 +150,7 @@ class ProducerEntry:
     def add_batch(self, batch: BatchMetadata) -> None:
         """Remember a batch as the newest; the oldest of six goes.
 
-        Rule: V-59 (ProducerStateEntry.addBatch).
+        See: V-59 (ProducerStateEntry.addBatch).
         """
         batches = self.batches
         batches.append(batch)
@@ -164,7 +164,7 @@ class ProducerEntry:
     ) -> DuplicateBatch | None:
         """Find a cached batch of this epoch with exactly these first and last sequences.
 
-        Rule: V-54 (ProducerStateEntry.findDuplicateBatch).
+        See: V-54 (ProducerStateEntry.findDuplicateBatch).
         """
         if epoch != self.epoch:
             return None
@@ -188,7 +188,7 @@ class ProducerEntry:
 def decrement_sequence(sequence: int, count: int) -> int:
     """Go back by count (0 to 2147483647), from 0 on to 2147483647.
 
-    Rule: R-14 (DefaultRecordBatch.decrementSequence).
+    See: R-14 (DefaultRecordBatch.decrementSequence).
     """
     if sequence < count:
         return SEQUENCE_MAX - (count - sequence) + 1
@@ -198,7 +198,7 @@ def decrement_sequence(sequence: int, count: int) -> int:
 def follows_in_sequence(last_sequence: int, sequence: int) -> bool:
     """Tell whether a batch may start with a sequence after last_sequence.
 
-    Rule: V-57 row 4 (ProducerAppendInfo.inSequence).
+    See: V-57row 4 (ProducerAppendInfo.inSequence).
     """
     return sequence == next_sequence(last_sequence)
 

@@ -2,6 +2,8 @@
 
 Layout, big-endian: int16 version, uint32 CRC-32C of everything after it, int32 count, then 46 bytes
 an entry. Only the newest batch of a producer is kept (V-67). No files here: bytes in, bytes out.
+
+Rule: V-67.
 """
 
 import struct

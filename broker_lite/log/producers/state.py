@@ -41,7 +41,8 @@ REPLICATION: Final = AppendOrigin.REPLICATION
 class ProducerStateManager:
     """The producer state of one partition.
 
-    Rule: V-54 to V-65 (ProducerStateManager, ProducerAppendInfo).
+    Rule: V-59, V-61 to V-65 (ProducerStateManager, ProducerAppendInfo).
+    See: V-54 to V-58, V-60.
     """
 
     __slots__ = ("_ongoing", "_producers", "_unreplicated", "_verification")
@@ -67,7 +68,7 @@ class ProducerStateManager:
     def describe(self) -> list[ActiveProducer]:
         """All producers as DescribeProducers shows them.
 
-        Rule: P-143 (DescribeProducers).
+        See: P-143 (DescribeProducers).
         """
         return [entry.describe() for entry in self]
 
@@ -97,7 +98,7 @@ class ProducerStateManager:
             InvalidProducerEpoch: an epoch below the known one.
             OutOfOrderSequenceNumber: a gap, or a new epoch that does not start with 0.
 
-        Rule: V-54 to V-58 (UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo).
+        See: V-54 to V-58 (UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo).
         """
         producer_id = batch.producer_id
         if producer_id < 0:
@@ -289,7 +290,7 @@ class ProducerStateManager:
         Args:
             completed: what apply_marker() or replay() has just returned.
 
-        Rule: S-16 (ProducerStateManager.lastStableOffset).
+        See: S-16 (ProducerStateManager.lastStableOffset).
         """
         return next(iter(self._ongoing)) if self._ongoing else completed.last_offset + 1
 
@@ -339,7 +340,7 @@ class ProducerStateManager:
         Returns:
             The transaction that a marker ended.
 
-        Rule: S-43 (LogSegment.updateProducerState).
+        See: S-43 (LogSegment.updateProducerState).
         """
         if batch.producer_id < 0:
             return None
@@ -364,7 +365,7 @@ class ProducerStateManager:
     def to_snapshot(self) -> bytes:
         """The content of a .snapshot file.
 
-        Rule: S-17 (ProducerStateManager.writeSnapshot).
+        See: S-17 (ProducerStateManager.writeSnapshot).
         """
         return encode_snapshot(self)
 
@@ -374,7 +375,7 @@ class ProducerStateManager:
         Raises:
             CorruptSnapshot: the data cannot be read; the state is as before.
 
-        Rule: S-17 (ProducerStateManager.loadFromSnapshot).
+        See: S-17 (ProducerStateManager.loadFromSnapshot).
         """
         self.load(decode_snapshot(data), now_ms, expiration_ms)
 

@@ -29,7 +29,7 @@ def count_sound(file: OpenFile, position: int, end: int, lowest_offset: int) -> 
     Raises:
         OSError: the file cannot be read.
 
-    Rule: S-43 (LogSegment.recover).
+    See: S-43 (LogSegment.recover).
     """
     data = memoryview(file.read_at(position, min(end - position, LOOKED_AT_BYTES)))
     count = sound_end = checked_bytes = 0

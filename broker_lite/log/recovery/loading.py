@@ -1,6 +1,7 @@
 """Loading a partition from its directory, after a clean stop or an unclean one.
 
-Rule: S-41 to S-46 (LogLoader).
+Rule: S-97, S-42, S-44, S-46 (LogLoader).
+See: S-41, S-43, S-45.
 """
 
 import logging
@@ -150,7 +151,10 @@ class _Loader:
         self.epochs = LeaderEpochCache()
 
     def load(self) -> Log:
-        """Rule: S-42 to S-46 (LogLoader.load)."""
+        """Rule: S-42, S-44, S-46 (LogLoader.load).
+
+        See: S-43, S-45.
+        """
         self._open_segments()
         self._read_epochs()
         saved_epochs = self.epochs.entries
@@ -311,7 +315,7 @@ class _Loader:
     def _recover(self, index: int) -> int:
         """Recover one segment, and give how many bytes were cut off.
 
-        Rule: S-43 (LogLoader.recoverSegment).
+        See: S-43 (LogLoader.recoverSegment).
         """
         segment = self.segments[index]
         before = self.segments[index - 1] if index else None

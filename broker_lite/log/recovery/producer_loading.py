@@ -1,6 +1,7 @@
 """Producer state when a partition is loaded: from the newest snapshot that is whole, and the log.
 
-Rule: S-17, S-18, S-45 (ProducerStateManager, UnifiedLog.rebuildProducerState).
+Rule: S-18, S-45 (ProducerStateManager, UnifiedLog.rebuildProducerState).
+See: S-17.
 """
 
 import logging

@@ -86,7 +86,8 @@ def replay(
 ) -> None:
     """Feed a batch to the producer state, and an aborted transaction to the segment's index.
 
-    Rule: S-43, S-45 (LogSegment.updateProducerState).
+    Rule: S-43 (LogSegment.updateProducerState).
+    See: S-45.
     """
     completed = producer_state.replay(batch)
     if completed is None:
@@ -108,7 +109,7 @@ def read_batches(segment: LogSegment, position: int) -> Iterator[RecordBatch]:
         KafkaStorageError: a message of an old format.
         OSError: the file cannot be read.
 
-    Rule: R-02, R-04, R-06.
+    See: R-02, R-04, R-06.
     """
     for batch in read_valid(segment, position):
         if not isinstance(batch, RecordBatch):

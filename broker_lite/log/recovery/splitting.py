@@ -4,7 +4,7 @@ No broker of today writes one, but a cleaner of Kafka before 1.0 did. The part t
 becomes a segment of its own, and the log is loaded anew, which makes the indexes of both, and finds
 out if that one is to be split again.
 
-Rule: S-42 (LogLoader.retryOnOffsetOverflow, LocalLog.splitOverflowedSegment).
+See: S-42 (LogLoader.retryOnOffsetOverflow, LocalLog.splitOverflowedSegment).
 """
 
 import logging

@@ -11,7 +11,8 @@ one decides; only a timestamp counts more than the rest of its wrapper.
 A difference to Kafka: a message set in a Produce below version 3 is refused if it decompresses to
 more than 32 MiB, because its messages are converted one by one.
 
-Rule: V-20, V-22, V-30 to V-34, V-41, V-42, V-50, V-92, R-92 (UnifiedLog, LogValidator).
+Rule: V-41, V-92, R-92 (UnifiedLog, LogValidator).
+See: V-20, V-22, V-30 to V-34, V-42, V-50.
 """
 
 from collections.abc import Iterator
@@ -67,7 +68,7 @@ _MESSAGE_SIZE_MIN: Final = LOG_OVERHEAD + RECORD_OVERHEAD_V0
 class NothingToAppend(BrokerError):
     """A set without a whole message, which these versions answer as a success (0).
 
-    Rule: V-22.
+    See: V-22.
     """
 
     code = ErrorCode.NONE
@@ -91,7 +92,7 @@ def check_old_record_set(records: memoryview | None) -> Iterator[None]:
             overflows.
         InvalidRecord: null.
 
-    Rule: V-02, V-06, V-10, V-21 (ReplicaManager.handleProduceAppend).
+    See: V-02, V-06, V-10, V-21 (ReplicaManager.handleProduceAppend).
     """
     if records is None:
         raise InvalidRecord("null records in a Produce of version 0 to 2").because(
@@ -164,7 +165,8 @@ def _one_batch(
 ) -> ValidatedRecords:
     """Put all messages of a set into one batch.
 
-    Rule: V-30, V-32, V-41, V-42.
+    Rule: V-41.
+    See: V-30, V-32, V-42.
     """
     target = source if config.codec is None else config.codec
     builder = BatchBuilder(
@@ -192,7 +194,7 @@ def _one_batch(
 
 
 def _checked_entries(records: memoryview, config: ValidationConfig) -> Iterator[Entry]:
-    """Rule: V-20 (UnifiedLog.analyzeAndValidateRecords)."""
+    """See: V-20 (UnifiedLog.analyzeAndValidateRecords)."""
     for entry in walk(records):
         position, size_bytes, magic = entry
         base_offset = int.from_bytes(records[position : position + 8], "big", signed=True)
@@ -209,7 +211,7 @@ def _checked_entries(records: memoryview, config: ValidationConfig) -> Iterator[
 
 
 def _is_valid(records: memoryview, entry: Entry) -> bool:
-    """Rule: R-06."""
+    """See: R-06."""
     position, size_bytes, magic = entry
     if magic != CURRENT_MAGIC:
         return size_bytes >= _MESSAGE_SIZE_MIN and crc_is_valid(records, position, size_bytes)
@@ -234,7 +236,8 @@ def _convert(
 ) -> None:
     """Add the records of a message, all of which are looked at when one is bad.
 
-    Rule: V-33, V-41, V-44.
+    Rule: V-41.
+    See: V-33, V-44.
     """
     has_append_time = message.timestamp_type == LOG_APPEND_TIME
     refused: BrokerError | None = None
@@ -272,7 +275,7 @@ def _problem(
     *,
     has_append_time: bool,
 ) -> BrokerError | None:
-    """Rule: V-33, V-34 (LogValidator.validateRecord)."""
+    """See: V-33, V-34 (LogValidator.validateRecord)."""
     if record.key is None and config.is_compacted:
         return InvalidRecord().because(
             "V-33", "record {record}: key missing in a compacted topic", record=index
@@ -298,7 +301,10 @@ def _problem(
 
 
 def _validated(builder: BatchBuilder, config: ValidationConfig) -> ValidatedRecords:
-    """Rule: V-50, R-92."""
+    """Rule: R-92.
+
+    See: V-50.
+    """
     buffer = memoryview(bytearray(builder.build()))
     if len(buffer) > config.max_message_bytes:
         raise refusals.rebuilt_too_large(len(buffer), config.max_message_bytes)

@@ -13,6 +13,8 @@ A difference to Kafka: a batch is refused with MESSAGE_TOO_LARGE if it decompres
 `broker.lite.decompressed.max.bytes`, has more records than `broker.lite.batch.records.max`, or its
 compressed stream has more than 65,536 frames, members, chunks and blocks (V-45). The answer to a
 Produce lists at most 10,000 bad records (V-44).
+
+Rule: R-83.
 """
 
 from typing import Final
@@ -88,7 +90,8 @@ def validate_records(
         TakesLong: it cannot be done at once.
         WorkStopped: by stop.
 
-    Rule: V-20, V-22, V-30 to V-36, V-40, V-42, V-44, V-45, V-50 (UnifiedLog, LogValidator).
+    Rule: V-20, V-22, V-30 to V-32, V-35, V-40, V-45 (UnifiedLog, LogValidator).
+    See: V-33, V-34, V-36, V-42, V-44, V-50.
     """
     batch = _only_batch(records, config)
     attributes = batch.attributes
@@ -185,7 +188,7 @@ def _trimmed_batch(records: memoryview, config: ValidationConfig) -> RecordBatch
 def _decompress(
     batch: RecordBatch, codec: int, bounds: Bounds, at_once: bool, *, full_reader: bool
 ) -> PlainRecords:
-    """Rule: V-45, R-36: full_reader when the records are needed, else they are only walked."""
+    """Rule: V-45: full_reader when the records are needed, else they are only walked (R-36)."""
     result = decompress(
         codec,
         batch.buffer[RECORD_BATCH_OVERHEAD:],

@@ -67,7 +67,8 @@ def rebuild(
             client's did.
         WorkStopped: by stop.
 
-    Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder), R-50.
+    Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder).
+    See: R-50.
     """
     _check_buildable(batch, totals)
     if _can_keep_records(batch, plain, totals):
@@ -93,7 +94,7 @@ def rebuild(
 
 
 def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
-    """Rule: R-50; here every producer id but -1 counts as one, -2 too."""
+    """See: R-50; here every producer id but -1 counts as one, -2 too."""
     has_producer = batch.producer_id != NO_PRODUCER_ID
     if (
         totals.min_timestamp < 0
@@ -105,7 +106,10 @@ def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
 
 
 def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTotals) -> bool:
-    """Rule: V-42, R-30."""
+    """Rule: V-42.
+
+    See: R-30.
+    """
     if not totals.is_sequential or batch.is_log_append_time:
         return False
     first = RecordCursor(plain.buffer, plain.start, plain.end, full_reader=True)

@@ -63,7 +63,8 @@ def first_batch_headers(record_sets: Iterable[memoryview | None]) -> bool:
         CorruptMessage: a malformed header, with Kafka's text; the whole request fails.
         UnknownServerError: a length at which Java's int overflows; the whole request fails.
 
-    Rule: V-06, V-07 (RequestUtils.hasTransactionalRecords).
+    Rule: V-06 (RequestUtils.hasTransactionalRecords).
+    See: V-07.
     """
     length: int
     magic: int
@@ -118,7 +119,8 @@ def check_record_set(records: memoryview | None, version: int) -> tuple[int, int
         UnknownServerError: the whole request fails; a codec id above 4 before version 7, a header
             too short to hold a producer id, a second length at which Java's int overflows.
 
-    Rule: V-02, V-09, V-10, V-21 (ProduceRequest.validateRecords, ReplicaManager).
+    Rule: V-02, V-09, V-21 (ProduceRequest.validateRecords, ReplicaManager).
+    See: V-10.
     """
     if records is None or len(records) < _PEEK_BYTES:
         raise InvalidRecord().because(
@@ -192,7 +194,7 @@ def _check_rest(rest: memoryview) -> None:
 
 
 def _producer(records: memoryview, size_bytes: int) -> tuple[int, int] | None:
-    """Rule: V-10, V-21: a header cut off before the sequence is an index error in Kafka."""
+    """Rule: V-21: a header cut off before the sequence is an index error in Kafka."""
     producer_id: int = _PRODUCER_ID.unpack_from(records)[0]
     if producer_id < 0:
         return None
@@ -216,7 +218,7 @@ def check_one_producer(producers: Iterable[tuple[int, int] | None]) -> None:
     Raises:
         InvalidProducerIdMapping: there are two, with Kafka's text; the whole request fails.
 
-    Rule: V-10 (ReplicaManager.handleProduceAppend).
+    See: V-10 (ReplicaManager.handleProduceAppend).
     """
     distinct = set(producers)
     distinct.discard(None)
@@ -231,6 +233,6 @@ def answers_log_start_offset(error: BrokerError) -> bool:
         error: raised by validate_records() or by the append; errors of the checks before these are
             all answered with -1.
 
-    Rule: V-14 (ReplicaManager.appendRecordsToLeader).
+    See: V-14 (ReplicaManager.appendRecordsToLeader).
     """
     return error.code not in _LOG_START_UNKNOWN

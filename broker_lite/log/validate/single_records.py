@@ -163,7 +163,7 @@ def _list_refused(
 
 
 def _record_timestamp(batch: RecordBatch, timestamp_delta: int) -> int:
-    """Rule: R-33 (DefaultRecord)."""
+    """See: R-33 (DefaultRecord)."""
     if batch.is_log_append_time:
         timestamp: int = batch.max_timestamp
         return timestamp

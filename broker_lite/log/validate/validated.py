@@ -81,7 +81,7 @@ class RecordError(NamedTuple):
 class RejectedRecords(BrokerError):
     """Some records of a batch were refused, and so is the batch.
 
-    Rule: V-44 (RecordValidationException).
+    See: V-44 (RecordValidationException).
     """
 
     def __init__(self, message: str, record_errors: list[RecordError]) -> None:

@@ -32,7 +32,7 @@ _QUORUM_STATE_FILE: Final = "quorum-state"
 def judge_identity(io: FileIO, directory: str) -> Iterator[Finding]:
     """Judge whose data directory it is; one without the file is nobody's.
 
-    Rule: S-76.
+    See: S-76.
     """
     path = join(directory, META_PROPERTIES_FILE)
     if io.exists(path):
@@ -47,7 +47,7 @@ def judge_beside(io: FileIO, log: PartitionLog, end_offset: int) -> Iterator[Fin
         log: whose batches were looked at.
         end_offset: what follows its last batch.
 
-    Rule: S-17, S-18, S-60, S-75, S-97.
+    See: S-17, S-18, S-60, S-75, S-97.
     """
     names = {info.name for info in io.list(log.directory) if not info.is_directory}
     for name, rule in ((PARTITION_METADATA_FILE, "S-75"), (_QUORUM_STATE_FILE, "S-76")):

@@ -37,7 +37,7 @@ _BOTH_OR_NONE: Final = {INDEX_SUFFIX: "S-10", TIME_INDEX_SUFFIX: "S-11"}
 def partition_files(io: FileIO, log: PartitionLog) -> Iterator[Finding]:
     """Judge the files of a partition as wholes: indexes, producer snapshots, leader epochs.
 
-    Rule: S-10, S-11, S-12, S-16, S-17, S-60.
+    See: S-10 to S-12, S-16, S-17, S-60.
     """
     try:
         sizes = {info.name: info.size_bytes for info in io.list(log.directory)}

@@ -132,7 +132,7 @@ def audit(io: FileIO, task: AuditTask) -> Audit:
         FileNotFoundError: a segment vanished.
         OSError: a file cannot be read.
 
-    Rule: R-04, R-06, R-18, S-05, S-10, S-11, S-16, V-56, V-57.
+    See: R-04, R-06, R-18, S-05, S-10, S-11, S-16, V-56, V-57.
     """
     auditor = _Auditor(task)
     for part in task.split.ranges:
@@ -162,7 +162,7 @@ def sequence_fault(
     A producer that was quiet for longer than a broker remembers it may begin anywhere, and so may
     one whose batches in between are compacted away or damaged: below the offset judged_from.
 
-    Rule: V-56, V-57, V-65 (ProducerAppendInfo.checkProducerEpoch, checkSequence).
+    See: V-56, V-57, V-65 (ProducerAppendInfo.checkProducerEpoch, checkSequence).
     """
     if batch.epoch < before.epoch:
         text = f"epoch {batch.epoch} of producer {producer_id} after its epoch {before.epoch}"
@@ -184,7 +184,7 @@ def sequence_fault(
 def gap_fault(file: str, position: int, expected: int, offset: int) -> Finding:
     """Tell that offsets are missing in front of a batch, or of a segment.
 
-    Rule: R-18.
+    See: R-18.
     """
     text = f"offsets {expected} to {offset - 1} are missing, and no compaction took them"
     return Finding(file, position, "R-18", text)
@@ -273,7 +273,7 @@ class _Auditor:
     def take_entries(self, segment: Segment, entries: Iterable[JudgedEntry]) -> None:
         """Remember the entries of indexes that are wrong.
 
-        Rule: S-10, S-11, S-16.
+        See: S-10, S-11, S-16.
         """
         for entry in entries:
             if entry.error is not None:

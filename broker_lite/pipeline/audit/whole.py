@@ -53,7 +53,7 @@ def cleaned_ends(io: FileIO, directory: str) -> dict[TopicPartition, int]:
     Raises:
         ValueError: the file cannot be read.
 
-    Rule: S-70, S-80 (LogCleanerManager).
+    See: S-70, S-80 (LogCleanerManager).
     """
     return _checkpoint(io, join(directory, CLEANER_FILE))
 
@@ -129,7 +129,7 @@ def between_tasks(audits: Iterable[Audit], cleaned_end: int) -> Iterator[Finding
         audits: of one partition, in order.
         cleaned_end: offsets may be missing below this one.
 
-    Rule: R-18, S-05, V-56, V-57.
+    See: R-18, S-05, V-56, V-57.
     """
     expected, judged_from = NO_OFFSET, cleaned_end
     last: dict[int, ProducerSpan] = {}
@@ -173,7 +173,7 @@ def is_torn_tail(finding: Finding, audits: Iterable[Audit]) -> bool:
         finding: of one of the audits.
         audits: of the partition, in order.
 
-    Rule: R-04.
+    See: R-04.
     """
     ends = ((audit.end_file, audit.end_position) for audit in audits if audit.size_bytes)
     end_file, end_position = max(ends, default=("", 0))
@@ -191,7 +191,7 @@ def small_files(io: FileIO, root: str, logs: Logs, audits: Iterable[Audit]) -> I
         logs: what was looked at.
         audits: of all of them.
 
-    Rule: S-01, S-04, S-17, S-70.
+    See: S-01, S-04, S-17, S-70.
     """
     for entry in find_foreign(io, root):
         yield Finding(entry.path, -1, "S-04", entry.reason)

@@ -46,7 +46,7 @@ def rewrite(io: FileIO, root: str, group: CompactionGroup, given: Round, tag: st
         OldMessages: a batch is of magic 0 or 1.
         OSError: a file cannot be read or written.
 
-    Rule: S-83, S-88 (Cleaner.cleanSegments).
+    See: S-83, S-88 (Cleaner.cleanSegments).
     """
     placement = Placement(root, group.topic, group.partition, tag, segment_bytes=_NEVER_ROLL)
     writer = LogWriter(io, placement)

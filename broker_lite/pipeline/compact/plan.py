@@ -3,7 +3,7 @@
 As on a broker the last segment is left alone, and everything from the oldest transaction on that is
 not decided.
 
-Rule: S-80 (LogCleanerManager.cleanableOffsets).
+See: S-80 (LogCleanerManager.cleanableOffsets).
 """
 
 from collections.abc import Iterator, Mapping
@@ -84,7 +84,7 @@ class _Cleanable(NamedTuple):
 
 
 def _cleanable(io: FileIO, log: PartitionLog) -> Iterator[_Cleanable]:
-    """Rule: S-80 (LogCleanerManager.cleanableOffsets)."""
+    """See: S-80 (LogCleanerManager.cleanableOffsets)."""
     if len(log.segments) < 2:
         return
     end_offset = log_end(io, log).offset

@@ -32,13 +32,13 @@ def offline_round(
     """
 
     def can_discard(batch: RecordBatch) -> bool:
-        """Rule: S-86."""
+        """See: S-86."""
         if batch.is_control:
             return batch.record_count == 0 or batch.base_offset in emptied_markers
         return aborted.hides(batch)
 
     def last_record(producer_id: int) -> LastRecord | None:
-        """Rule: S-87."""
+        """See: S-87."""
         entry = producers.get(producer_id)
         if entry is None:
             return None

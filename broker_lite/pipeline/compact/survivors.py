@@ -77,7 +77,7 @@ class NewestByOffset:
     ) -> int:
         """Judge the records of a batch.
 
-        Rule: S-84 (Cleaner.shouldRetainRecord).
+        See: S-84 (Cleaner.shouldRetainRecord).
         """
         bits, first_offset = self._offsets.bits(batch.base_offset, batch.last_offset)
         status: int = judgement.by_offset(

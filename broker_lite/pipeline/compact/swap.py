@@ -3,7 +3,7 @@
 A crash at any point leaves what a broker repairs at its next start, Kafka too: before the log
 is named `.swap` its files are removed there, afterwards the swap is finished there.
 
-Rule: S-41, S-89 (LogLoader, LocalLog.replaceSegments).
+See: S-41, S-89 (LogLoader, LocalLog.replaceSegments).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ def swap(io: FileIO, group: CompactionGroup, staged: StagedSegment) -> None:
 def _note_round_ends(root: Path, swaps: Iterable[Swap]) -> None:
     """Let the cleaner's checkpoint name where the next round begins.
 
-    Rule: S-70, S-82 (LogCleanerManager.doneCleaning).
+    See: S-70, S-82 (LogCleanerManager.doneCleaning).
     """
     ends: Mapping[TopicPartition, int] = {
         (group.topic, group.partition): group.round_end for group, _ in swaps

@@ -27,7 +27,7 @@ def offset_entries(io: FileIO, segment: Segment) -> IndexCursor:
     Raises:
         OSError: the file cannot be read.
 
-    Rule: S-10, S-12 (OffsetIndex).
+    See: S-10, S-12 (OffsetIndex).
     """
     return IndexCursor(_numbers(io, segment, INDEX_SUFFIX, _OFFSET_NUMBERS), _OFFSET_NUMBERS, 1)
 
@@ -38,7 +38,7 @@ def time_entries(io: FileIO, segment: Segment) -> IndexCursor:
     Raises:
         OSError: the file cannot be read.
 
-    Rule: S-11, S-12 (TimeIndex).
+    See: S-11, S-12 (TimeIndex).
     """
     return IndexCursor(_numbers(io, segment, TIME_INDEX_SUFFIX, _TIME_NUMBERS), _TIME_NUMBERS, 0)
 
@@ -46,7 +46,7 @@ def time_entries(io: FileIO, segment: Segment) -> IndexCursor:
 def transaction_entries(io: FileIO, segment: Segment) -> Iterator[AbortedTransaction]:
     """Yield the entries of .txnindex.
 
-    Rule: S-16 (TransactionIndex).
+    See: S-16 (TransactionIndex).
     """
     size_bytes = TRANSACTION_ENTRY.size
     data = b"".join(_pages(io, segment, TRANSACTION_INDEX_SUFFIX, size_bytes))

@@ -32,7 +32,7 @@ _TAIL_ENTRIES_MAX: Final = 1000
 class OffsetEntry(NamedTuple):
     """The batch at a position, or the last one of an append that starts there, ends at an offset.
 
-    Rule: S-10 (OffsetIndex).
+    See: S-10 (OffsetIndex).
     """
 
     offset: int
@@ -42,7 +42,7 @@ class OffsetEntry(NamedTuple):
 class TimeEntry(NamedTuple):
     """No record up to an offset is younger than a timestamp.
 
-    Rule: S-11 (TimeIndex).
+    See: S-11 (TimeIndex).
     """
 
     timestamp_ms: int
@@ -52,7 +52,7 @@ class TimeEntry(NamedTuple):
 def offset_entry_below(io: FileIO, segment: Segment, offset: int) -> OffsetEntry | None:
     """Find the last entry whose offset is not above the given one.
 
-    Rule: S-21 (AbstractIndex.largestLowerBoundSlotFor).
+    See: S-21 (AbstractIndex.largestLowerBoundSlotFor).
     """
     with _open_pairs(io, segment, INDEX_SUFFIX, OFFSET_ENTRY) as pairs:
         found = bisect_right(pairs.indices, offset - segment.base_offset, key=pairs.first)
@@ -96,7 +96,7 @@ def next_indexed_position(io: FileIO, segment: Segment, position: int, end: int)
 def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEntry | None:
     """Find the last entry whose timestamp is not above the given one.
 
-    Rule: S-21, S-23 (AbstractIndex.largestLowerBoundSlotFor).
+    See: S-21, S-23 (AbstractIndex.largestLowerBoundSlotFor).
     """
     with _open_pairs(io, segment, TIME_INDEX_SUFFIX, TIME_ENTRY) as pairs:
         found = bisect_right(pairs.indices, timestamp_ms, key=pairs.first)
@@ -136,7 +136,7 @@ def aborted_transactions(io: FileIO, segment: Segment) -> list[AbortedTransactio
     Raises:
         CorruptTransactionIndex: an entry has a newer version, or cannot be one of the segment.
 
-    Rule: S-15, S-16 (TransactionIndex).
+    See: S-15, S-16 (TransactionIndex).
     """
     data = _content(io, segment, TRANSACTION_INDEX_SUFFIX)
     found: list[AbortedTransaction] = []

@@ -81,7 +81,7 @@ class Segment(NamedTuple):
         limit: base offset of the segment behind, which is above all offsets of this one; None for
             the last one of a log.
 
-    Rule: S-03 (LogFileUtils).
+    See: S-03 (LogFileUtils).
     """
 
     topic: str
@@ -137,7 +137,7 @@ class ForeignEntry(NamedTuple):
 def is_public(topic: str, partition: int) -> bool:
     """Tell whether a partition is one of a user's; the default of find_partitions.
 
-    Rule: S-02 (Topic.isInternal).
+    See: S-02 (Topic.isInternal).
     """
     return topic not in INTERNAL_TOPICS
 
@@ -160,7 +160,7 @@ def find_partitions(
         NotADirectoryError: it is a file.
         LayoutError: segments lie in it, but its name is not that of a partition in use.
 
-    Rule: S-01, S-02, S-03, S-04 (LogManager.loadLogs, UnifiedLog.parseTopicPartitionName).
+    See: S-01 to S-04 (LogManager.loadLogs, UnifiedLog.parseTopicPartitionName).
     """
     entries = io.list(root)
     own = _own_partition(root, entries)
@@ -189,7 +189,7 @@ def find_foreign(io: FileIO, root: str) -> list[ForeignEntry]:
         NotADirectoryError: it is a file.
         LayoutError: segments lie in it, but its name is not that of a partition in use.
 
-    Rule: S-01, S-04.
+    See: S-01, S-04.
     """
     entries = io.list(root)
     if _own_partition(root, entries) is not None:
@@ -259,7 +259,7 @@ class _Checkpoints(NamedTuple):
         The checkpoint is written at the end of a round, and a round exchanges one segment after the
         other: so who is named may have been cleaned anywhere.
 
-        Rule: S-70, S-80 (LogCleanerManager).
+        See: S-70, S-80 (LogCleanerManager).
         """
         return (
             0 if self.is_brokers and key not in self.cleaned and not is_cleaning else EVERY_OFFSET

@@ -49,7 +49,7 @@ def log_end(io: FileIO, log: PartitionLog) -> LogEnd:
         FileNotFoundError: the last segment vanished since it was listed.
         OSError: it cannot be read.
 
-    Rule: R-04, S-05, S-43 (LogSegment.recover).
+    See: R-04, S-05, S-43 (LogSegment.recover).
     """
     if not log.segments:
         return LogEnd(log.checkpointed_start, 0)
@@ -147,7 +147,7 @@ def _is_unfinished(
 ) -> bool:
     """Tell whether the last bytes of a log are an append that was not finished, or zeros.
 
-    Rule: S-43 (LogSegment.recover).
+    See: S-43 (LogSegment.recover).
     """
     while not are_zeros(file, position, size_bytes):
         prefix = file.read_at(position, _PREFIX.size).ljust(_PREFIX.size, b"\0")

@@ -42,7 +42,7 @@ def locked(io: FileIO, root: str) -> Iterator[None]:
     Raises:
         WriteRefused: another process uses it.
 
-    Rule: S-78 (FileLock).
+    See: S-78 (FileLock).
     """
     if not isinstance(io, LocalFileIO):
         yield
@@ -65,7 +65,7 @@ def refuse_unusable(io: FileIO, root: str) -> None:
         WriteRefused: it is the directory of one partition; or that of a broker, and not local or
             not cleanly stopped.
 
-    Rule: S-44, S-77 (CleanShutdownFileHandler).
+    See: S-44, S-77 (CleanShutdownFileHandler).
     """
     if not io.exists(root):
         return
@@ -84,7 +84,7 @@ def refuse_unusable(io: FileIO, root: str) -> None:
 def is_data_directory(io: FileIO, root: str) -> bool:
     """Tell a broker's data directory from a plain one.
 
-    Rule: S-76 (MetaPropertiesEnsemble).
+    See: S-76 (MetaPropertiesEnsemble).
     """
     return io.exists(join(root, META_PROPERTIES_FILE))
 
@@ -95,7 +95,7 @@ def refuse_unknown_partition(io: FileIO, root: str, directory: str) -> None:
     Raises:
         WriteRefused: it is not there.
 
-    Rule: S-96.
+    See: S-96.
     """
     if is_data_directory(io, root) and not io.exists(directory):
         name = directory.rpartition("/")[2]
@@ -108,7 +108,7 @@ def refuse_unknown_partition(io: FileIO, root: str, directory: str) -> None:
 def unclean_meanwhile(root: Path) -> Iterator[None]:
     """Take the mark of a clean stop away, and put it back when all went well.
 
-    Rule: S-40, S-77 (CleanShutdownFileHandler).
+    See: S-40, S-77 (CleanShutdownFileHandler).
     """
     mark = root / CLEAN_SHUTDOWN_FILE
     text = read_file(mark) or ""
@@ -124,7 +124,7 @@ def note_ends(root: Path, ends: Mapping[tuple[str, int], int]) -> None:
         CorruptCheckpoint: a checkpoint cannot be read.
         OSError: it cannot be replaced.
 
-    Rule: S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
+    See: S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
     """
     for name in (RECOVERY_POINT_FILE, HIGH_WATERMARK_FILE):
         offsets = parse_offsets(read_file(root / name) or "")

@@ -47,7 +47,7 @@ class Boundary(NamedTuple):
 def earliest(log: PartitionLog) -> int:
     """Give the log start offset.
 
-    Rule: S-46, S-70 (LogLoader).
+    See: S-46, S-70 (LogLoader).
     """
     if not log.segments:
         return log.checkpointed_start
@@ -68,7 +68,7 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
     Raises:
         FileNotFoundError: the segment vanished since it was listed.
 
-    Rule: S-20, S-22 (FileRecords.searchForOffsetFromPosition).
+    See: S-20, S-22 (FileRecords.searchForOffsetFromPosition).
     """
     if offset <= segment.base_offset:
         return Boundary(0, 0, offset, segment.base_offset)
@@ -122,7 +122,7 @@ def offset_for_timestamp(io: FileIO, log: PartitionLog, timestamp_ms: int) -> in
     one of it fits, there is no answer. Where a segment has no record with a timestamp at all, Kafka
     takes the age of its file for one; here it has none. Damage may have been anything: it fits.
 
-    Rule: S-23 (UnifiedLog.searchOffsetInLocalLog).
+    See: S-23 (UnifiedLog.searchOffsetInLocalLog).
     """
     start_offset = earliest(log)
     for segment in log.segments:

@@ -69,7 +69,7 @@ def find_sound(
     Raises:
         OSError: the file cannot be read.
 
-    Rule: R-01, R-02, R-06.
+    See: R-01, R-02, R-06.
     """
     checked_bytes = 0
     for candidate in _candidates(file, position, end, with_old):

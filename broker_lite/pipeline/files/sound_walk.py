@@ -26,7 +26,7 @@ def walk_past_damage(
     Raises:
         OSError: the file cannot be read.
 
-    Rule: R-01, R-02, R-04 (FileLogInputStream).
+    See: R-01, R-02, R-04 (FileLogInputStream).
     """
     offset = segment.base_offset
     with_old = True

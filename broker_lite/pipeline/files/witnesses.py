@@ -38,7 +38,7 @@ def indexed_end(io: FileIO, segment: Segment, end_offset: int) -> Witness | None
     Raises:
         OSError: an index cannot be read.
 
-    Rule: S-10, S-11 (OffsetIndex, TimeIndex).
+    See: S-10, S-11 (OffsetIndex, TimeIndex).
     """
     found = {
         suffix: set(indexed_offsets_from(io, segment, suffix, end_offset))
@@ -66,7 +66,7 @@ def witnessed_end(io: FileIO, log: PartitionLog, end_offset: int) -> Witness | N
     Raises:
         OSError: an index cannot be read.
 
-    Rule: S-10, S-11, S-18, S-70 (LogManager.checkpointLogRecoveryOffsets).
+    See: S-10, S-11, S-18, S-70 (LogManager.checkpointLogRecoveryOffsets).
     """
     if not log.segments:
         return None

@@ -65,7 +65,7 @@ def read_batches(
         FileNotFoundError: a segment vanished.
         OSError: a file cannot be read.
 
-    Rule: R-04, R-06, R-18 (FileLogInputStream, DefaultRecordBatch.ensureValid).
+    See: R-04, R-06, R-18 (FileLogInputStream, DefaultRecordBatch.ensureValid).
     """
     due = DueOffsets(split.first_offset, split.end_offset, split.cleaned_end)
     for part in split.ranges:

@@ -111,7 +111,7 @@ class DueOffsets:
     def missing_below(self, end_offset: int) -> str | None:
         """Say which offsets are missing in front of one; None when that is right, or was told.
 
-        Rule: R-18.
+        See: R-18.
         """
         first = self.next_offset
         if self.is_told or not self._cleaned_end <= first < end_offset < EVERY_OFFSET:

@@ -16,7 +16,7 @@ _LENGTH_MIN: Final = {
 def framing_fault(length: int, magic: int) -> tuple[str, str] | None:
     """Give rule and text of what is wrong with a length and a magic; None when they are right.
 
-    Rule: R-02, R-04.
+    See: R-02, R-04.
     """
     minimum = _LENGTH_MIN.get(magic)
     if minimum is None:

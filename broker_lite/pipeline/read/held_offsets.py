@@ -92,7 +92,7 @@ def order_fault(first_offset: int, next_offset: int, lowest: int, limit: int | N
         lowest: behind the batch in front.
         limit: offset of the segment or batch behind, None where there is none.
 
-    Rule: S-05.
+    See: S-05.
     """
     if next_offset <= first_offset:
         return f"offsets {first_offset} to {next_offset - 1}"

@@ -179,7 +179,7 @@ class OffsetJudge:
     Attributes:
         pending: entries whose last batch is still to come.
 
-    Rule: S-10, S-13 (OffsetIndex).
+    See: S-10, S-13 (OffsetIndex).
     """
 
     def __init__(self, entries: IndexCursor, base_offset: int) -> None:
@@ -224,7 +224,7 @@ class TimeJudge:
     Attributes:
         max_timestamp: of the batches so far.
 
-    Rule: S-11, S-14 (TimeIndex).
+    See: S-11, S-14 (TimeIndex).
     """
 
     def __init__(self, entries: IndexCursor, base_offset: int) -> None:
@@ -261,7 +261,7 @@ class TimeJudge:
 class TransactionJudge:
     """An entry of .txnindex names an aborted transaction, whose marker lies in the segment.
 
-    Rule: S-16 (TransactionIndex).
+    See: S-16 (TransactionIndex).
     """
 
     def __init__(self, io: FileIO, segment: Segment) -> None:

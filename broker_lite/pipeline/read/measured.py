@@ -62,7 +62,7 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
     Raises:
         Unsound: there is something wrong with them, in range or not.
 
-    Rule: R-34, R-37 (DefaultRecordBatch.iterator).
+    See: R-34, R-37 (DefaultRecordBatch.iterator).
     """
     buffer, start, end, failed = batch.buffer, batch.records_position, batch.end, False
     if batch.is_compressed:
@@ -111,7 +111,7 @@ def measure_legacy(
     Raises:
         Unsound: it cannot be read.
 
-    Rule: R-64 to R-68.
+    See: R-64 to R-68.
     """
     try:
         records = list(iterate_legacy(message, check_crc=check_crc, bounds=Bounds(PLAIN_BYTES_MAX)))

@@ -181,7 +181,7 @@ def told_end(io: FileIO, log: PartitionLog, options: ReadOptions) -> LogEnd:
         CorruptLog: it was longer, with onCorrupt=fail.
         FileNotFoundError: the last segment vanished since it was listed.
 
-    Rule: S-10, S-11, S-18, S-70 (LogManager.checkpointLogRecoveryOffsets).
+    See: S-10, S-11, S-18, S-70 (LogManager.checkpointLogRecoveryOffsets).
     """
     end = log_end(io, log)
     if not log.segments or options.view is View.INDEX:

@@ -46,7 +46,7 @@ class AbortedRanges:
     def hides(self, batch: RecordBatch) -> bool:
         """Whether a batch is part of one of them.
 
-        Rule: F-14 (CompletedFetch.isBatchAborted).
+        See: F-14 (CompletedFetch.isBatchAborted).
         """
         return batch.is_transactional and any(
             first_offset <= batch.base_offset <= last_offset
@@ -74,7 +74,7 @@ def last_stable_offset(
     Raises:
         OSError: a file cannot be read.
 
-    Rule: S-17, V-64 (ProducerStateManager.firstUnstableOffset).
+    See: S-17, V-64 (ProducerStateManager.firstUnstableOffset).
     """
     if not log.segments:
         return end_offset
@@ -145,7 +145,7 @@ def find_aborted(io: FileIO, split: Split, on_corrupt: OnCorruption) -> AbortedR
     Raises:
         OSError: a file cannot be read.
 
-    Rule: F-14, S-16 (LocalLog.collectAbortedTransactions).
+    See: F-14, S-16 (LocalLog.collectAbortedTransactions).
     """
     first = split.ranges[0].segment
     (log,) = find_partitions(io, first.directory).values()

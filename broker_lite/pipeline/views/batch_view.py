@@ -217,7 +217,7 @@ def _legacy_row(
     crc_is_valid: bool | None,
     error: str | None,
 ) -> _Row:
-    """Rule: R-62, R-63, R-70: what an old message does not have is none, or not known."""
+    """See: R-62, R-63, R-70: what an old message does not have is none, or not known."""
     return _Row(
         segment,
         position,

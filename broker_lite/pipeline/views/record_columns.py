@@ -176,7 +176,7 @@ def _headers(columns: RecordColumns) -> pa.Array:
 def _header_keys(columns: RecordColumns) -> pa.Array:
     """Keys as text, what is not UTF-8 in them as Java reads it.
 
-    Rule: R-32 (RecordHeader.key).
+    See: R-32 (RecordHeader.key).
     """
     buffers = [None, pa.py_buffer(columns.header_key_ends), pa.py_buffer(columns.header_key_data)]
     if not columns.has_odd_keys:

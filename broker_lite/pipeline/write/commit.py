@@ -103,7 +103,7 @@ def commit(
         WriteRefused: the directory is in use or not fit, or offsets do not rise; nothing changed.
         OSError: nothing was added, though the mark of a clean stop may be gone.
 
-    Rule: S-31, S-40, S-70.
+    See: S-31, S-40, S-70.
     """
     by_partition: dict[tuple[str, int], list[StagedSegment]] = {}
     for segment in segments:
@@ -237,7 +237,7 @@ class _Partition:
             yield self._written(staged, final, self.epochs.to_text().encode())
 
     def _snapshot(self, placed: _Placed, offset: int, data: bytes) -> Iterator[_Change]:
-        """Rule: S-18 (ProducerStateManager.takeSnapshot)."""
+        """See: S-18 (ProducerStateManager.takeSnapshot)."""
         final = segment_stem(self.directory, offset) + SNAPSHOT_SUFFIX
         if offset and not self.io.exists(final):
             staged = staged_path(placed.segment.placement, offset, SNAPSHOT_SUFFIX)
@@ -251,7 +251,7 @@ class _Partition:
     def remove_empty_segment(self) -> None:
         """Remove the files of an active segment without any batch; new ones take its place.
 
-        Rule: S-31 (LocalLog.roll).
+        See: S-31 (LocalLog.roll).
         """
         if self.log is None or not self.log.segments or self.log.segments[-1].size_bytes:
             return

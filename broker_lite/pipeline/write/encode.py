@@ -64,7 +64,7 @@ class BatchEncoder:
         codec: of the batches; may be changed between two of them.
         log_append_time_ms: all batches are LogAppendTime with this timestamp; None is CreateTime.
 
-    Rule: R-50, R-51, R-55 (MemoryRecordsBuilder).
+    See: R-50, R-51, R-55 (MemoryRecordsBuilder).
     """
 
     def __init__(

@@ -80,7 +80,7 @@ class StagedSegment(NamedTuple):
 def staged_path(placement: Placement, base_offset: int, suffix: str) -> str:
     """Give the path of a file that waits for its commit.
 
-    Rule: S-04, S-41 (LogLoader.removeTempFilesAndCollectSwapFiles).
+    See: S-04, S-41 (LogLoader.removeTempFilesAndCollectSwapFiles).
     """
     stem = segment_stem(placement.directory, base_offset)
     return f"{stem}{suffix}.{placement.tag}{DELETED_SUFFIX}"
@@ -102,7 +102,7 @@ class LogWriter:
         Raises:
             OSError: it could not be written; nothing can follow.
 
-        Rule: S-30, S-31 (LogSegment.shouldRoll, UnifiedLog.roll).
+        See: S-30, S-31 (LogSegment.shouldRoll, UnifiedLog.roll).
         """
         segment = self._segment_for(batch)
         segment.append(batch)
@@ -154,7 +154,7 @@ class LogWriter:
             self._open = None
 
     def _note_producer(self, batch: RecordBatch, segment: "_OpenSegment") -> None:
-        """Rule: S-16, S-43 (LogSegment.updateProducerState)."""
+        """See: S-16, S-43 (LogSegment.updateProducerState)."""
         completed = self._producers.replay(batch)
         if completed is None:
             return
@@ -189,13 +189,13 @@ class _OpenSegment:
         self.transaction_index = bytearray()
 
     def has_room_for(self, batch: EncodedBatch) -> bool:
-        """Rule: S-30 (LogSegment.shouldRoll)."""
+        """See: S-30 (LogSegment.shouldRoll)."""
         if self._size_bytes + len(batch.data) > self._placement.segment_bytes:
             return False
         return batch.last_offset - self._base_offset <= RELATIVE_OFFSET_MAX
 
     def append(self, batch: EncodedBatch) -> None:
-        """Rule: S-13 (LogSegment.append)."""
+        """See: S-13 (LogSegment.append)."""
         self._file.write(batch.data)
         if batch.max_timestamp > self._max_timestamp:
             self._max_timestamp = batch.max_timestamp
@@ -217,7 +217,7 @@ class _OpenSegment:
         self._size_bytes += len(data)
 
     def _index_time(self) -> None:
-        """Rule: S-14 (TimeIndex.maybeAppend)."""
+        """See: S-14 (TimeIndex.maybeAppend)."""
         if self._max_timestamp > self._last_indexed_timestamp:
             self._last_indexed_timestamp = self._max_timestamp
             self._time_index += TimeIndex.ENTRY.pack(
@@ -227,7 +227,7 @@ class _OpenSegment:
     def close(self, producers: bytes) -> StagedSegment:
         """Write the indexes, the closing time entry too.
 
-        Rule: S-31 (LogSegment.onBecomeInactiveSegment).
+        See: S-31 (LogSegment.onBecomeInactiveSegment).
         """
         self._file.close()
         self._index_time()

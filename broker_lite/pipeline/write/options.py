@@ -31,7 +31,7 @@ _OFFSET_MAX: Final = (1 << 63) - 1
 class TimestampType(StrEnum):
     """What timestamps are: those of the rows, or that of the write.
 
-    Rule: R-13 (TimestampType).
+    See: R-13 (TimestampType).
     """
 
     CREATE_TIME = "createtime"
@@ -110,7 +110,7 @@ def topic_name(text: str) -> str:
     Raises:
         ValueError: the text says what is allowed.
 
-    Rule: S-02 (Topic.validate).
+    See: S-02 (Topic.validate).
     """
     if text in (".", "..") or parse_partition_directory(partition_directory(text, 0)) != (text, 0):
         raise ValueError("1 to 249 letters, digits, dots, underscores and hyphens are allowed")

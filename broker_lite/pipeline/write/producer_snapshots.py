@@ -15,7 +15,7 @@ Producers = dict[int, ProducerEntry]
 def newest_producers(io: FileIO, directory: str, end_offset: int) -> Producers:
     """Read the producers of a log at rest, by its newest readable snapshot up to an offset.
 
-    Rule: S-17, S-18, S-45 (ProducerStateManager.loadFromSnapshot).
+    See: S-17, S-18, S-45 (ProducerStateManager.loadFromSnapshot).
     """
     names = (parse_segment_file(info.name) for info in io.list(directory))
     offsets = [name[0] for name in names if name is not None and name[1] == SNAPSHOT_SUFFIX]

@@ -1,6 +1,6 @@
 """Moving the batches of a file to other offsets: 12 bytes each, which no checksum covers.
 
-Rule: R-20 (DefaultRecordBatch.setLastOffset, DefaultRecordBatch.setPartitionLeaderEpoch).
+See: R-20 (DefaultRecordBatch.setLastOffset, DefaultRecordBatch.setPartitionLeaderEpoch).
 """
 
 import mmap

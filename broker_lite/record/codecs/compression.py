@@ -104,7 +104,8 @@ def decompress(
         UnknownServerError: there is no such codec.
         WorkStopped: by stop.
 
-    Rule: R-76 to R-82.
+    Rule: R-82.
+    See: R-76 to R-81.
     """
     view = memoryview(data)
     known = codec_of(codec)

@@ -3,7 +3,7 @@
 For fetches of old clients and for the cleaner, which keeps a log's magic. The rules kept are those
 of Kafka's builder; breaking one is an UnknownServerError.
 
-Rule: R-50, R-60 to R-67, R-79 (LegacyRecord, MemoryRecordsBuilder).
+See: R-50, R-60 to R-67, R-79 (LegacyRecord, MemoryRecordsBuilder).
 """
 
 import struct
@@ -46,7 +46,7 @@ def encode_message(
         key: null or bytes.
         value: null or bytes.
 
-    Rule: R-60, R-61 (LegacyRecord.write).
+    See: R-60, R-61 (LegacyRecord.write).
     """
     body = b"".join(
         (
@@ -61,7 +61,7 @@ def encode_message(
 def message_size(magic: int, key: bytes | None, value: bytes | None) -> int:
     """How many bytes a message takes, its offset and length included.
 
-    Rule: R-54 (LegacyRecord.recordSize).
+    See: R-54 (LegacyRecord.recordSize).
     """
     overhead = RECORD_OVERHEAD_V0 if magic == 0 else RECORD_OVERHEAD_V1
     return LOG_OVERHEAD + overhead + len(key or b"") + len(value or b"")
@@ -78,7 +78,7 @@ class LegacySetBuilder:
     Raises:
         UnknownServerError: no such magic or codec.
 
-    Rule: R-50, R-64, R-65.
+    See: R-50, R-64, R-65.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class LegacySetBuilder:
         Raises:
             UnknownServerError: the offset does not increase, or the timestamp is below -1.
 
-        Rule: R-50 (MemoryRecordsBuilder.appendWithOffset).
+        See: R-50 (MemoryRecordsBuilder.appendWithOffset).
         """
         if timestamp < NO_TIMESTAMP:
             raise UnknownServerError(f"Invalid negative timestamp {timestamp}")
@@ -132,7 +132,7 @@ class LegacySetBuilder:
     def build(self) -> bytes:
         """Write the set; no bytes at all when nothing was appended.
 
-        Rule: R-65, R-67 (MemoryRecordsBuilder.writeLegacyCompressedWrapperHeader).
+        See: R-65, R-67 (MemoryRecordsBuilder.writeLegacyCompressedWrapperHeader).
         """
         if self.codec is Codec.NONE or self.base_offset is None:
             return bytes(self._messages)

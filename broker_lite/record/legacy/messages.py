@@ -4,7 +4,7 @@ A message is a batch of one record, or a wrapper whose value is a compressed set
 are only read here. What they lack next to a v2 batch (headers, producers, transactions, leader
 epochs, a count of records) they lack altogether.
 
-Rule: R-60 to R-68 (LegacyRecord, AbstractLegacyRecordBatch).
+Rule: R-70, R-60 to R-68 (LegacyRecord, AbstractLegacyRecordBatch).
 """
 
 import struct
@@ -67,7 +67,8 @@ class LegacyMessage:
         CorruptMessage: fewer bytes than a message of magic 0 has.
         UnknownServerError: fewer bytes than a message of magic 1 has.
 
-    Rule: R-06, R-60, R-62 (LegacyRecord).
+    Rule: R-60, R-62 (LegacyRecord).
+    See: R-06.
     """
 
     __slots__ = (
@@ -147,7 +148,8 @@ class LegacyMessage:
         Raises:
             UnknownServerError: one of them would not end inside the message.
 
-        Rule: R-06, R-60.
+        Rule: R-60.
+        See: R-06.
         """
         start = self.position + (_SIZE_MIN_V1 if self.magic else _SIZE_MIN_V0) - 8
         key, position = self._field(start)
@@ -169,7 +171,8 @@ class LegacyMessage:
 def crc_is_valid(buffer: memoryview, position: int, size_bytes: int) -> bool:
     """Whether a message of at least 26 bytes has the right checksum, whatever else it has.
 
-    Rule: R-06, R-61 (LegacyRecord.isValid).
+    Rule: R-61 (LegacyRecord.isValid).
+    See: R-06.
     """
     (stored,) = _CRC.unpack_from(buffer, position + LOG_OVERHEAD)
     data = buffer[position + _CRC_COVERS_FROM : position + size_bytes]
@@ -200,7 +203,8 @@ def iterate_legacy(
             message.
         WorkStopped: by the bounds' stop.
 
-    Rule: R-64 to R-68, V-33 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
+    Rule: R-64 to R-68 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
+    See: V-33.
     """
     if not message.is_wrapper:
         yield _record(message, message.last_offset, message)
@@ -249,7 +253,8 @@ def _inner_entries(buffer: memoryview) -> Iterator[Entry]:
 def _inner_message(buffer: memoryview, entry: Entry, magic: int | None) -> LegacyMessage:
     """Give a view of a message inside a set; with a magic, it is checked as a produced one.
 
-    Rule: R-68, V-33 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
+    Rule: R-68 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
+    See: V-33.
     """
     position, size_bytes, own_magic = entry
     if codec_of(buffer[position + ATTRIBUTES_OFFSET] & _CODEC_MASK):

@@ -18,7 +18,7 @@ def update(
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_p60_57_features_are_changed(broker: HandlerBroker, version: int) -> None:
+def test_p150_features_are_changed(broker: HandlerBroker, version: int) -> None:
     broker.cluster.update_features({"group.version": 0})
     answer = update(broker, version, ("group.version", 1, 1))
     assert (answer.error_code, answer.error_message) == (0, None)
@@ -27,7 +27,7 @@ def test_p60_57_features_are_changed(broker: HandlerBroker, version: int) -> Non
     assert broker.cluster.features["group.version"] == 1
 
 
-def test_p60_57_t67_features_are_switched_off_and_stay_so(broker: HandlerBroker) -> None:
+def test_p150_t67_features_are_switched_off_and_stay_so(broker: HandlerBroker) -> None:
     before = broker.cluster.features_epoch
     update(broker, 1, ("group.version", 0, 2), ("transaction.version", 1, 3))
     assert dict(broker.cluster.features) == {
@@ -40,14 +40,14 @@ def test_p60_57_t67_features_are_switched_off_and_stay_so(broker: HandlerBroker)
     assert broker.cluster.features_epoch == before + 2
 
 
-def test_p60_57_nothing_is_changed_when_it_is_only_asked(broker: HandlerBroker) -> None:
+def test_p150_nothing_is_changed_when_it_is_only_asked(broker: HandlerBroker) -> None:
     answer = update(broker, 1, ("group.version", 0, 2), validate_only=True)
     assert one(answer.results).error_code == 0
     assert broker.cluster.features["group.version"] == 1
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_p60_57_one_that_cannot_be_changed_fails_all(broker: HandlerBroker, version: int) -> None:
+def test_p150_one_that_cannot_be_changed_fails_all(broker: HandlerBroker, version: int) -> None:
     answer = update(broker, version, ("transaction.version", 1, 2), ("nonsense", 1, 1))
     assert (answer.error_code, answer.results) == (95, [])
     assert answer.error_message.startswith("The update failed for all features since")

@@ -24,7 +24,7 @@ def broker(broker: HandlerBroker) -> HandlerBroker:
         ([LOGGERS, METRICS], []),
     ],
 )
-def test_p60_74_resources_of_some_types(
+def test_p130_resources_of_some_types(
     broker: HandlerBroker, types: list[int], names: list[tuple[int, str]]
 ) -> None:
     answer = broker.call("ListConfigResources", 1, resource_types=types)
@@ -32,11 +32,11 @@ def test_p60_74_resources_of_some_types(
     assert (answer.error_code, told) == (0, names)
 
 
-def test_p60_74_a_type_that_there_is_not(broker: HandlerBroker) -> None:
+def test_p130_a_type_that_there_is_not(broker: HandlerBroker) -> None:
     answer = broker.call("ListConfigResources", 1, resource_types=[TOPICS, 99])
     assert (answer.error_code, answer.config_resources) == (35, [])
 
 
-def test_p60_74_version_0_is_about_client_metrics(broker: HandlerBroker) -> None:
+def test_p130_version_0_is_about_client_metrics(broker: HandlerBroker) -> None:
     answer = broker.call("ListConfigResources", 0)
     assert (answer.error_code, answer.config_resources) == (0, [])

@@ -28,14 +28,14 @@ VERSIONS = range(4)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_p60_29_nothing_is_told(broker: HandlerBroker, version: int) -> None:
+def test_p163_x41_nothing_is_told(broker: HandlerBroker, version: int) -> None:
     answer = broker.call("DescribeAcls", version, **FILTER)
     assert (answer.error_code, answer.resources) == (54, [])
     assert answer.error_message == "No Authorizer is configured on the broker"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_p60_29_nothing_is_created(broker: HandlerBroker, version: int) -> None:
+def test_p162_x41_nothing_is_created(broker: HandlerBroker, version: int) -> None:
     creations = [messages.CreateAclsRequest.AclCreation(**CREATION)] * 2
     answer = broker.call("CreateAcls", version, creations=creations)
     found = [(one.error_code, one.error_message) for one in answer.results]
@@ -43,7 +43,7 @@ def test_p60_29_nothing_is_created(broker: HandlerBroker, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_p60_29_nothing_is_deleted(broker: HandlerBroker, version: int) -> None:
+def test_p163_x41_nothing_is_deleted(broker: HandlerBroker, version: int) -> None:
     filters = [messages.DeleteAclsRequest.DeleteAclsFilter(**FILTER)] * 2
     answer = broker.call("DeleteAcls", version, filters=filters)
     found = [(one.error_code, one.matching_acls) for one in answer.filter_results]
@@ -55,7 +55,7 @@ def test_p60_29_nothing_is_deleted(broker: HandlerBroker, version: int) -> None:
     [{"operation": 0}, {"permission_type": 0}, {"resource_type": 0}, {"pattern_type": 0}],
     ids=lambda one: next(iter(one)),
 )
-def test_p60_29_what_is_unknown_closes_the_connection(
+def test_p162_p163_what_is_unknown_closes_the_connection(
     broker: HandlerBroker, unknown: dict[str, Any]
 ) -> None:
     filter_names = {"resource_type": "resource_type_filter", "pattern_type": "pattern_type_filter"}

@@ -38,13 +38,13 @@ def told(broker: HandlerBroker, version: int = 1) -> dict[str | None, dict[str, 
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_p60_48_what_is_set_is_told(broker: HandlerBroker, version: int) -> None:
+def test_p160_p161_what_is_set_is_told(broker: HandlerBroker, version: int) -> None:
     assert told(broker, version) == {}
     assert alter(broker, version, "u", None) == {"u": 0, None: 0}
     assert told(broker, version) == {"u": {RATE: 1000.0}, None: {RATE: 1000.0}}
 
 
-def test_p60_48_they_are_there_after_a_restart(tmp_path: Path) -> None:
+def test_p160_they_are_there_after_a_restart(tmp_path: Path) -> None:
     with handler_broker(tmp_path / "data") as broker:
         alter(broker, 1, "u")
     with handler_broker(tmp_path / "data") as broker:
@@ -64,7 +64,7 @@ def test_too_many_parts_close_the_connection(
         broker.call("AlterClientQuotas", 1, entries=[entry])
 
 
-def test_p60_48_a_filter_that_cannot_be(broker: HandlerBroker) -> None:
+def test_p161_a_filter_that_cannot_be(broker: HandlerBroker) -> None:
     component = messages.DescribeClientQuotasRequest.ComponentData(entity_type="", match_type=2)
     answer = broker.call("DescribeClientQuotas", 1, components=[component], strict=False)
     assert (answer.error_code, answer.entries) == (42, None)
@@ -78,7 +78,7 @@ def test_what_is_not_written_is_not_set(open_broker: OpenBroker) -> None:
     assert told(broker) == {}
 
 
-def test_p60_48_an_address_is_one_or_a_host_s_name(
+def test_p160_an_address_is_one_or_a_host_s_name(
     broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ("127.0.0.1", "::1", "localhost", "x" * 300, "no host\ud7ff")

@@ -35,7 +35,7 @@ def told(broker: HandlerBroker, users: list[str] | None = None) -> dict[str, Any
     }
 
 
-def test_p60_50_what_is_set_is_told_also_after_a_restart(tmp_path: Path) -> None:
+def test_p164_p165_what_is_set_is_told_also_after_a_restart(tmp_path: Path) -> None:
     with handler_broker(tmp_path / "data") as broker:
         assert told(broker) == {}
         assert alter(broker, "u", "v", deleted=("w",)) == {"w": 91, "u": 0, "v": 0}

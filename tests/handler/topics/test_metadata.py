@@ -135,7 +135,7 @@ def test_p75_the_address_is_the_listeners(open_broker: OpenBroker) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_p91_operations_only_when_asked(broker: HandlerBroker, version: int) -> None:
+def test_p91_x45_operations_only_when_asked(broker: HandlerBroker, version: int) -> None:
     broker.cluster.create_topic("t")
     fields = {"include_topic_authorized_operations": True} if version >= 8 else {}
     if 8 <= version <= 10:

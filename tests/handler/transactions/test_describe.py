@@ -23,7 +23,7 @@ def handlers(handlers: Handlers) -> Handlers:
     return handlers
 
 
-def test_t02_describe(handlers: Handlers) -> None:
+def test_p145_t02_describe(handlers: Handlers) -> None:
     request = messages.DescribeTransactionsRequest(transactional_ids=["open", "nobody", ""])
     shown = handlers.now(DESCRIBE, 0, request).transaction_states
     assert [each.error_code for each in shown] == [0, 105, 42]
@@ -39,14 +39,14 @@ def listed(handlers: Handlers, version: int = 2, **filters: Any) -> tuple[list[s
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_t01_t02_list(handlers: Handlers, version: int) -> None:
+def test_p144_t01_t02_list(handlers: Handlers, version: int) -> None:
     assert listed(handlers, version) == (["idle", "open"], [])
     assert listed(handlers, version, state_filters=["Empty"]) == (["idle"], [])
     assert listed(handlers, version, state_filters=["empty", "no"]) == ([], ["empty", "no"])
     assert listed(handlers, version, producer_id_filters=[1, 9]) == (["open"], [])
 
 
-def test_t02_list_by_duration(handlers: Handlers) -> None:
+def test_p144_t02_list_by_duration(handlers: Handlers) -> None:
     handlers.clock.step(500)
     filters: dict[str, Any] = {"state_filters": ["Ongoing"]}
     assert listed(handlers, duration_filter=499, **filters) == (["open"], [])
@@ -54,7 +54,7 @@ def test_t02_list_by_duration(handlers: Handlers) -> None:
 
 
 @pytest.mark.anyio
-async def test_t02_a_pattern_is_matched_beside_the_event_loop(
+async def test_p144_t02_a_pattern_is_matched_beside_the_event_loop(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that is hostile takes 0.3 s however few ids there are."""

@@ -66,7 +66,7 @@ def compact(
         PlanError: a topic is not there.
         CorruptLog: a log is damaged; nothing changed.
 
-    Rule: S-80, S-83, S-84, S-86, S-87, S-89 (LogCleaner).
+    See: S-80, S-83, S-84, S-86, S-87, S-89 (LogCleaner).
     """
     io, root = open_file_io(path)
     if not isinstance(io, LocalFileIO):
@@ -88,7 +88,7 @@ def compact(
 def newest_offsets(records: DataFrame) -> DataFrame:
     """Select the offset of the newest record of each key: topic, partition, offset.
 
-    Rule: S-82, S-84 (Cleaner.buildOffsetMap).
+    See: S-82, S-84 (Cleaner.buildOffsetMap).
     """
     newest = records.where(F.col("key").isNotNull()).groupBy(*_PARTITION, "key")
     return newest.agg(F.max("offset").alias("offset")).drop("key")
@@ -97,7 +97,7 @@ def newest_offsets(records: DataFrame) -> DataFrame:
 def emptied_markers(batches: DataFrame) -> DataFrame:
     """Select the offsets of the markers whose transaction has no batch: topic, partition, offset.
 
-    Rule: S-86 (CleanedTransactionMetadata.onControlBatchRead).
+    See: S-86 (CleanedTransactionMetadata.onControlBatchRead).
     """
     of_producer = Window.partitionBy(*_PARTITION, "producerId").orderBy("baseOffset")
     before = F.lag("isControl").over(of_producer)

@@ -116,7 +116,7 @@ def _offsets_of(row: Row, kind: str) -> OffsetSet:
 def _known(io: LocalFileIO, directory: str, now_ms: int) -> Producers:
     """Read the producers that a broker would still know.
 
-    Rule: V-65 (ProducerStateManager.isProducerExpired).
+    See: V-65 (ProducerStateManager.isProducerExpired).
     """
     return {
         producer_id: entry
