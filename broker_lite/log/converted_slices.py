@@ -137,7 +137,7 @@ class _Pieces:
         return b"".join(converted)
 
     def _walk(self, position: int, end: int) -> Iterator[Entry]:
-        """Rule: R-04."""
+        """See: R-04."""
         for chunk, at, start, size_bytes in frames(self, position, end):
             yield Entry(start, size_bytes, HEADER.unpack_from(chunk, at)[3])
 
