@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     if options.job == "generate" and options.broker:
         umask = umask or OWNER_ONLY
     with (
-        _told_in_one_line(),
+        told_in_one_line(),
         masked(umask),
         _session(options.job, options.master, conf) as spark,
     ):
@@ -84,7 +84,7 @@ def _session(job: str, master: str, conf: Mapping[str, str]) -> Iterator["SparkS
 
 
 @contextmanager
-def _told_in_one_line() -> Iterator[None]:
+def told_in_one_line() -> Iterator[None]:
     """Make what a person did wrong a SettingsError, and what failed a KafkaStorageError."""
     from pyspark.errors import PySparkException
 

@@ -38,7 +38,7 @@ _GROUPS_SINCE: Final = 8
 _ADD_PARTITIONS: Final = 24
 _TRANSACTIONS_SINCE: Final = 4
 
-_SPLITS: Final[Mapping[int, Split]] = {
+SPLITS: Final[Mapping[int, Split]] = {
     8: _TOPICS,
     _OFFSET_FETCH: _INDEXES,
     10: Split(("coordinator_keys",), ("coordinators",)),
@@ -67,7 +67,7 @@ def split_of(api_key: int, version: int) -> Split | None:
         return _GROUP_INDEXES
     if api_key == _ADD_PARTITIONS and version >= _TRANSACTIONS_SINCE:
         return _TRANSACTIONS
-    return _SPLITS.get(api_key)
+    return SPLITS.get(api_key)
 
 
 def parts(request: Any, split: Split) -> Iterator[Any]:

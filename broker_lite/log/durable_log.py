@@ -86,6 +86,11 @@ class DurableLog(LocalLog):
         """Stop calling a function; one that is not called is no error."""
         self._waiters.pop(waiter, None)
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody waits for the next change."""
+        return bool(self._waiters)
+
     def _wake(self) -> None:
         for waiter in tuple(self._waiters):
             waiter()

@@ -15,7 +15,7 @@ logger = logging.getLogger("broker_lite.server")
 # However wrong a deadline is, nobody sleeps longer.
 _SLEEP_S_MAX: Final = 3_600.0
 # What failed is tried again after this.
-_PAUSE_AFTER_FAILURE_S: Final = 1.0
+PAUSE_AFTER_FAILURE_S: Final = 1.0
 
 
 class Timed(Protocol):
@@ -53,7 +53,7 @@ async def run_timers(timed: Sequence[Timed], clock: Clock, alarm: Alarm) -> None
             await checkpoint()
         except Exception:  # a timer that fails must not end the others
             logger.exception("timers failed")
-            await anyio.sleep(_PAUSE_AFTER_FAILURE_S)
+            await anyio.sleep(PAUSE_AFTER_FAILURE_S)
 
 
 async def _sleep(woken: anyio.Event, deadline_ms: int | None, clock: Clock) -> None:

@@ -35,8 +35,8 @@ _RECEIVE_BYTES: Final = 1 << 16
 _END_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.005
 # Memory serves as the place for temporary data where so much of it is free.
-_MEMORY_FREE_BYTES_MIN: Final = 1 << 30
-_MEMORY: Final = "/dev/shm"  # noqa: S108 - a directory with a random name is made in it
+MEMORY_FREE_BYTES_MIN: Final = 1 << 30
+MEMORY: Final = "/dev/shm"  # noqa: S108 - a directory with a random name is made in it
 
 
 class Job(NamedTuple):
@@ -135,11 +135,11 @@ def temporary_place() -> str | None:
     if "TMPDIR" in os.environ:
         return None
     try:
-        status = os.statvfs(_MEMORY)
+        status = os.statvfs(MEMORY)
     except OSError:
         return None
-    is_good = status.f_bavail * status.f_frsize >= _MEMORY_FREE_BYTES_MIN
-    return _MEMORY if is_good and os.access(_MEMORY, os.W_OK | os.X_OK) else None
+    is_good = status.f_bavail * status.f_frsize >= MEMORY_FREE_BYTES_MIN
+    return MEMORY if is_good and os.access(MEMORY, os.W_OK | os.X_OK) else None
 
 
 def main() -> int:

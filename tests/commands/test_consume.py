@@ -125,7 +125,7 @@ def test_a_topic_is_made(consume: CommandLine, command: CommandLine, topic: str)
     quiet = ("--timeout-ms", "300")
     never = ("--command-property", "allow.auto.create.topics=false")
     assert consume("--topic", topic, *quiet, *never).code == 0
-    topics = command.of("topics", *consume._beginning[1:])
+    topics = command.of("topics", *consume.beginning[1:])
     assert topic not in topics.ok("--list").splitlines()
     assert consume("--topic", topic, *quiet).code == 0
     assert topic in topics.ok("--list").splitlines()
@@ -138,7 +138,7 @@ def test_a_group_goes_on_where_it_was(
     flags = ("--topic", three, "--group", three, "--from-beginning", *protocol)
     assert consume(*flags, "--max-messages", "2") == (0, "v0\nv1\n", total(2))
     assert consume(*flags, "--timeout-ms", "500").out == "v2\n"
-    groups = command.of("groups", *consume._beginning[1:])
+    groups = command.of("groups", *consume.beginning[1:])
     kind = "Classic" if protocol else "Consumer"
     assert re.search(
         rf"^{three} +{kind} +Empty +$", groups.ok("--list", "--state", "--type"), re.MULTILINE

@@ -23,7 +23,7 @@ CONSUMER_BYTES = size_of_new("a", None, CLIENT_ID)
 
 
 def registry_of(driver: Driver) -> GroupRegistry:
-    return driver.coordinator._registry
+    return driver.coordinator.registry
 
 
 def held_bytes(driver: Driver) -> int:

@@ -9,7 +9,7 @@ def test_groups_of_a_partition() -> None:
     driver = Driver()
     for number in range(20):
         driver.commit(group_id=f"g{number}")
-    registry = driver.coordinator._registry
+    registry = driver.coordinator.registry
     found = [group.group_id for p in range(PARTITIONS) for group in registry.groups_in(p)]
     assert sorted(found) == sorted(f"g{number}" for number in range(20))
     assert len(found) == 20
@@ -19,7 +19,7 @@ def test_groups_by_kind() -> None:
     driver = Driver()
     driver.commit(group_id="classic")
     driver.consumer_heartbeat(group_id="consumer")
-    registry = driver.coordinator._registry
+    registry = driver.coordinator.registry
     assert registry.classic("classic") is not None
     assert registry.classic("consumer") is None
     assert registry.consumer("consumer") is not None

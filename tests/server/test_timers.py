@@ -88,7 +88,7 @@ async def test_a_stepped_clock_wakes_it() -> None:
 async def test_one_that_fails_does_not_end_the_others(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timers, "_PAUSE_AFTER_FAILURE_S", 0)
+    monkeypatch.setattr(timers, "PAUSE_AFTER_FAILURE_S", 0)
     clock, alarm = Clock(), Alarm()
     deadline = Deadline(clock, clock.steady_ms())
     deadline.failures_left = 2

@@ -28,16 +28,16 @@ class CommandLine:
 
     def __init__(self, capsys: pytest.CaptureFixture[str], *beginning: str) -> None:
         self._capsys = capsys
-        self._beginning = beginning
+        self.beginning = beginning
 
     def of(self, *beginning: str) -> "CommandLine":
         """The same for command lines that all begin so."""
-        return CommandLine(self._capsys, *self._beginning, *beginning)
+        return CommandLine(self._capsys, *self.beginning, *beginning)
 
     def __call__(self, *arguments: str) -> Done:
         """Run one command."""
         self._capsys.readouterr()
-        code = cli.main([*self._beginning, *arguments])
+        code = cli.main([*self.beginning, *arguments])
         out, err = self._capsys.readouterr()
         return Done(code, out, err)
 

@@ -41,12 +41,12 @@ def test_temporary_data_is_in_memory_where_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
-    monkeypatch.setattr(launcher, "_MEMORY", str(tmp_path))
-    monkeypatch.setattr(launcher, "_MEMORY_FREE_BYTES_MIN", 1)
+    monkeypatch.setattr(launcher, "MEMORY", str(tmp_path))
+    monkeypatch.setattr(launcher, "MEMORY_FREE_BYTES_MIN", 1)
     assert temporary_place() == str(tmp_path)
-    monkeypatch.setattr(launcher, "_MEMORY_FREE_BYTES_MIN", 1 << 62)
+    monkeypatch.setattr(launcher, "MEMORY_FREE_BYTES_MIN", 1 << 62)
     assert temporary_place() is None
-    monkeypatch.setattr(launcher, "_MEMORY", str(tmp_path / "missing"))
+    monkeypatch.setattr(launcher, "MEMORY", str(tmp_path / "missing"))
     assert temporary_place() is None
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert temporary_place() is None

@@ -35,6 +35,9 @@ class GroupCoordinator:
         topics: the topics of the moment.
         make_uuid: gives the random part of a member id.
         partition_of: the partition of the state topic that a group id belongs to.
+
+    Attributes:
+        registry: the groups and their timers, to look at.
     """
 
     def __init__(
@@ -44,7 +47,7 @@ class GroupCoordinator:
         make_uuid: Callable[[], str],
         partition_of: Callable[[str], int],
     ) -> None:
-        self._registry = registry = GroupRegistry(settings, topics, make_uuid, partition_of)
+        self.registry = registry = GroupRegistry(settings, topics, make_uuid, partition_of)
         self._members = GroupMembers(registry)
         self._commits = OffsetCommits(registry)
         self._removals = OffsetRemovals(registry)
@@ -74,18 +77,18 @@ class GroupCoordinator:
 
     def prepare_regexes(self, request: Any) -> Iterator[tuple[str, Prepared]]:
         """Prepare what a ConsumerGroupHeartbeat will match (G-100); see consumer/regexes.py."""
-        registry = self._registry
+        registry = self.registry
         new = request.subscribed_topic_regex or ""
         return prepare_regexes(registry.consumer(request.group_id), new, registry.topics)
 
     @contextmanager
     def with_prepared(self, regexes: Mapping[str, Prepared]) -> Iterator[None]:
         """Have the event that happens first in the body find these regular expressions matched."""
-        self._registry.topics.prepared = regexes
+        self.registry.topics.prepared = regexes
         try:
             yield
         finally:
-            self._registry.topics.prepared = {}
+            self.registry.topics.prepared = {}
 
     # offsets
 
@@ -102,7 +105,7 @@ class GroupCoordinator:
 
     def fetch_offsets(self, request: Any, version: int) -> Any:
         """OffsetFetch in every version, with all its groups (G-67 to G-71)."""
-        return fetch_offsets(self._registry, request, version)
+        return fetch_offsets(self.registry, request, version)
 
     def delete_offsets(self, request: Any, caller: Caller, now_ms: int) -> Effects:
         """OffsetDelete (G-105)."""
@@ -112,7 +115,7 @@ class GroupCoordinator:
         self, partition: int, producer_id: int, *, committed: bool, now_ms: int
     ) -> None:
         """A marker was written: pending offsets become committed ones, or go (T-53)."""
-        self._registry.offsets.complete(partition, producer_id, committed=committed)
+        self.registry.offsets.complete(partition, producer_id, committed=committed)
 
     def expire(self, now_ms: int) -> GroupEffects:
         """Remove offsets whose time is over, and groups that nothing is left of (G-74)."""
@@ -122,22 +125,22 @@ class GroupCoordinator:
 
     def list_groups(self, request: Any) -> Any:
         """ListGroups (G-102)."""
-        return group_admin.list_groups(self._registry, request)
+        return group_admin.list_groups(self.registry, request)
 
     def describe_groups(self, request: Any, version: int) -> Any:
         """DescribeGroups (G-103); authorized operations are left for the caller to fill."""
-        return group_admin.describe_groups(self._registry, request, version)
+        return group_admin.describe_groups(self.registry, request, version)
 
     def describe_consumer_groups(self, request: Any) -> Any:
         """ConsumerGroupDescribe (G-101)."""
-        return group_admin.describe_consumer_groups(self._registry, request)
+        return group_admin.describe_consumer_groups(self.registry, request)
 
     def delete_groups(self, request: Any, now_ms: int) -> tuple[Any, GroupEffects]:
         """DeleteGroups (G-104): the response, and what each deleted group leads to.
 
         When the records of a group cannot be written, its result in the response is changed.
         """
-        return group_admin.delete_groups(self._registry, self._removals, request)
+        return group_admin.delete_groups(self.registry, self._removals, request)
 
     # the cluster's changes
 
@@ -147,28 +150,28 @@ class GroupCoordinator:
 
     def topics_changed(self, names: Collection[str], now_ms: int) -> GroupEffects:
         """Topics were made, deleted or grew: consumer groups look at them again (G-84)."""
-        for group in self._registry.groups.values():
+        for group in self.registry.groups.values():
             if isinstance(group, ConsumerGroup):
                 group.topics_changed(names)
         return []
 
     def set_available(self, is_available: Callable[[], bool]) -> None:
         """Refuse requests (NotCoordinator) as long as this says that no state can be kept."""
-        self._registry.is_available = is_available
+        self.registry.is_available = is_available
 
     def update_settings(self, settings: GroupSettings) -> None:
         """The broker's settings are these from now on."""
-        self._registry.update_settings(settings)
+        self.registry.update_settings(settings)
 
     def configure_group(self, group_id: str, configs: Mapping[str, str]) -> None:
         """The configs of a group (resource 32) are these from now on (G-91)."""
-        self._registry.configure(group_id, configs)
+        self.registry.configure(group_id, configs)
 
     # time
 
     def next_deadline_ms(self) -> int | None:
         """When `on_time` has to be called next; None as long as no timer runs."""
-        return self._registry.timers.next_deadline_ms()
+        return self.registry.timers.next_deadline_ms()
 
     def on_time(self, now_ms: int) -> GroupEffects:
         """Run every timer that is due."""
@@ -190,7 +193,7 @@ class GroupCoordinator:
 
     def replay_marker(self, partition: int, producer_id: int, *, committed: bool) -> None:
         """Take over a transaction's end from the log."""
-        self._registry.offsets.complete(partition, producer_id, committed=committed)
+        self.registry.offsets.complete(partition, producer_id, committed=committed)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
         """The log of a partition was replayed to its end: the members' timers start anew."""

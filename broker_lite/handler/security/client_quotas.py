@@ -39,7 +39,7 @@ MAX_VERSION: Final = 1
 
 _PARTS_MAX: Final = 100
 _HOST_LETTERS_MAX: Final = 255
-_HOSTS_MAX: Final = 100
+HOSTS_MAX: Final = 100
 """Names that one request has looked up; further ones are no addresses."""
 
 
@@ -124,7 +124,7 @@ async def _addresses(entries: Sequence[Any]) -> set[str]:
         )
     literal = {name for name in names if _is_literal(name)}
     hosts = sorted(name for name in names - literal if len(name) <= _HOST_LETTERS_MAX)
-    return literal | {host for host in hosts[:_HOSTS_MAX] if await _is_host(host)}
+    return literal | {host for host in hosts[:HOSTS_MAX] if await _is_host(host)}
 
 
 def _is_literal(name: str) -> bool:

@@ -14,7 +14,7 @@ from broker_lite.record.resync import possible_starts
 LOOKED_AT_BYTES: Final = 16 << 20
 """Of what is cut off: enough to tell a torn tail from damage."""
 
-_CHECKED_BYTES_MAX: Final = 1 << 30
+CHECKED_BYTES_MAX: Final = 1 << 30
 
 
 def count_sound(file: OpenFile, position: int, end: int, lowest_offset: int) -> int:
@@ -34,7 +34,7 @@ def count_sound(file: OpenFile, position: int, end: int, lowest_offset: int) -> 
     data = memoryview(file.read_at(position, min(end - position, LOOKED_AT_BYTES)))
     count = sound_end = checked_bytes = 0
     for at in possible_starts(data):
-        if at < sound_end or checked_bytes > _CHECKED_BYTES_MAX:
+        if at < sound_end or checked_bytes > CHECKED_BYTES_MAX:
             continue
         if len(data) - at < RECORD_BATCH_OVERHEAD:
             break

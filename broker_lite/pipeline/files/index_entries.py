@@ -17,7 +17,7 @@ from broker_lite.record.batch_walk import IndexCursor
 
 _OFFSET_NUMBERS: Final = 2
 _TIME_NUMBERS: Final = 3
-_PAGE_ENTRIES: Final = 8192
+PAGE_ENTRIES: Final = 8192
 _BEYOND_BYTES: Final = 1 << 20
 
 
@@ -78,7 +78,7 @@ def _pages(io: FileIO, segment: Segment, suffix: str, entry_bytes: int) -> Itera
         return  # deleted since it was listed
     with file:
         position = 0
-        while page := file.read_at(position, _PAGE_ENTRIES * entry_bytes):
+        while page := file.read_at(position, PAGE_ENTRIES * entry_bytes):
             yield page
             if position > segment.size_bytes + _BEYOND_BYTES:
                 return

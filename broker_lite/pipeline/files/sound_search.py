@@ -31,7 +31,7 @@ _OVERLAP_BYTES: Final = 64  # a header that begins in one chunk is looked at as 
 _ZEROS: Final = bytes(_CHUNK_BYTES + _OVERLAP_BYTES)
 # Bytes that look like many headers could have each of them checked over and over. From so many
 # checked bytes on, only batches of a usual size are looked for.
-_CHECKED_BYTES_MAX: Final = 1 << 30
+CHECKED_BYTES_MAX: Final = 1 << 30
 _USUAL_BYTES: Final = 64 << 10
 
 
@@ -76,7 +76,7 @@ def find_sound(
         header = header_at(file, candidate, end, bounds.lowest)
         if header is None or not is_possible(header, bounds):
             continue
-        if checked_bytes > _CHECKED_BYTES_MAX and header.size_bytes > _USUAL_BYTES:
+        if checked_bytes > CHECKED_BYTES_MAX and header.size_bytes > _USUAL_BYTES:
             continue
         checked_bytes += header.size_bytes
         if read_batch(file, header) is not None:

@@ -58,7 +58,7 @@ def running(
     if active is not None:
         yield active
         return
-    with _Signals() as signals:
+    with Signals() as signals:
         try:
             spark = session(app_name, master, {**_TCP, **conf}, quick_start=quick_start)
             signals.take()  # Spark has taken one of them for itself
@@ -74,7 +74,7 @@ def running(
             raise signals.stopped from error
 
 
-class _Signals:
+class Signals:
     """Takes the signals for as long as the context lasts, but none after the first that comes.
 
     Attributes:

@@ -12,7 +12,7 @@ from broker_lite.record.batch import LOG_OVERHEAD
 
 _PREFIX: Final = struct.Struct(">qii")
 """Base offset, length and leader epoch."""
-_READ_BYTES: Final = 4 << 20
+READ_BYTES: Final = 4 << 20
 
 
 def restamp_local(path: str, shift: int, leader_epoch: int) -> None:
@@ -32,7 +32,7 @@ def restamp_copy(io: FileIO, source: str, target: str, shift: int, leader_epoch:
         OSError: a file cannot be read or written.
     """
     with io.open(source) as file, io.create(target) as copy:
-        position, size_bytes = 0, _READ_BYTES
+        position, size_bytes = 0, READ_BYTES
         while position < file.size_bytes:
             data = bytearray(file.read_at(position, size_bytes))
             end = _restamp(data, 0, len(data), shift, leader_epoch)
@@ -40,7 +40,7 @@ def restamp_copy(io: FileIO, source: str, target: str, shift: int, leader_epoch:
                 size_bytes = LOG_OVERHEAD + _PREFIX.unpack_from(data)[1]
                 continue
             copy.write(memoryview(data)[:end])
-            position, size_bytes = position + end, _READ_BYTES
+            position, size_bytes = position + end, READ_BYTES
 
 
 def _restamp(

@@ -82,11 +82,11 @@ class Coordinator:
     @property
     def has_group(self) -> bool:
         """Whether the group is there: an empty one goes when somebody joins in vain."""
-        return "g" in self.coordinator._registry.groups
+        return "g" in self.coordinator.registry.groups
 
     @property
     def group(self) -> ClassicGroup | ConsumerGroup:
-        return self.coordinator._registry.groups["g"]
+        return self.coordinator.registry.groups["g"]
 
     @property
     def consumer_group(self) -> ConsumerGroup:
@@ -122,7 +122,7 @@ class Coordinator:
 
     def replayed(self) -> ClassicGroup | ConsumerGroup:
         """The group as a reader of the log has it."""
-        return self.reader()._registry.groups["g"]
+        return self.reader().registry.groups["g"]
 
     def reader(self) -> GroupCoordinator:
         """A coordinator that has read the log."""

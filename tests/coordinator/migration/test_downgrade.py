@@ -77,7 +77,7 @@ def test_group_may_have_to_stay(settings: dict[str, int]) -> None:
     broker, clients = classic_group(**{**settings, "classic_size_max": 2})
     new = ConsumerClient(broker, "n")
     settle(*clients, new)
-    registry = broker.coordinator._registry
+    registry = broker.coordinator.registry
     broker.consumer_group.settings = type(broker.settings)(**settings)
     assert registry.settings.classic_size_max == 2
     new.leave()

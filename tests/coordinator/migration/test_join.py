@@ -77,7 +77,7 @@ def test_g108_member_is_what_its_metadata_says() -> None:
     assert member.classic is not None
     assert member.classic.protocol_names == ("range",)
     assert member.state is MemberState.UNRELEASED_PARTITIONS
-    assert broker.coordinator._registry.timers.deadline_ms(("g", "sync", "m")) == (
+    assert broker.coordinator.registry.timers.deadline_ms(("g", "sync", "m")) == (
         broker.now_ms + REBALANCE_MS
     )
     settle(other, client)

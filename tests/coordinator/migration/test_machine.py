@@ -122,7 +122,7 @@ class MigrationMachine(RuleBasedStateMachine):
     @invariant()
     def log_gives_the_group(self) -> None:
         if not self.broker.has_group:
-            assert not self.broker.log or not self.broker.reader()._registry.groups
+            assert not self.broker.log or not self.broker.reader().registry.groups
             return
         group = self.broker.group
         if not self.broker.log:
@@ -146,12 +146,12 @@ class MigrationMachine(RuleBasedStateMachine):
         known = set(group.members) | {""}
         if isinstance(group, ClassicGroup):
             known |= group.pending_members
-        timers = self.broker.coordinator._registry.timers
+        timers = self.broker.coordinator.registry.timers
         assert {member_id for _, _, member_id in timers} <= known
 
     @invariant()
     def what_members_hold_is_counted(self) -> None:
-        registry = self.broker.coordinator._registry
+        registry = self.broker.coordinator.registry
         assert registry.held.count == added_up(registry)
 
     def teardown(self) -> None:

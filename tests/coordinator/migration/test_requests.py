@@ -77,7 +77,7 @@ def test_g109_group_has_moved_on() -> None:
     broker, client, new = static_member()
     other = ConsumerClient(broker, "o")
     other.step()
-    timers = broker.coordinator._registry.timers
+    timers = broker.coordinator.registry.timers
     assert sync(broker, client).error_code == REBALANCING
     assert timers.deadline_ms(("g", "join", client.member_id)) == broker.now_ms + REBALANCE_MS
     broker.advance(1_000)

@@ -38,7 +38,7 @@ def test_g106_members_go_on_with_what_they_have() -> None:
         assert member.classic.session_timeout_ms == SESSION_MS
         assert member.topic_names == ("t",)
     assert broker.replayed().__dict__["members"] == group.members
-    assert {kind for _, kind, _ in broker.coordinator._registry.timers} == {"session"}
+    assert {kind for _, kind, _ in broker.coordinator.registry.timers} == {"session"}
 
 
 def test_g106_sessions_of_classic_members_go_on() -> None:

@@ -178,7 +178,7 @@ def test_g74_record_that_does_not_say_when_the_group_became_empty(driver: Driver
     member_id = driver.stable_member(session_ms=1_000_000)
     driver.commit(member_id=member_id, generation=1)
     driver.leave(member_id)
-    group = driver.coordinator._registry.classic("g")
+    group = driver.coordinator.registry.classic("g")
     assert group is not None
     group.state_changed_ms = -1
     assert driver.expire(RETENTION_MS - 1) == {}

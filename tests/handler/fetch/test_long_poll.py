@@ -21,7 +21,7 @@ LONG_MS = 60_000
 @pytest.fixture
 async def handlers(handlers: Handlers) -> AsyncIterator[Handlers]:
     yield handlers
-    assert not handlers.log(0)._waiters or len(handlers.context.fetch_sessions)
+    assert not handlers.log(0).is_watched or len(handlers.context.fetch_sessions)
 
 
 async def settle() -> None:
@@ -198,10 +198,10 @@ async def test_a_cancelled_wait_leaves_nothing_behind(
     async with anyio.create_task_group() as group:
         group.start_soon(handlers.answer, FETCH, 12, request)
         await settle()
-        assert handlers.log()._waiters
+        assert handlers.log().is_watched
         group.cancel_scope.cancel()
-    assert not handlers.log()._waiters
-    assert not handlers.log(1)._waiters
+    assert not handlers.log().is_watched
+    assert not handlers.log(1).is_watched
     assert len(handlers.context.fetch_sessions) == 0
 
 

@@ -84,7 +84,7 @@ def test_p160_an_address_is_one_or_a_host_s_name(
     names = ("127.0.0.1", "::1", "localhost", "x" * 300, "no host\ud7ff")
     found = alter(broker, 1, *names, kind="ip")
     assert list(found.values()) == [0, 0, 0, 42, 42]
-    monkeypatch.setattr(client_quotas, "_HOSTS_MAX", 0)
+    monkeypatch.setattr(client_quotas, "HOSTS_MAX", 0)
     assert alter(broker, 1, "127.0.0.2", "localhost", kind="ip") == {
         "127.0.0.2": 0,
         "localhost": 42,

@@ -55,5 +55,5 @@ def test_what_is_looked_at_is_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     data = b"".join(batch(number) for number in range(10))
     monkeypatch.setattr(cut_off, "LOOKED_AT_BYTES", 5 * SIZE)
     assert count(tmp_path / "log", data) == 5
-    monkeypatch.setattr(cut_off, "_CHECKED_BYTES_MAX", 2 * SIZE)
+    monkeypatch.setattr(cut_off, "CHECKED_BYTES_MAX", 2 * SIZE)
     assert count(tmp_path / "log", data) == 3

@@ -23,7 +23,7 @@ BASE = 1000
 
 @pytest.fixture(params=[8192, 2, 1])
 def page_entries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_entries, "_PAGE_ENTRIES", request.param)
+    monkeypatch.setattr(index_entries, "PAGE_ENTRIES", request.param)
 
 
 def segment(root: Path, **files: bytes) -> Segment:

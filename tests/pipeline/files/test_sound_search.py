@@ -73,7 +73,7 @@ def test_r_60_old_messages_are_found_when_they_are_looked_for(tmp_path: Path, ma
 
 
 def test_many_candidates_do_not_take_for_ever(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(sound_search, "_CHECKED_BYTES_MAX", 100)
+    monkeypatch.setattr(sound_search, "CHECKED_BYTES_MAX", 100)
     false = batch(7, bytes(100_000))[:61]
     path = write_segment(tmp_path, false * 3 + batch(9) + bytes(300_000))
     assert found(path) == 3 * len(false)

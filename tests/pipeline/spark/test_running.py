@@ -13,7 +13,7 @@ import pytest
 
 from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import find_partitions
-from broker_lite.pipeline.spark.running import Stopped, _Signals
+from broker_lite.pipeline.spark.running import Signals, Stopped
 from tests.support.toolchain import require
 
 TIMEOUT_S, STEP_S = 180, 0.05
@@ -59,7 +59,7 @@ def test_ctrl_c_ends_a_job_with_all_its_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_told_whatever_it_breaks_off(number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    with _Signals() as signals:
+    with Signals() as signals:
         with pytest.raises(Stopped) as stopped:
             signal.raise_signal(number)
         assert stopped.value.code == 128 + number

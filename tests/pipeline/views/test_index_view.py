@@ -70,7 +70,7 @@ def test_only_some_columns(partition: Partition, columns: tuple[str, ...]) -> No
 def test_arrow_batches_are_bounded(partition: Partition, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = read(partition.directory.parent)
     monkeypatch.setattr(index_view, "ROWS_MAX", 4)
-    monkeypatch.setattr(index_entries, "_PAGE_ENTRIES", 3)
+    monkeypatch.setattr(index_entries, "PAGE_ENTRIES", 3)
     found = arrow(whole_split(partition.directory.parent))
     assert [one.num_rows for one in found][:-1] == [4] * (len(whole) // 4)
     assert [row for one in found for row in one.to_pylist()] == whole

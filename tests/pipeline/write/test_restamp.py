@@ -44,7 +44,7 @@ def test_in_place(staged: Path) -> None:
 def test_in_a_copy(
     staged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_bytes: int
 ) -> None:
-    monkeypatch.setattr(restamp, "_READ_BYTES", read_bytes)
+    monkeypatch.setattr(restamp, "READ_BYTES", read_bytes)
     before = staged.read_bytes()
     restamp_copy(LocalFileIO(), str(staged), str(tmp_path / "copy"), 1 << 40, 9)
     check(tmp_path / "copy")

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from broker_lite.cli import main
-from broker_lite.commands.spark import _told_in_one_line
+from broker_lite.commands.spark import told_in_one_line
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.log.directory.data_directory import DirectoryLock
 from tests.pipeline.support import Partition, damage, numbered
@@ -140,6 +140,6 @@ def test_wrong_use(run: Run, log: Path, arguments: tuple[str, ...], expected: st
     ids=["permission", "storage", "disk", "pipe"],
 )
 def test_what_files_and_stores_say_is_one_line(raised: OSError, told: type[Exception]) -> None:
-    with pytest.raises(told) as caught, _told_in_one_line():
+    with pytest.raises(told) as caught, told_in_one_line():
         raise raised
     assert str(caught.value) == str(raised)
