@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from broker_lite import __version__
-from broker_lite.commands.descriptors import drop_output, take_standard_descriptors
 from broker_lite.commands.scripts import as_command
-from broker_lite.commands.subcommands import Subcommand
+from broker_lite.commands.shared.descriptors import drop_output, take_standard_descriptors
+from broker_lite.commands.shared.subcommands import Subcommand
 from broker_lite.errors import ClientError, KafkaStorageError, SettingsError, cause_of
 
 _USAGE_ERROR: Final = 2
@@ -26,16 +26,24 @@ COMMANDS: Final[Mapping[str, Subcommand]] = {
     "serve": Subcommand("broker_lite.commands.serve", "start a broker"),
     "config": Subcommand("broker_lite.commands.config", "print every setting"),
     "container": Subcommand("broker_lite.commands.container", "do what the image's arguments say"),
-    "topics": Subcommand("broker_lite.commands.topics", "list and change topics (kafka-topics)"),
+    "topics": Subcommand(
+        "broker_lite.commands.topics.command", "list and change topics (kafka-topics)"
+    ),
     "configs": Subcommand(
-        "broker_lite.commands.configs", "print and change configs (kafka-configs)"
+        "broker_lite.commands.configs.command", "print and change configs (kafka-configs)"
     ),
-    "produce": Subcommand("broker_lite.commands.produce", "write lines (kafka-console-producer)"),
-    "consume": Subcommand("broker_lite.commands.consume", "print records (kafka-console-consumer)"),
+    "produce": Subcommand(
+        "broker_lite.commands.console.produce", "write lines (kafka-console-producer)"
+    ),
+    "consume": Subcommand(
+        "broker_lite.commands.console.consume", "print records (kafka-console-consumer)"
+    ),
     "groups": Subcommand(
-        "broker_lite.commands.groups", "look after groups (kafka-consumer-groups)"
+        "broker_lite.commands.groups.command", "look after groups (kafka-consumer-groups)"
     ),
-    "offsets": Subcommand("broker_lite.commands.offsets", "print offsets (kafka-get-offsets)"),
+    "offsets": Subcommand(
+        "broker_lite.commands.topics.offsets", "print offsets (kafka-get-offsets)"
+    ),
     "api-versions": Subcommand(
         "broker_lite.commands.api_versions",
         "print what a broker speaks (kafka-broker-api-versions)",
@@ -43,8 +51,12 @@ COMMANDS: Final[Mapping[str, Subcommand]] = {
     "cluster": Subcommand("broker_lite.commands.cluster", "print a cluster's id (kafka-cluster)"),
     "storage": Subcommand("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
     "kafka": Subcommand("broker_lite.commands.kafka.tools", "Kafka's other scripts, by name"),
-    "log": Subcommand("broker_lite.commands.log", "look at logs, check, repair and move them"),
-    "spark": Subcommand("broker_lite.commands.spark", "check, measure and change logs, on Spark"),
+    "log": Subcommand(
+        "broker_lite.commands.log.actions", "look at logs, check, repair and move them"
+    ),
+    "spark": Subcommand(
+        "broker_lite.commands.spark.jobs", "check, measure and change logs, on Spark"
+    ),
 }
 
 

@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from broker_lite.commands.connecting import add_connection, connect
+from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.errors import ClientError
 from broker_lite.wire import messages
 from broker_lite.wire.schema import catalog_by_api

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from broker_lite.commands.connecting import add_connection, connect
+from broker_lite.commands.shared.connecting import add_connection, connect
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,9 +15,9 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from broker_lite import __version__, logs
-from broker_lite.commands.descriptors import drop_output
+from broker_lite.commands.shared.descriptors import drop_output
+from broker_lite.commands.shared.umask import masked
 from broker_lite.commands.sources import Place, add_sources, load
-from broker_lite.commands.umask import masked
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, with_first_address, with_flag
 from broker_lite.settings.one_broker import beyond_one_broker

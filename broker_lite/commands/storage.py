@@ -8,7 +8,7 @@ import argparse
 import os
 from pathlib import Path
 
-from broker_lite.commands.umask import masked
+from broker_lite.commands.shared.umask import masked
 from broker_lite.errors import SettingsError
 from broker_lite.log.directory.data_directory import claim_identity, new_id
 from broker_lite.log.files.checkpoints import (

@@ -1,4 +1,4 @@
-"""What a producer does when things go wrong; what it writes is in commands/test_produce.py."""
+"""What a producer does when things go wrong; commands/console/test_produce.py has the rest."""
 
 from pathlib import Path
 

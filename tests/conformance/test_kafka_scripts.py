@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from broker_lite.commands.formatters import PACKAGE
+from broker_lite.commands.console.formatters import PACKAGE
 from tests.support.command_line import CommandLine, command
 from tests.support.reference_kafka import run_tool
 

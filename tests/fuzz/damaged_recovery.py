@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from broker_lite.commands import log_repair
+from broker_lite.commands.log import repair as log_repair
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.errors import BrokerError, SettingsError

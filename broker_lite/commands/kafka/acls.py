@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from broker_lite.client import Client
-from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.kafka.acl_flags import (
     EVERY_ENTRY,
     EVERY_RESOURCE,
@@ -27,7 +26,8 @@ from broker_lite.commands.kafka.acl_flags import (
     parse_principal,
     resources,
 )
-from broker_lite.commands.kafka_errors import exception_line
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.kafka_errors import exception_line
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.wire import messages
 

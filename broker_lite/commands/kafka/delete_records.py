@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from broker_lite.client import Client
 from broker_lite.client.partitions import NO_LEADER, TopicPartition, find_topics
-from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.kafka.json_file import member, read_partitions
-from broker_lite.commands.kafka_errors import exception_line
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.kafka_errors import exception_line
 from broker_lite.errors import ClientError, ErrorCode
 from broker_lite.wire import messages
 

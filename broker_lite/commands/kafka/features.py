@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from broker_lite import __version__
 from broker_lite.client import Client, check
-from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.kafka.feature_levels import (
     METADATA_VERSION,
     dependency_lines,
@@ -19,7 +18,8 @@ from broker_lite.commands.kafka.feature_levels import (
     release_levels,
     release_lines,
 )
-from broker_lite.commands.kafka_errors import exception_text
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.kafka_errors import exception_text
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.wire import messages
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.client import Client, check
-from broker_lite.commands.connecting import add_connection, connect
+from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.wire import messages
 
 _WIDTH_MIN: Final = 20

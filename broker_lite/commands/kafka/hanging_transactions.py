@@ -17,7 +17,7 @@ from broker_lite.client.transaction_admin import (
     describe_transaction,
     list_transactions,
 )
-from broker_lite.commands.text_table import tabbed_table
+from broker_lite.commands.shared.text_table import tabbed_table
 from broker_lite.errors import ErrorCode, SettingsError
 
 _PARTITIONS_MAX: Final = 500

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from typing import Any
 
 from broker_lite.client import Client, check
-from broker_lite.commands.connecting import add_connection, connect
-from broker_lite.commands.kafka_errors import exception_name
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.kafka_errors import exception_name
 from broker_lite.errors import ClientError
 from broker_lite.wire import messages
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from broker_lite.client import Client, check
-from broker_lite.commands.connecting import add_connection, connect
-from broker_lite.commands.text_table import tabbed_table
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.text_table import tabbed_table
 from broker_lite.errors import SettingsError
 from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.wire import messages

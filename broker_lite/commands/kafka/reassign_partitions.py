@@ -12,9 +12,8 @@ from typing import Any, Final
 from broker_lite.client import Client, check
 from broker_lite.client.offsets import by_topic
 from broker_lite.client.partitions import TopicPartition
-from broker_lite.commands.config_changes import alter
-from broker_lite.commands.config_entries import BROKER, TOPIC
-from broker_lite.commands.connecting import add_connection, connect
+from broker_lite.commands.configs.changes import alter
+from broker_lite.commands.configs.entries import BROKER, TOPIC
 from broker_lite.commands.kafka.json_file import member, read_partitions
 from broker_lite.commands.kafka.reassignment_plan import (
     Assignment,
@@ -26,7 +25,8 @@ from broker_lite.commands.kafka.reassignment_plan import (
     propose,
 )
 from broker_lite.commands.kafka.replica_dirs import Place, move, places, state_line
-from broker_lite.commands.kafka_errors import exception_text
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.kafka_errors import exception_text
 from broker_lite.errors import ClientError, ErrorCode, SettingsError
 from broker_lite.wire import messages
 

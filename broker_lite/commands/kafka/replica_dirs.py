@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from broker_lite.client import Client, check
-from broker_lite.commands.kafka_errors import exception_text
+from broker_lite.commands.shared.kafka_errors import exception_text
 from broker_lite.errors import ClientError, ErrorCode
 from broker_lite.wire import messages
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.commands.kafka.missing import MISSING
-from broker_lite.commands.subcommands import Subcommand
+from broker_lite.commands.shared.subcommands import Subcommand
 
 _FAILURE: Final = 1
 _FOLDER: Final = "broker_lite.commands.kafka"

@@ -18,10 +18,10 @@ from broker_lite.client.transaction_admin import (
     list_transactions,
     terminate_transaction,
 )
-from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.kafka.hanging_transactions import add_find_hanging, find_hanging
-from broker_lite.commands.kafka_errors import exception_text
-from broker_lite.commands.text_table import tabbed_table
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.kafka_errors import exception_text
+from broker_lite.commands.shared.text_table import tabbed_table
 from broker_lite.errors import ClientError, ErrorCode, SettingsError
 
 _NONE: Final = "None"

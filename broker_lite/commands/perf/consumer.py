@@ -18,10 +18,10 @@ from broker_lite.client.consumer_config import ConsumerConfig
 from broker_lite.client.fetcher import FetchedBatch, Fetcher
 from broker_lite.client.joining import make_member
 from broker_lite.client.subscriptions import GroupPartitions, matching_topics, one_topic
-from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.perf.java_dates import java_date
 from broker_lite.commands.perf.statistics import MIB, metric_lines
-from broker_lite.commands.property_flags import add_alias, add_repeatable, properties_of
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.property_flags import add_alias, add_repeatable, properties_of
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.record.columns import measure_records
 from broker_lite.record.records import read_content

@@ -17,9 +17,9 @@ from broker_lite.client.offsets import LATEST
 from broker_lite.client.partitions import find_topics
 from broker_lite.client.producer import Producer
 from broker_lite.client.producer_config import ProducerConfig
-from broker_lite.commands.connecting import add_connection, connect
 from broker_lite.commands.perf.payloads import random_letters
-from broker_lite.commands.property_flags import properties_of
+from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.property_flags import properties_of
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.record.records import keys_and_values
 

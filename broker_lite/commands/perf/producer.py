@@ -20,11 +20,11 @@ from broker_lite.client.producer import Producer
 from broker_lite.client.producer_config import ProducerConfig
 from broker_lite.client.property_values import integer
 from broker_lite.client.transactional_producer import TransactionalProducer
-from broker_lite.commands.connecting import DEFAULT_BOOTSTRAP, add_connection, connect
 from broker_lite.commands.perf.payloads import numbers, picked_from, random_letters, read_values
 from broker_lite.commands.perf.statistics import Statistics, metric_lines
 from broker_lite.commands.perf.throttle import Throttle
-from broker_lite.commands.property_flags import add_alias, properties_of
+from broker_lite.commands.shared.connecting import DEFAULT_BOOTSTRAP, add_connection, connect
+from broker_lite.commands.shared.property_flags import add_alias, properties_of
 from broker_lite.errors import ClientError, SettingsError
 
 _CLIENT_ID: Final = "perf-producer-client"

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from broker_lite.cli import main
-from broker_lite.commands.spark import told_in_one_line
+from broker_lite.commands.spark.jobs import told_in_one_line
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.log.directory.data_directory import DirectoryLock
 from tests.pipeline.support import Partition, damage, numbered

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from broker_lite.commands import spark_generate
+from broker_lite.commands.spark import generate as spark_generate
 from broker_lite.errors import SettingsError
 from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.pipeline.files.file_io import LocalFileIO

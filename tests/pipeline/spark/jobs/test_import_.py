@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 from pyspark.testing import assertDataFrameEqual
 
-from broker_lite.commands import spark_import
+from broker_lite.commands.spark import import_records as spark_import
 from broker_lite.pipeline.spark.jobs.export import export, records_of
 from broker_lite.pipeline.spark.jobs.import_ import import_records, import_table
 from tests.pipeline.support import NewRecord, Partition, numbered

@@ -1,0 +1,1 @@
+"""`broker-lite configs`: configs and quotas, printed and changed."""

@@ -1,0 +1,1 @@
+"""`broker-lite groups`: listing, describing and deleting groups, and resetting offsets."""

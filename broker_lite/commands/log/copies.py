@@ -1,0 +1,207 @@
+"""Copies of partitions, each loaded as after a crash: batches are checked, indexes made anew.
+
+See: S-43, S-75, S-97.
+"""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from broker_lite.commands.shared.progress import ProgressBar
+from broker_lite.errors import KafkaStorageError
+from broker_lite.log.config import LogConfig
+from broker_lite.log.directory.stopping import make_durable, put_down
+from broker_lite.log.files.checkpoints import (
+    PARTITION_METADATA_FILE,
+    CorruptCheckpoint,
+    format_partition_metadata,
+    stored_offsets,
+)
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
+from broker_lite.log.files.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    parse_segment_file,
+    partition_directory,
+)
+from broker_lite.log.log import Log
+from broker_lite.log.recovery.loading import LoadRequest, load_log
+
+_COPIED: Final = (
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+)
+_COPY_BYTES: Final = 4 << 20
+_TRIES: Final = 5
+
+
+class SourcePartition(NamedTuple):
+    """A partition that is to be copied; log_start_offset is that of a checkpoint, if it has any."""
+
+    directory: Path
+    log_start_offset: int | None
+
+
+class SourceTopic(NamedTuple):
+    """A topic that is to be taken over, with all of its partitions in order."""
+
+    name: str
+    topic_id: bytes
+    overrides: Mapping[str, str]
+    partitions: tuple[SourcePartition, ...]
+
+
+class Copied(NamedTuple):
+    """A partition that was copied and loaded.
+
+    Attributes:
+        cut_bytes: what could not be loaded, at its end.
+    """
+
+    directory: Path
+    leader_epoch: int
+    log_start_offset: int
+    end_offset: int
+    producer_id_end: int
+    cut_bytes: int
+
+
+class Copier:
+    """Copies topics into a directory.
+
+    Args:
+        staging: the directory, which is there.
+        may_cut: what cannot be loaded is left out; else it is an error.
+        now_ms: the time.
+    """
+
+    def __init__(self, staging: Path, *, may_cut: bool, now_ms: int) -> None:
+        self._staging = staging
+        self._may_cut = may_cut
+        self._now_ms = now_ms
+        self._cache = FileCache()
+
+    def copy(self, topic: SourceTopic, bar: ProgressBar) -> list[Copied]:
+        """Copy the partitions of a topic.
+
+        Raises:
+            KafkaStorageError: one cannot be loaded as it is, or not be written.
+            OSError: something cannot be read or written.
+        """
+        found = []
+        for number, partition in enumerate(topic.partitions):
+            target = self._staging / partition_directory(topic.name, number)
+            size_bytes = _copy_partition(partition.directory, target, bar)
+            metadata = format_partition_metadata(topic.topic_id)
+            (target / PARTITION_METADATA_FILE).write_text(metadata)
+            found.append(self._load(topic.name, number, partition, target, size_bytes))
+        return found
+
+    def _load(
+        self, name: str, number: int, source: SourcePartition, target: Path, size_bytes: int
+    ) -> Copied:
+        request = LoadRequest(
+            name,
+            number,
+            str(target),
+            LogConfig(),
+            log_start_offset=source.log_start_offset,
+            is_clean=False,
+        )
+        log = load_log(request, self._cache, now_ms=self._now_ms)
+        cut_bytes = size_bytes - log.size_bytes
+        if cut_bytes and not self._may_cut:
+            close_durably(log)
+            raise KafkaStorageError(
+                f"{source.directory}: {cut_bytes} bytes from offset {log.log_end_offset} on are no"
+                " sound batches; log verify tells more, --cut leaves them out"
+            )
+        copied = Copied(
+            target,
+            max(log.epochs.latest_epoch, 0),
+            log.log_start_offset,
+            log.log_end_offset,
+            max((entry.producer_id for entry in log.producer_state), default=-1) + 1,
+            cut_bytes,
+        )
+        close_durably(log)
+        return copied
+
+
+def close_durably(log: Log) -> None:
+    """Put a log down as at a clean stop.
+
+    Raises:
+        KafkaStorageError: it cannot be written.
+    """
+    if put_down([log]) != [log]:
+        raise KafkaStorageError(f"{log.directory} cannot be written")
+    make_durable([log])
+
+
+def read_offsets(path: Path) -> dict[tuple[str, int], int]:
+    """Read a checkpoint, empty where there is none.
+
+    Raises:
+        KafkaStorageError: the file is damaged.
+
+    See: S-70.
+    """
+    try:
+        return stored_offsets(path)
+    except CorruptCheckpoint as error:
+        raise KafkaStorageError(f"{path}: {error}") from error
+
+
+def size_bytes_of(directory: Path) -> int:
+    """Sum up what there is to copy of a partition."""
+    return sum(path.stat().st_size for path in _files(directory))
+
+
+def _files(directory: Path) -> list[Path]:
+    """Name the files to copy; without its index a segment would be cut as if it were the last."""
+    found = []
+    for path in directory.iterdir():
+        parsed = parse_segment_file(path.name)
+        if path.name == EPOCH_FILE or (parsed is not None and parsed[1] in _COPIED):
+            found.append(path)
+    return sorted(found)
+
+
+def _copy_partition(source: Path, target: Path, bar: ProgressBar) -> int:
+    """Copy the files of a partition; a broker may be removing segments of it.
+
+    Returns:
+        How many bytes of batches there are.
+
+    Raises:
+        FileNotFoundError: files vanished at each try.
+    """
+    for number in range(_TRIES):
+        target.mkdir()
+        try:
+            paths = _files(source)
+            for path in paths:
+                _copy_file(path, target / path.name, bar)
+        except FileNotFoundError:
+            shutil.rmtree(target)
+            if number == _TRIES - 1:
+                raise
+        else:
+            break
+    return sum((target / p.name).stat().st_size for p in paths if p.name.endswith(LOG_SUFFIX))
+
+
+def _copy_file(source: Path, target: Path, bar: ProgressBar) -> None:
+    with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as writer:
+        while data := reader.read(_COPY_BYTES):
+            writer.write(data)
+            bar.add(len(data), f"{source.parent.name}/{source.name}")

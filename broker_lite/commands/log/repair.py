@@ -1,0 +1,259 @@
+"""`broker-lite log repair`: what a start does after a crash, for every segment, without a broker.
+
+Each log is read from its beginning and cut in front of the first batch that is not sound; segments
+behind it go. Indexes, epochs and the states of producers are made anew. `--dry-run` changes nothing
+and says what would be cut.
+
+A directory that has another topic id than the metadata log is reported, and is offline in a broker;
+`--topic-ids adopt` gives it the id of the metadata log, so that its records are served, and
+`--topic-ids put-aside` renames it to *-stray, so that an empty partition takes its place.
+
+See: S-43, S-44 (LogLoader).
+"""
+
+import argparse
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from broker_lite.commands.log.sources import read_meta
+from broker_lite.commands.log.topic_ids import CHOICES, differences, settle
+from broker_lite.commands.shared.progress import ProgressBar
+from broker_lite.control.clock import Clock
+from broker_lite.control.image import MetadataImage
+from broker_lite.control.metadata_log import MetadataLog
+from broker_lite.control.topic_configs import TopicConfigs
+from broker_lite.errors import SettingsError
+from broker_lite.log.directory.data_directory import DirectoryLock
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.directory.recovery_progress import RecoveryProgress
+from broker_lite.log.files.batch_reader import SegmentOverflow, read_valid
+from broker_lite.log.files.checkpoints import (
+    CLEAN_SHUTDOWN_FILE,
+    CLEANER_FILE,
+    RECOVERY_POINT_FILE,
+    CorruptCheckpoint,
+    format_offsets,
+    replace_file,
+    stored_offsets,
+)
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.files.names import LOG_SUFFIX, parse_partition_directory, parse_segment_file
+from broker_lite.log.files.segment import LogSegment
+from broker_lite.log.recovery.load_watch import LoadStopped
+from broker_lite.settings import Settings
+
+_THREADS: Final = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the command."""
+    parser.add_argument("data_dir", type=Path, metavar="DATA_DIR")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be changed, and change nothing"
+    )
+    parser.add_argument(
+        "--topic-ids",
+        choices=CHOICES,
+        help="directories with another topic id than the metadata log: serve them, or set aside",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Repair, and tell what was done; 1 when a log could not be."""
+    data_dir: Path = options.data_dir
+    meta = read_meta(data_dir)
+    if meta is None:
+        raise SettingsError(f"{data_dir} is no data directory: it has no meta.properties")
+    if options.dry_run:
+        return _tell_only(data_dir)
+    lock = DirectoryLock(data_dir)
+    try:  # from here on it is a directory that was left by a crash, whatever stops this
+        for name in (CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE):
+            (data_dir / name).unlink(missing_ok=True)
+        settled = settle(data_dir, options.topic_ids) if options.topic_ids else []
+        wrong = [one.told() for one in differences(data_dir)]
+    finally:
+        lock.release()
+    manager = LogManager(data_dir, node_id=meta.node_id, now_ms=Clock().now_ms)
+    manager.open()
+    with _stop_asked() as is_stopping, _told() as told:
+        try:
+            partitions = _recover(manager, is_stopping)
+        except LoadStopped:
+            manager.abandon()
+            raise KeyboardInterrupt from None
+        except BaseException:
+            manager.abandon()
+            raise
+        told += _mend_cleaner_checkpoint(data_dir, manager)
+        failed = [key for key in partitions if key in manager.offline]
+        manager.close()
+    changes = len(told) + len(settled)
+    print(*settled, *wrong, *told, f"{len(partitions)} partitions, {changes} changes", sep="\n")
+    return 1 if failed or wrong else 0
+
+
+def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]]:
+    """Recover every log of a directory, and say which there are.
+
+    Raises:
+        LoadStopped: Ctrl-C was pressed.
+        KafkaStorageError: the metadata log cannot be read.
+    """
+    image = MetadataImage()
+    for records in MetadataLog.open(manager).replay():
+        image.apply(records)
+    configs = TopicConfigs(Settings())
+    partitions = []
+    for topic, partition, topic_id in list(manager.unclaimed()):
+        known = image.topics.get(topic)
+        config = configs.log_config(known) if known is not None else None
+        is_led = known is not None and partition < known.partition_count
+        epoch = known.leader_epochs[partition] if known is not None and is_led else 0
+        # one whose topic is gone is repaired, too; it is for a start to set it aside
+        manager.create(topic, partition, topic_id or b"", config, leader_epoch=epoch)
+        partitions.append((topic, partition))
+    progress = RecoveryProgress(Clock().monotonic_ms)
+    try:
+        manager.recover(threads=_THREADS, is_stopping=is_stopping, progress=progress)
+    finally:
+        progress.clear()
+    return partitions
+
+
+def _mend_cleaner_checkpoint(data_dir: Path, manager: LogManager) -> list[str]:
+    """Have the logs cleaned from their start on that end in front of where they were cleaned to.
+
+    See: S-82 (LogCleanerManager.cleanableOffsets).
+    """
+    path = data_dir / CLEANER_FILE
+    ends = {(log.topic, log.partition): log.log_end_offset for log in manager.loaded_logs()}
+    try:
+        offsets = stored_offsets(path)
+    except CorruptCheckpoint as error:
+        replace_file(path, format_offsets({}))
+        return [f"{path}: {error}; made anew"]
+    kept = {key: offset for key, offset in offsets.items() if offset <= ends.get(key, offset)}
+    if kept == offsets:
+        return []
+    replace_file(path, format_offsets(kept))
+    return [f"{path}: {len(offsets) - len(kept)} logs end in front of it"]
+
+
+# -- what would be done
+
+
+def _tell_only(data_dir: Path) -> int:
+    lock = DirectoryLock(data_dir)
+    try:
+        directories = sorted(
+            path
+            for path in data_dir.iterdir()
+            if path.is_dir() and parse_partition_directory(path.name) is not None
+        )
+        total_bytes = sum(path.stat().st_size for one in directories for path in _logs(one))
+        count = 0
+        with ProgressBar("repair", total_bytes) as bar:
+            lines = [line for one in directories for line in _cuts(one, bar)]
+        lines += [one.told() for one in differences(data_dir)]
+        count = len(directories)
+    finally:
+        lock.release()
+    print(*lines, f"{count} partitions, {len(lines)} would be changed", sep="\n")
+    return 0
+
+
+def _cuts(directory: Path, bar: ProgressBar) -> Iterator[str]:
+    """Say where a log would be split and cut, if it would be."""
+    paths = _logs(directory)
+    cache = FileCache(1)
+    for number, path in enumerate(paths):
+        base_offset, size_bytes = _base_offset(path), path.stat().st_size
+        segment = LogSegment(
+            str(directory), base_offset, cache, created_ms=0, size_bytes=size_bytes
+        )
+        limit = _base_offset(paths[number + 1]) if number + 1 < len(paths) else None
+        valid_bytes, end_offset = 0, base_offset
+        try:
+            for batch in read_valid(segment, limit=limit, tell=bar.add):
+                valid_bytes += batch.size_bytes
+                end_offset = batch.last_offset + 1
+        except SegmentOverflow as overflow:
+            yield f"{path}: split at {overflow.position}, offset {overflow.first_offset}"
+            continue
+        if valid_bytes < size_bytes:
+            gone = len(paths) - number - 1
+            text = f"; {gone} segments behind it go" if gone else ""
+            yield (
+                f"{path}: cut at {valid_bytes}, {size_bytes - valid_bytes} bytes from offset"
+                f" {end_offset} on{text}"
+            )
+            return
+
+
+def _logs(directory: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in directory.iterdir()
+        if (parsed := parse_segment_file(path.name)) is not None and parsed[1] == LOG_SUFFIX
+    )
+
+
+def _base_offset(path: Path) -> int:
+    return int(path.name.removesuffix(LOG_SUFFIX))
+
+
+# -- who wants to stop, and what is told
+
+
+class _Asked:
+    """Whether Ctrl-C was pressed; recovery ends between two reads then."""
+
+    def __init__(self) -> None:
+        self._is_asked = False
+
+    def __call__(self) -> bool:
+        return self._is_asked
+
+    def take(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_asked = True
+
+
+@contextmanager
+def _stop_asked() -> Iterator[_Asked]:
+    asked = _Asked()
+    before = signal.signal(signal.SIGINT, asked.take)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Lines(logging.Handler):
+    """Keeps what the log room warns of."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:  # type: ignore[explicit-override]
+        self.lines.append(record.getMessage())
+
+
+@contextmanager
+def _told() -> Iterator[list[str]]:
+    room = logging.getLogger("broker_lite.log")
+    handler = _Lines()
+    propagated = room.propagate
+    room.addHandler(handler)
+    room.propagate = False
+    try:
+        yield handler.lines
+    finally:
+        room.removeHandler(handler)
+        room.propagate = propagated

@@ -1,0 +1,143 @@
+"""Which topics are in directories that somebody copied.
+
+Names and ids of the directories tell, and the metadata log, where one came with them.
+"""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from broker_lite.commands.log.copies import SourcePartition, SourceTopic, read_offsets
+from broker_lite.commands.log.metadata import read_metadata
+from broker_lite.control.image import MetadataImage
+from broker_lite.control.names import make_id
+from broker_lite.control.topic import Topic
+from broker_lite.errors import SettingsError
+from broker_lite.log.directory.partitions import stored_topic_id
+from broker_lite.log.files.checkpoints import (
+    LOG_START_FILE,
+    META_PROPERTIES_FILE,
+    CorruptCheckpoint,
+    MetaProperties,
+    parse_meta_properties,
+    read_file,
+)
+from broker_lite.log.files.names import (
+    METADATA_TOPIC,
+    parse_partition_directory,
+    parse_segment_file,
+)
+
+
+class Sources(NamedTuple):
+    """What was found.
+
+    Attributes:
+        meta: whose directory it was, where one has meta.properties.
+        next_producer_id: as the metadata say, 0 where there are none.
+    """
+
+    topics: tuple[SourceTopic, ...]
+    meta: MetaProperties | None
+    next_producer_id: int
+
+
+class _Found(NamedTuple):
+    topic: str
+    number: int
+    partition: SourcePartition
+
+
+def find_sources(paths: Iterable[Path], wanted: Callable[[str], bool]) -> Sources:
+    """Look into directories of partitions, and into whole data directories.
+
+    Args:
+        paths: any of both.
+        wanted: which topics are taken.
+
+    Raises:
+        SettingsError: nothing is there, a partition is missing or there twice, or ids differ.
+        KafkaStorageError: a metadata log or a checkpoint cannot be read.
+        OSError: a directory cannot be read.
+    """
+    found: dict[str, dict[int, SourcePartition]] = {}
+    images: list[MetadataImage] = []
+    meta = None
+    for path in paths:
+        directory = path.absolute()
+        meta = meta or read_meta(directory)
+        image = read_metadata(directory)
+        if image is not None:
+            images.append(image)
+        for one in _partitions(directory):
+            if not wanted(one.topic):
+                continue
+            numbers = found.setdefault(one.topic, {})
+            if one.number in numbers:
+                raise SettingsError(f"{one.topic}-{one.number} is there twice")
+            numbers[one.number] = one.partition
+    if not found:
+        raise SettingsError(f"{', '.join(map(str, paths))}: there is no partition to take")
+    topics = tuple(_topic(name, found[name], images) for name in sorted(found))
+    return Sources(topics, meta, max((image.next_producer_id for image in images), default=0))
+
+
+def _partitions(directory: Path) -> Iterator[_Found]:
+    own = parse_partition_directory(directory.name)
+    if own is not None and _has_segments(directory):
+        yield _Found(
+            *own,
+            SourcePartition(directory, read_offsets(directory.parent / LOG_START_FILE).get(own)),
+        )
+        return
+    starts = read_offsets(directory / LOG_START_FILE)
+    for path in sorted(directory.iterdir()):
+        parsed = parse_partition_directory(path.name) if path.is_dir() else None
+        if parsed is not None and parsed[0] != METADATA_TOPIC:
+            yield _Found(*parsed, SourcePartition(path, starts.get(parsed)))
+
+
+def _has_segments(directory: Path) -> bool:
+    return any(parse_segment_file(path.name) is not None for path in directory.iterdir())
+
+
+def _topic(
+    name: str, partitions: Mapping[int, SourcePartition], images: Sequence[MetadataImage]
+) -> SourceTopic:
+    known = next((image.topics[name] for image in images if name in image.topics), None)
+    count = known.partition_count if known is not None else max(partitions) + 1
+    missing = [str(number) for number in range(count) if number not in partitions]
+    if missing:
+        raise SettingsError(f"{name} has {count} partitions, missing: {', '.join(missing)}")
+    numbers = sorted(partitions)
+    if len(numbers) > count:
+        raise SettingsError(f"{name} has {count} partitions, but there is a {numbers[-1]}")
+    topic_id = _topic_id(name, known, partitions.values())
+    overrides = known.overrides if known is not None else {}
+    return SourceTopic(name, topic_id, overrides, tuple(partitions[n] for n in numbers))
+
+
+def _topic_id(name: str, known: Topic | None, partitions: Iterable[SourcePartition]) -> bytes:
+    """Give the id that is in the directories; old ones have none, then it is a new one."""
+    ids = {stored_topic_id(str(partition.directory)) for partition in partitions} - {None}
+    if known is not None:
+        ids.add(known.topic_id)
+    if len(ids) > 1:
+        raise SettingsError(f"{name}: its partitions are those of several topics of that name")
+    (topic_id,) = ids or {make_id(secrets.token_bytes)}
+    assert topic_id is not None, "it was taken out"
+    return topic_id
+
+
+def read_meta(directory: Path) -> MetaProperties | None:
+    """Read whose data directory it is, None when it is nobody's.
+
+    Raises:
+        SettingsError: it cannot be told.
+    """
+    try:
+        text = read_file(directory / META_PROPERTIES_FILE)
+        return None if text is None else parse_meta_properties(text)
+    except CorruptCheckpoint as error:
+        raise SettingsError(f"{directory}: {error}") from error

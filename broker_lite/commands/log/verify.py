@@ -1,0 +1,155 @@
+"""`broker-lite log verify`: are logs sound? It exits with 0 if they are, with 1 if they are not.
+
+A broker may use the directory: it is read without a lock. Whether one does is told by the lock that
+brokers hold.
+"""
+
+import argparse
+import fcntl
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from broker_lite.commands.log.metadata import read_metadata
+from broker_lite.commands.shared.progress import ProgressBar
+from broker_lite.commands.shared.spark_options import write_text
+from broker_lite.commands.shared.verification_text import tell
+from broker_lite.control.image import MetadataImage
+from broker_lite.errors import SettingsError
+from broker_lite.log.directory.data_directory import LOCK_FILE
+from broker_lite.pipeline.audit.local import LocalVerifier, Wanted
+from broker_lite.pipeline.audit.verification import verification_page
+from broker_lite.pipeline.files.file_io import LocalFileIO, ReadableFile
+from broker_lite.pipeline.files.layout import LayoutError, find_partitions
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the command."""
+    parser.add_argument("path", type=Path, help="a data directory, or that of a partition")
+    parser.add_argument("--topics", metavar="NAME,...", default="", help="only these")
+    parser.add_argument("--deep", action="store_true", help="look at each record, too")
+    parser.add_argument(
+        "--live", action="store_true", help="a broker is writing, also if none holds the lock"
+    )
+    parser.add_argument("--compacted", action="store_true", help="offsets may be missing anywhere")
+    parser.add_argument("--json", metavar="FILE", help="write all of it as JSON; - is the output")
+    parser.add_argument("--html", metavar="FILE", help="write all of it as a page")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify and tell what was found."""
+    root = str(options.path.absolute())
+    wanted = _wanted(options.topics)
+    io = WatchedFileIO()
+    try:
+        logs = find_partitions(io, root, wanted)
+    except LayoutError as error:
+        raise SettingsError(str(error)) from error
+    total_bytes = sum(part.size_bytes for log in logs.values() for part in log.segments)
+    with ProgressBar("verify", total_bytes) as bar:
+        io.watch(bar)
+        verification = LocalVerifier(
+            root,
+            wanted,
+            is_deep=options.deep,
+            is_live=options.live or is_in_use(options.path) or is_in_use(options.path.parent),
+            is_compacted=options.compacted,
+            is_cleaned=_cleaned_topics(options.path),
+            io=io,
+        ).verify()
+    if options.html:
+        write_text(options.html, verification_page(verification))
+    if options.json:
+        write_text(options.json, json.dumps(verification.as_json(), indent=2) + "\n")
+    if options.json != "-":
+        tell(verification)
+    return 0 if verification.is_sound else 1
+
+
+def _cleaned_topics(path: Path) -> Callable[[str], bool]:
+    """Find out by the metadata which topics are compacted; Kafka's own are."""
+    image = read_metadata(path) or read_metadata(path.absolute().parent) or MetadataImage()
+    names = {
+        topic.name
+        for topic in image.topics.values()
+        if topic.is_internal or "compact" in topic.overrides.get("cleanup.policy", "")
+    }
+    return names.__contains__
+
+
+def is_in_use(directory: Path) -> bool:
+    """Tell whether another process holds the lock of a data directory.
+
+    A shared lock is taken for a moment, which a reader of the directory may have.
+
+    See: S-78.
+    """
+    try:
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False  # where there is none, nobody can hold it
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _wanted(topics: str) -> Wanted:
+    names = {name for name in topics.split(",") if name}
+    return lambda topic, _: not names or topic in names
+
+
+class WatchedFileIO(LocalFileIO):
+    """Local files whose reads move a progress bar."""
+
+    __slots__ = ("_bar",)
+
+    def __init__(self) -> None:
+        self._bar: ProgressBar | None = None
+
+    def watch(self, bar: ProgressBar) -> None:
+        """Tell a bar from now on what is read."""
+        self._bar = bar
+
+    def open(self, path: str) -> ReadableFile:  # type: ignore[explicit-override]
+        """See FileIO."""
+        file = super().open(path)
+        return (
+            file
+            if self._bar is None or not path.endswith(".log")
+            else _Watched(file, path, self._bar)
+        )
+
+
+class _Watched:
+    """A file that tells a bar how much of it was read."""
+
+    __slots__ = ("_bar", "_file", "_name")
+
+    def __init__(self, file: ReadableFile, path: str, bar: ProgressBar) -> None:
+        self._file = file
+        self._name = "/".join(path.rsplit("/", 2)[1:])
+        self._bar = bar
+
+    @property
+    def size_bytes(self) -> int:
+        return self._file.size_bytes
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        data = self._file.read_at(position, size_bytes)
+        self._bar.add(len(data), self._name)
+        return data
+
+    def next_data(self, position: int) -> int:
+        return self._file.next_data(position)
+
+    def __enter__(self) -> "_Watched":
+        self._file.__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._file.__exit__(None, None, None)

@@ -1,0 +1,1 @@
+"""What several commands need: connecting, flags, tables, errors, progress."""

@@ -1,0 +1,73 @@
+"""`broker-lite spark diff`: do two logs hold the same? It exits with 0 if they do, else with 1."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from broker_lite.commands.shared.spark_options import (
+    add_source_options,
+    assignments,
+    source_options,
+)
+from broker_lite.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_COMPARED = ("key", "value", "headers", "timestamp", "timestampType")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the job."""
+    parser.add_argument("left", help="log directory or URI: how it should be")
+    parser.add_argument("right", help="log directory or URI: how it is")
+    add_source_options(parser)
+    parser.add_argument(
+        "--by",
+        choices=("offset", "content"),
+        default="offset",
+        help="content: a mirror, whose offsets are its own; default: %(default)s",
+    )
+    parser.add_argument(
+        "--compare",
+        default=",".join(_COMPARED),
+        metavar="COLUMN,...",
+        help="default: %(default)s",
+    )
+    parser.add_argument(
+        "--renamed",
+        action="append",
+        default=[],
+        metavar="LEFT=RIGHT",
+        help="a topic that has another name in the right log; repeatable",
+    )
+    parser.add_argument(
+        "--show", type=int, default=20, metavar="N", help="rows to print; default: %(default)s"
+    )
+
+
+def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+    """Compare two logs and tell what differs."""
+    from broker_lite.pipeline.spark.jobs.diff import By, diff
+
+    columns = tuple(options.compare.split(","))
+    unknown = set(columns).difference(_COMPARED)
+    if unknown:
+        raise SettingsError(f"--compare {min(unknown)}: only {', '.join(_COMPARED)}")
+    found = diff(
+        spark,
+        options.left,
+        options.right,
+        source_options(options),
+        by=By(options.by),
+        columns=columns,
+        renamed=assignments("--renamed", options.renamed),
+    )
+    if not found.is_none:
+        for row in found.rows.limit(options.show).collect():
+            times = f" ({row['count']} times)" if row["count"] > 1 else ""
+            print(f"{row.status} {row.topic}-{row.partition} offset {row.offset}{times}")
+    print(
+        f"{found.equal} equal, {found.missing} missing, {found.extra} extra,"
+        f" {found.different} different"
+    )
+    return 0 if found.is_none else 1

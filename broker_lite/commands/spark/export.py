@@ -1,0 +1,45 @@
+"""`broker-lite spark export`: write the records of a log as a table."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from broker_lite.commands.shared.spark_options import add_source_options, source_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the job."""
+    parser.add_argument("path", help="a log directory, the directory of a partition, or a URI")
+    parser.add_argument("target", help="directory or URI of the new table")
+    add_source_options(parser)
+    parser.add_argument(
+        "--format", choices=("parquet", "delta"), default="parquet", help="default: %(default)s"
+    )
+    parser.add_argument("--compression", default="zstd", help="default: %(default)s")
+    parser.add_argument(
+        "--mode",
+        choices=("errorifexists", "overwrite", "append", "ignore"),
+        default="errorifexists",
+        help="what to do about a table that is there; default: %(default)s",
+    )
+    parser.add_argument("--batches", metavar="TARGET", help="a table of the batches, too")
+
+
+def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+    """Export a log."""
+    from broker_lite.pipeline.spark.jobs.export import export
+
+    export(
+        spark,
+        options.path,
+        options.target,
+        source_options(options),
+        table_format=options.format,
+        compression=options.compression,
+        mode=options.mode,
+        batches_target=options.batches,
+    )
+    print(f"Exported {options.path} to {options.target}.")
+    return 0

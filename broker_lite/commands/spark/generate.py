@@ -1,0 +1,134 @@
+"""`broker-lite spark generate`: make logs of any size from a seed.
+
+With --broker the directory is a broker's, made if it is not there: the topics that it lacks are
+created first, in its metadata log, and `broker-lite serve --data-dir` serves all of it.
+"""
+
+import argparse
+import sys
+import tomllib
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from broker_lite.commands.shared.spark_options import assignments
+from broker_lite.commands.shared.umask import add_umask_flag
+from broker_lite.commands.spark.broker_topics import make_topics
+from broker_lite.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from broker_lite.pipeline.write.commit import CommittedPartition
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the job."""
+    parser.add_argument("path", help="the log directory to write to, or its URI")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--spec", metavar="FILE", help="a specification, TOML or JSON; - is stdin")
+    source.add_argument("--topic", metavar="NAME", help="one topic, described by --set")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="of --topic: a field as in a specification, such as bytes=10g; repeatable",
+    )
+    parser.add_argument("--seed", type=int, help="instead of that of the specification")
+    parser.add_argument(
+        "--sync", action="store_true", help="put everything on disk before it counts"
+    )
+    parser.add_argument(
+        "--broker",
+        action="store_true",
+        help="PATH is the data directory of a stopped broker, or a new one: create missing topics",
+    )
+    parser.add_argument(
+        "--topic-config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of topics created by --broker; retention.ms is -1 unless it is given; repeatable",
+    )
+    parser.add_argument("--node-id", type=int, metavar="N", help="of a new data directory")
+    add_umask_flag(parser)
+
+
+def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+    """Generate logs, and tell what came to be."""
+    from broker_lite.pipeline.generate.distributions import SpecError
+    from broker_lite.pipeline.spark.jobs.generate import generate
+
+    try:
+        spec = specification(options)
+        if options.broker:
+            _make_topics(spec, options)
+        elif options.topic_config or options.node_id is not None:
+            raise SettingsError("--topic-config and --node-id need --broker")
+        added = generate(spark, spec, options.path, sync=options.sync)
+    except SpecError as error:
+        raise SettingsError(f"spark generate: {error}") from error
+    for topic, partitions in groupby(added, attrgetter("topic")):
+        print(_told(topic, list(partitions)))
+    return 0
+
+
+def _make_topics(spec: dict[str, object], options: argparse.Namespace) -> None:
+    from broker_lite.pipeline.files.file_io import LocalFileIO, open_file_io
+    from broker_lite.pipeline.generate.spec import GenerateSpec
+
+    io, root = open_file_io(options.path)
+    if not isinstance(io, LocalFileIO):
+        raise SettingsError(f"--broker: {options.path} is not a local directory")
+    counts = {topic.name: topic.partitions for topic in GenerateSpec.parse(spec).topics}
+    # generated records are of 2023 unless the specification says otherwise
+    configs = {"retention.ms": "-1", **assignments("--topic-config", options.topic_config)}
+    make_topics(Path(root), counts, configs, options.node_id)
+
+
+def specification(options: argparse.Namespace) -> dict[str, object]:
+    """Read the specification of a file, or make that of the flags.
+
+    Raises:
+        SettingsError: the file cannot be read, or a flag has no value.
+        SpecError: the file is neither TOML nor JSON.
+    """
+    from broker_lite.pipeline.generate.spec import read_spec
+
+    if options.topic is not None:
+        fields = {n: _value(text) for n, text in assignments("--set", options.set).items()}
+        found: dict[str, object] = {"topics": [{**fields, "name": options.topic}]}
+    elif options.set:
+        raise SettingsError("--set describes --topic; a specification says everything itself")
+    else:
+        found = dict(read_spec(_text(options.spec)))
+    return found if options.seed is None else {**found, "seed": options.seed}
+
+
+def _text(place: str) -> str:
+    if place == "-":
+        return sys.stdin.read()
+    try:
+        return Path(place).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{place}: {getattr(error, 'strerror', 'no text')}") from error
+
+
+def _value(text: str) -> object:
+    """Read a value of TOML; what is none, such as 10g, is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _told(topic: str, partitions: "list[CommittedPartition]") -> str:
+    records = sum(one.record_count for one in partitions)
+    size_bytes = sum(one.size_bytes for one in partitions)
+    segments = sum(one.segment_count for one in partitions)
+    return (
+        f"{topic}: partitions={len(partitions)} records={records} bytes={size_bytes}"
+        f" segments={segments}"
+    )

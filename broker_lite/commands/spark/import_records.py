@@ -1,0 +1,39 @@
+"""`broker-lite spark import`: write a table of records as logs."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from broker_lite.commands.shared.spark_options import assignments
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the job."""
+    parser.add_argument("table", help="directory or URI of a table as export makes it")
+    parser.add_argument("path", help="the log directory to write to, or its URI")
+    parser.add_argument(
+        "--format", choices=("parquet", "delta"), default="parquet", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--new-offsets", action="store_true", help="number records anew; default: keep offsets"
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the writer of kafka_segments, such as compression=zstd; repeatable",
+    )
+
+
+def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+    """Import a table."""
+    from broker_lite.pipeline.spark.jobs.import_ import import_table
+
+    keeps = "false" if options.new_offsets else "true"
+    given = {"keepOffsets": keeps, **assignments("--option", options.option)}
+    import_table(spark, options.table, options.path, given, table_format=options.format)
+    print(f"Imported {options.table} into {options.path}.")
+    return 0

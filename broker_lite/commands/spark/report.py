@@ -1,0 +1,39 @@
+"""`broker-lite spark report`: one page of HTML about a log, which needs nothing from outside."""
+
+import argparse
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from broker_lite.commands.shared.spark_options import add_source_options, source_options, write_text
+from broker_lite.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the job."""
+    parser.add_argument("path", help="a log directory, the directory of a partition, or a URI")
+    parser.add_argument("output", help="the new file, such as report.html; - is the output")
+    add_source_options(parser)
+    parser.add_argument(
+        "--no-records",
+        action="store_true",
+        help="look at headers of batches only: no ratios, sizes of values, or keys",
+    )
+
+
+def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+    """Make the page."""
+    if find_spec("matplotlib") is None:
+        raise SettingsError("spark report: needs matplotlib: pip install 'broker-lite[spark]'")
+    from broker_lite.pipeline.report.log_page import log_page
+    from broker_lite.pipeline.spark.jobs.report import report
+
+    measured = report(
+        spark, options.path, source_options(options), with_records=not options.no_records
+    )
+    write_text(options.output, log_page(measured))
+    if options.output != "-":
+        print(f"Wrote {options.output}.")
+    return 0

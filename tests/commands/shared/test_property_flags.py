@@ -1,0 +1,26 @@
+import argparse
+from pathlib import Path
+
+from broker_lite.commands.shared.property_flags import (
+    add_alias,
+    add_file,
+    add_repeatable,
+    properties_of,
+)
+
+
+def test_flags_under_several_names(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    add_repeatable(parser, "--new-property", "--property", dest="pairs", help="")
+    add_file(parser, "--file", help="")
+    add_alias(parser, "--old-file", dest="file", type=Path)
+    options = parser.parse_args(["--property", "a=1", "--new-property", "b=2=3"])
+    assert (options.pairs, options.file) == (["a=1", "b=2=3"], None)
+    assert parser.parse_args(["--old-file", str(tmp_path)]).file == tmp_path
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "properties"
+    path.write_text("a = 1\nb = 2\n")
+    assert properties_of(["b=3=4", "c", "d="], path) == {"a": "1", "b": "3=4", "c": "", "d": ""}
+    assert properties_of([]) == {}
