@@ -21,7 +21,6 @@ from broker_lite.record.framing import (
     MAGIC_OFFSET,
     RECORD_OVERHEAD_V0,
     Entry,
-    file_entry,
     valid_bytes,
     walk,
 )
@@ -51,7 +50,6 @@ __all__ = [
     "Header",
     "RecordBatch",
     "decrement_sequence",
-    "file_entry",
     "increment_sequence",
     "parse_header",
     "valid_bytes",

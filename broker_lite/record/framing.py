@@ -73,38 +73,6 @@ def valid_bytes(buffer: bytes | bytearray | memoryview) -> int:
     return sum(entry.size_bytes for entry in walk(buffer))
 
 
-def file_entry(prefix: bytes | memoryview, position: int, end: int, file_name: str) -> Entry | None:
-    """Read where the entry at a position of a log file ends.
-
-    Args:
-        prefix: the 17 bytes at the position; may be shorter only when position > end - 17.
-        position: of the entry in the file.
-        end: of the file, or of the part of it that is read.
-        file_name: for the text of an error.
-
-    Returns:
-        None at the end, also where a partial entry is left there. A magic above 2 is not an error:
-        the entry fails later on its checksum.
-
-    Raises:
-        CorruptMessage: a length below 14.
-
-    Rule: R-04 (FileLogInputStream.nextBatch).
-    """
-    # An entry of exactly 17 bytes at the end is not seen; no valid one is that small.
-    if position >= end - HEADER_SIZE_UP_TO_MAGIC:
-        return None
-    _, length, _, magic = _PREFIX.unpack_from(prefix)
-    if length < RECORD_OVERHEAD_V0:
-        raise CorruptMessage(
-            f"Found record size {length} smaller than minimum record overhead "
-            f"({RECORD_OVERHEAD_V0}) at position {position} in file {file_name}."
-        )
-    if position > end - LOG_OVERHEAD - length:
-        return None
-    return Entry(position, LOG_OVERHEAD + length, magic)
-
-
 def _below_minimum(length: int) -> CorruptMessage:
     return CorruptMessage(
         f"Record size {length} is less than the minimum record overhead ({RECORD_OVERHEAD_V0})"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_lite.errors import BrokerError, CorruptMessage, UnknownServerError
-from broker_lite.record.framing import Entry, file_entry, valid_bytes, walk
+from broker_lite.record.framing import Entry, valid_bytes, walk
 from tests.record.support import BATCHES, PRODUCE, vectors
 
 
@@ -105,25 +105,3 @@ def test_r_03_documented_results_only(data: bytes, at: int) -> None:
     except BrokerError:
         return
     assert all(entry.position + entry.size_bytes <= at + len(data) for entry in found)
-
-
-class TestFile:
-    """R-04."""
-
-    def test_an_entry(self) -> None:
-        assert file_entry(ONE[:17], 5, 5 + len(ONE), "f") == Entry(5, len(ONE), 2)
-
-    def test_no_upper_magic(self) -> None:
-        assert file_entry(entry(58, 3), 0, 1000, "f") == Entry(0, 70, 3)
-
-    @pytest.mark.parametrize("end", [0, 5, 21, 22])
-    def test_end_is_seen_17_bytes_early(self, end: int) -> None:
-        assert file_entry(b"", 5, end, "f") is None
-
-    def test_partial_entry(self) -> None:
-        assert file_entry(ONE[:17], 5, 4 + len(ONE), "f") is None
-        assert file_entry(entry(0x7FFFFFFF, 2, 17), 0, 1000, "f") is None
-
-    def test_too_small(self) -> None:
-        with pytest.raises(CorruptMessage, match=r"size 13 .* \(14\) at position 7 in file x.log"):
-            file_entry(entry(13, 2), 7, 1000, "x.log")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.errors import CorruptMessage
+from broker_lite.log.files.entries import Window
+from broker_lite.log.files.open_file import OpenFile
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
-from broker_lite.record.framing import CURRENT_MAGIC, HEADER_SIZE_UP_TO_MAGIC, file_entry
+from broker_lite.record.framing import CURRENT_MAGIC, MAGIC_OFFSET
 from broker_lite.record.legacy.messages import LegacyMessage
-
-READ_BYTES: Final = 1 << 20
 
 _LEGACY_BYTES_MIN: Final = (26, 34)
 
@@ -53,40 +53,23 @@ class LogFile:
 
         See: R-04 (FileLogInputStream.nextBatch).
         """
-        with self.path.open("rb", buffering=0) as file:
-            self.size_bytes = os.fstat(file.fileno()).st_size
-            try:
-                yield from self._walk(file.fileno())
-            except CorruptMessage as error:
-                self.fault = str(error)
-
-    def _walk(self, descriptor: int) -> Iterator[FoundEntry]:
-        chunk, start = memoryview(b""), 0
-        while True:
-            at = self.end - start
-            if at + HEADER_SIZE_UP_TO_MAGIC > len(chunk):
-                chunk, start, at = self._read(descriptor, READ_BYTES), self.end, 0
-            found = file_entry(chunk[at:], self.end, self.size_bytes, str(self.path))
-            if found is None:
-                return
-            if at + found.size_bytes > len(chunk):
-                size_bytes = max(READ_BYTES, found.size_bytes)
-                chunk, start, at = self._read(descriptor, size_bytes), self.end, 0
-                if len(chunk) < found.size_bytes:
-                    return  # cut off meanwhile
-            batch = self._view(chunk, at, found.size_bytes, found.magic)
-            if batch is None:
-                return
-            yield FoundEntry(self.end, batch)
-            self.end += found.size_bytes
-
-    def _read(self, descriptor: int, size_bytes: int) -> memoryview:
-        self._progress(self.end)
-        return memoryview(os.pread(descriptor, size_bytes, self.end))
+        file = OpenFile(str(self.path), os.O_RDONLY | os.O_CLOEXEC)
+        self.size_bytes = os.fstat(file.fd).st_size
+        window = Window(file, 0, self.size_bytes, lambda _: self._progress(self.end))
+        try:
+            for position, size_bytes, start in window.entries():
+                batch = self._view(window.buffer, start, size_bytes)
+                if batch is None:
+                    return
+                yield FoundEntry(position, batch)
+                self.end = position + size_bytes
+        except CorruptMessage as error:
+            self.fault = str(error)
 
     def _view(
-        self, chunk: memoryview, at: int, size_bytes: int, magic: int
+        self, chunk: memoryview, at: int, size_bytes: int
     ) -> RecordBatch | LegacyMessage | None:
+        magic = int.from_bytes(chunk[at + MAGIC_OFFSET : at + MAGIC_OFFSET + 1], "big", signed=True)
         if magic == CURRENT_MAGIC and size_bytes >= RECORD_BATCH_OVERHEAD:
             return RecordBatch(chunk, at, size_bytes)
         if 0 <= magic < CURRENT_MAGIC and size_bytes >= _LEGACY_BYTES_MIN[magic]:

@@ -1,22 +1,21 @@
 """Reading the batches of a segment in order, each checked, for recovery and producer state.
 
-The file goes through one buffer in large pieces, and nothing is copied out of it: a batch is a view
-of the buffer, and of use only until the next one is asked for.
+A batch is a view of the buffer that the file goes through, and of use only until the next one is
+asked for.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from broker_lite.errors import CorruptMessage, KafkaStorageError, UnknownServerError
+from broker_lite.log.files.entries import Window
 from broker_lite.log.files.index import RELATIVE_OFFSET_MAX
 from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.segment import LogSegment
-from broker_lite.log.files.walk import FRAME_MIN, MAGIC_V2, checked_size
+from broker_lite.log.files.walk import FRAME_MIN, MAGIC_V2
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.legacy.messages import LegacyMessage
 
-# Large enough that a system call does not count, small enough for the processor's cache.
-BUFFER_BYTES: Final = 1 << 21
 _MAGIC_POSITION: Final = 16
 # Kafka takes what is above 2 for a v2 batch; from 128 on its byte is negative, and of no format.
 _MAGIC_MAX: Final = 127
@@ -70,64 +69,33 @@ def read_valid(
     See: R-04, R-06, S-42, S-43 (FileLogInputStream, LogSegment.recover).
     """
     file, end = segment.file(), segment.size_bytes
-    window = _Window(file, position, end, tell)
+    window = Window(file, position, end, tell)
     floor = segment.base_offset
     last_fitting = segment.base_offset + RELATIVE_OFFSET_MAX
-    while position < end - FRAME_MIN:
-        start = window.find(position, FRAME_MIN)
-        size_bytes = _size_at(window.buffer, start, position) if start >= 0 else 0
-        if not 0 < size_bytes <= end - position:
-            return
-        start = window.find(position, size_bytes)
-        batch = _valid_batch(window.buffer, start, size_bytes) if start >= 0 else None
-        if batch is None:
-            return
-        last_offset = batch.last_offset
-        # A message of an old format names the last one of its set only.
-        first = batch.base_offset if isinstance(batch, RecordBatch) else last_offset
-        if first < floor or (limit is not None and last_offset >= limit):
-            return
-        following = position + size_bytes
-        if first > floor:
-            next_first = _offset_at(file, following, end)
-            # the same batch once more confirms the offset
-            if floor <= next_first <= last_offset and next_first != first:
+    try:
+        for place, size_bytes, start in window.entries():
+            batch = _valid_batch(window.buffer, start, size_bytes)
+            if batch is None:
                 return
-        if last_offset > last_fitting:
-            # That of an old format may begin below, but not by more than 31 bits.
-            base = first if isinstance(batch, RecordBatch) else last_offset - RELATIVE_OFFSET_MAX
-            raise SegmentOverflow(segment, position, max(base, floor))
-        position = following
-        yield batch
-        floor = last_offset + 1
-
-
-class _Window:
-    """The part of a file that is in memory, always from the start of a batch on."""
-
-    __slots__ = ("_end", "_file", "_filled", "_position", "_tell", "buffer")
-
-    def __init__(
-        self, file: OpenFile, position: int, end: int, tell: Callable[[int], None]
-    ) -> None:
-        self._file = file
-        self._position = position
-        self._end = end
-        self._tell = tell
-        self._filled = 0
-        self.buffer = memoryview(bytearray(min(BUFFER_BYTES, max(end - position, 0))))
-
-    def find(self, position: int, size_bytes: int) -> int:
-        """Give where in the buffer a range of the file lies, -1 if the file has no such range."""
-        start = position - self._position
-        if start + size_bytes <= self._filled:
-            return start
-        if size_bytes > len(self.buffer):
-            self.buffer = memoryview(bytearray(size_bytes))
-        self._position = position
-        self._filled = self._file.read_into(self.buffer[: self._end - position], position)
-        self._tell(self._filled)
-        return 0 if size_bytes <= self._filled else -1
+            last_offset = batch.last_offset
+            # A message of an old format names the last one of its set only.
+            first = batch.base_offset if isinstance(batch, RecordBatch) else last_offset
+            if first < floor or (limit is not None and last_offset >= limit):
+                return
+            if first > floor:
+                next_first = _offset_at(file, place + size_bytes, end)
+                # the same batch once more confirms the offset
+                if floor <= next_first <= last_offset and next_first != first:
+                    return
+            if last_offset > last_fitting:
+                # That of an old format may begin below, but not by more than 31 bits.
+                is_old = not isinstance(batch, RecordBatch)
+                base = last_offset - RELATIVE_OFFSET_MAX if is_old else first
+                raise SegmentOverflow(segment, place, max(base, floor))
+            yield batch
+            floor = last_offset + 1
+    except CorruptMessage:
+        return
 
 
 def _offset_at(file: OpenFile, position: int, end: int) -> int:
@@ -135,15 +103,6 @@ def _offset_at(file: OpenFile, position: int, end: int) -> int:
     if position >= end - FRAME_MIN:
         return -1
     return int.from_bytes(file.read_at(position, 8), "big", signed=True)
-
-
-def _size_at(buffer: memoryview, start: int, position: int) -> int:
-    """Read the size of a batch, 0 when its length cannot be one."""
-    length = int.from_bytes(buffer[start + 8 : start + 12], "big", signed=True)
-    try:
-        return checked_size(length, position)
-    except CorruptMessage:
-        return 0
 
 
 def _valid_batch(

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.log.files.batch_reader import BUFFER_BYTES, SegmentOverflow, read_valid
+from broker_lite.log.files.batch_reader import SegmentOverflow, read_valid
+from broker_lite.log.files.entries import BUFFER_BYTES
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.record.batch import RecordBatch
