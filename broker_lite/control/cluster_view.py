@@ -4,7 +4,6 @@ Nothing is changed here, but for a log that is loaded when it is first asked for
 """
 
 from collections.abc import Mapping
-from typing import cast
 
 from broker_lite.control.client_quotas import Entity
 from broker_lite.control.features import Supported, supported_features
@@ -50,7 +49,7 @@ class ClusterView:
     @property
     def rack(self) -> str | None:
         """Where this node stands."""
-        return cast(str | None, self.settings.broker_rack)
+        return self.settings.broker_rack
 
     @property
     def topics(self) -> Mapping[str, Topic]:

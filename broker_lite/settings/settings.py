@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker_lite.settings.attributes import SettingAttributes
 from broker_lite.settings.declarations import BROKER_SETTINGS
 from broker_lite.settings.setting import ConfigSource
 from broker_lite.settings.together import check_together
@@ -21,7 +22,7 @@ class Given(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(SettingAttributes):
     """A frozen view on all broker settings, with the settings' names in snake case as attributes.
 
     `settings.log_segment_bytes` is the value of log.segment.bytes. Who needs a value per request
@@ -51,12 +52,14 @@ class Settings:
         check_together(values)
         object.__setattr__(self, "_values", values)
 
-    def __getattr__(self, attribute: str) -> Any:
-        """The value of the setting of that name in snake case."""
-        name = _NAME_OF_ATTRIBUTE.get(attribute)
-        if name is None:
-            raise AttributeError(f"no setting is called {attribute}")
-        return self._values[name]
+    if not TYPE_CHECKING:  # which would let every name pass
+
+        def __getattr__(self, attribute: str) -> Value:
+            """The value of the setting of that name in snake case."""
+            name = _NAME_OF_ATTRIBUTE.get(attribute)
+            if name is None:
+                raise AttributeError(f"no setting is called {attribute}")
+            return self._values[name]
 
     def value(self, name: str) -> Value:
         """The effective value of a broker setting by Kafka's name."""

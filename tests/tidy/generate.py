@@ -11,6 +11,7 @@ from tests.tidy.pages import pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT
 from tests.tidy.rooms_picture import PICTURE, rooms_picture
 from tests.tidy.rules import RULES_PAGE, rules_page
+from tests.tidy.setting_types import ATTRIBUTES, setting_types
 
 
 def main() -> int:
@@ -22,6 +23,7 @@ def main() -> int:
     (ROOT / RULES_PAGE).write_text(rules_page(), "utf-8")
     (ROOT / PICTURE).write_text(rooms_picture(), "utf-8")
     STUB.write_text(message_stubs(), "utf-8")
+    ATTRIBUTES.write_text(setting_types(), "utf-8")
     return 0
 
 

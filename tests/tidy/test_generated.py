@@ -11,6 +11,7 @@ from tests.tidy.message_stubs import STUB, message_stubs
 from tests.tidy.pages import PARTS, pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT, text_of
 from tests.tidy.rooms_picture import PICTURE, rooms_picture
+from tests.tidy.setting_types import ATTRIBUTES, setting_types
 from tests.tidy.specified import cited_in
 
 STALE = "stale, run: python -m tests.tidy.generate"
@@ -65,6 +66,10 @@ def test_rules_page() -> None:
 
 def test_types_of_the_messages() -> None:
     assert STUB.read_text("utf-8") == message_stubs(), STALE
+
+
+def test_types_of_the_settings() -> None:
+    assert ATTRIBUTES.read_text("utf-8") == setting_types(), STALE
 
 
 def test_every_cited_rule_exists() -> None:

@@ -1,4 +1,4 @@
-"""What mypy says of right and wrong uses of messages; each snippet is checked as a file."""
+"""What mypy says of right and wrong uses of messages and settings; a snippet is a file to it."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,7 @@ from mypy import api
 from tests.tidy.project_files import ROOT
 
 _HEAD = """\
+from broker_lite.settings import Settings
 from broker_lite.wire import messages
 
 """
@@ -17,6 +18,11 @@ RIGHT = {
     "fields": """
 def join(request: messages.JoinGroupRequest) -> tuple[str, str | None]:
     return request.protocols[0].name, request.group_instance_id
+""",
+    "settings": """
+size: int = Settings().log_segment_bytes
+roll_ms: int | None = Settings().log_roll_ms
+names: tuple[str, ...] = Settings().log_cleanup_policy
 """,
     "structs": """
 topic = messages.MetadataResponse.MetadataResponseTopic(name=None, partitions=[])
@@ -76,6 +82,18 @@ WRONG = {
     "no struct": (
         "messages.MetadataResponse.Topic()",
         '"type[MetadataResponse]" has no attribute "Topic"',
+    ),
+    "a misspelled setting": (
+        "Settings().log_segment_byte",
+        '"Settings" has no attribute "log_segment_byte"',
+    ),
+    "a setting of another type": (
+        "text: str = Settings().log_segment_bytes",
+        'expression has type "int", variable has type "str"',
+    ),
+    "a setting that may be null": (
+        "hours: int = Settings().log_roll_ms",
+        'expression has type "int | None", variable has type "int"',
     ),
     "no message": ("messages.MetadataAnswer()", 'Module has no attribute "MetadataAnswer"'),
 }
