@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from broker_lite.log.files.index import OffsetIndex, TimeIndex
 from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.files.leader_epochs import LeaderEpochCache
 from broker_lite.log.files.names import (
@@ -17,18 +18,14 @@ from broker_lite.log.files.txn_index import CorruptTransactionIndex
 from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.pipeline.audit.task import Finding
 from broker_lite.pipeline.files.file_io import FileIO, join
-from broker_lite.pipeline.files.indexes import (
-    OFFSET_ENTRY,
-    TIME_ENTRY,
-    aborted_transactions,
-)
+from broker_lite.pipeline.files.indexes import aborted_transactions
 from broker_lite.pipeline.files.layout import PartitionLog, Segment
 
 _SMALL_BYTES: Final = 64 << 20
 """No snapshot and no checkpoint of epochs is as large; one that is, is read that far."""
 _ENTRY_BYTES: Final = {
-    INDEX_SUFFIX: OFFSET_ENTRY.size,
-    TIME_INDEX_SUFFIX: TIME_ENTRY.size,
+    INDEX_SUFFIX: OffsetIndex.ENTRY.size,
+    TIME_INDEX_SUFFIX: TimeIndex.ENTRY.size,
     TRANSACTION_INDEX_SUFFIX: TRANSACTION_ENTRY.size,
 }
 _BOTH_OR_NONE: Final = {INDEX_SUFFIX: "S-10", TIME_INDEX_SUFFIX: "S-11"}

@@ -10,7 +10,7 @@ from typing import Final
 
 from broker_lite.log.files.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
-from broker_lite.log.files.txn_index import AbortedTransaction
+from broker_lite.log.files.txn_index import AbortedTransaction, stored_entries
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.files.layout import Segment
 from broker_lite.record.batch_walk import IndexCursor
@@ -48,12 +48,11 @@ def transaction_entries(io: FileIO, segment: Segment) -> Iterator[AbortedTransac
 
     See: S-16 (TransactionIndex).
     """
-    size_bytes = TRANSACTION_ENTRY.size
-    data = b"".join(_pages(io, segment, TRANSACTION_INDEX_SUFFIX, size_bytes))
-    for fields in TRANSACTION_ENTRY.iter_unpack(data[: len(data) // size_bytes * size_bytes]):
-        if not any(fields):
+    data = b"".join(_pages(io, segment, TRANSACTION_INDEX_SUFFIX, TRANSACTION_ENTRY.size))
+    for version, entry in stored_entries(data):
+        if not (version or any(entry)):
             return
-        yield AbortedTransaction(*fields[1:])
+        yield entry
 
 
 def _numbers(io: FileIO, segment: Segment, suffix: str, width: int) -> memoryview:

@@ -14,14 +14,17 @@ from contextlib import contextmanager
 from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
+from broker_lite.log.files.index import OffsetIndex, TimeIndex
 from broker_lite.log.files.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
-from broker_lite.log.files.txn_index import VERSION, AbortedTransaction, CorruptTransactionIndex
+from broker_lite.log.files.txn_index import (
+    VERSION,
+    AbortedTransaction,
+    CorruptTransactionIndex,
+    stored_entries,
+)
 from broker_lite.pipeline.files.file_io import FileIO, ReadableFile
 from broker_lite.pipeline.files.layout import Segment
-
-OFFSET_ENTRY: Final = struct.Struct(">ii")
-TIME_ENTRY: Final = struct.Struct(">qi")
 
 _PAGE_ENTRIES: Final = 4096
 _PAGE_BYTES: Final = 1 << 20
@@ -54,14 +57,14 @@ def offset_entry_below(io: FileIO, segment: Segment, offset: int) -> OffsetEntry
 
     See: S-21 (AbstractIndex.largestLowerBoundSlotFor).
     """
-    with _open_pairs(io, segment, INDEX_SUFFIX, OFFSET_ENTRY) as pairs:
+    with _open_pairs(io, segment, INDEX_SUFFIX, OffsetIndex.ENTRY) as pairs:
         found = bisect_right(pairs.indices, offset - segment.base_offset, key=pairs.first)
         return _offset_entry(pairs, segment, found - 1) if found else None
 
 
 def offset_entry_in_front(io: FileIO, segment: Segment, position: int) -> OffsetEntry | None:
     """Find the last entry whose position is not behind the given one."""
-    with _open_pairs(io, segment, INDEX_SUFFIX, OFFSET_ENTRY) as pairs:
+    with _open_pairs(io, segment, INDEX_SUFFIX, OffsetIndex.ENTRY) as pairs:
         found = bisect_right(pairs.indices, position, key=pairs.second)
         return _offset_entry(pairs, segment, found - 1) if found else None
 
@@ -71,7 +74,7 @@ def offset_entries_near(
 ) -> list[OffsetEntry]:
     """Find for each position the entry that lies nearest to it, no entry twice."""
     found = []
-    with _open_pairs(io, segment, INDEX_SUFFIX, OFFSET_ENTRY) as pairs:
+    with _open_pairs(io, segment, INDEX_SUFFIX, OffsetIndex.ENTRY) as pairs:
         for position in positions:
             behind = bisect_left(pairs.indices, position, key=pairs.second)
             around = [
@@ -86,7 +89,7 @@ def offset_entries_near(
 
 def next_indexed_position(io: FileIO, segment: Segment, position: int, end: int) -> int:
     """Find the first position behind the given one that the offset index has, else the end."""
-    with _open_pairs(io, segment, INDEX_SUFFIX, OFFSET_ENTRY) as pairs:
+    with _open_pairs(io, segment, INDEX_SUFFIX, OffsetIndex.ENTRY) as pairs:
         found = bisect_right(pairs.indices, position, key=pairs.second)
         # Where positions do not rise a bisection ends anywhere; what is told has to be behind.
         behind = (value for value in map(pairs.second, pairs.indices[found:]) if value > position)
@@ -98,7 +101,7 @@ def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEnt
 
     See: S-21, S-23 (AbstractIndex.largestLowerBoundSlotFor).
     """
-    with _open_pairs(io, segment, TIME_INDEX_SUFFIX, TIME_ENTRY) as pairs:
+    with _open_pairs(io, segment, TIME_INDEX_SUFFIX, TimeIndex.ENTRY) as pairs:
         found = bisect_right(pairs.indices, timestamp_ms, key=pairs.first)
         return _time_entry(pairs, segment, found - 1) if found else None
 
@@ -115,7 +118,7 @@ def indexed_offsets_from(io: FileIO, segment: Segment, suffix: str, offset: int)
         offset: the lowest one of interest.
     """
     is_offsets = suffix == INDEX_SUFFIX
-    entry = OFFSET_ENTRY if is_offsets else TIME_ENTRY
+    entry = OffsetIndex.ENTRY if is_offsets else TimeIndex.ENTRY
     with _open_pairs(io, segment, suffix, entry) as pairs:
         relative = offset - segment.base_offset
         return [
@@ -141,12 +144,11 @@ def aborted_transactions(io: FileIO, segment: Segment) -> list[AbortedTransactio
     data = _content(io, segment, TRANSACTION_INDEX_SUFFIX)
     found: list[AbortedTransaction] = []
     lowest = segment.base_offset
-    for position in range(0, len(data) - TRANSACTION_ENTRY.size + 1, TRANSACTION_ENTRY.size):
-        version, *fields = TRANSACTION_ENTRY.unpack_from(data, position)
-        entry = AbortedTransaction(*fields)
+    for number, (version, entry) in enumerate(stored_entries(data)):
         is_order = entry.first_offset <= entry.last_offset and entry.last_offset >= lowest
         if version != VERSION or not is_order:
             path = segment.stem + TRANSACTION_INDEX_SUFFIX
+            position = number * TRANSACTION_ENTRY.size
             raise CorruptTransactionIndex(f"{path}: no entry of it at position {position} (S-16)")
         lowest = entry.last_offset + 1
         found.append(entry)

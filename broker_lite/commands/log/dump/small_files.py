@@ -24,6 +24,7 @@ from broker_lite.log.files.checkpoints import (
     parse_partition_metadata,
     read_file,
 )
+from broker_lite.log.files.index import OffsetIndex, TimeIndex
 from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.files.leader_epochs import LeaderEpochCache
 from broker_lite.log.files.names import (
@@ -33,14 +34,12 @@ from broker_lite.log.files.names import (
     TRANSACTION_INDEX_SUFFIX,
     parse_segment_file,
 )
-from broker_lite.log.files.txn_index import ENTRY as TRANSACTION_ENTRY
 from broker_lite.log.files.txn_index import VERSION as TRANSACTION_VERSION
+from broker_lite.log.files.txn_index import stored_entries
 from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
 
 Entry = Mapping[str, Any]
 
-_OFFSET_ENTRY: Final = Struct(">ii")
-_TIME_ENTRY: Final = Struct(">qi")
 _CHECKPOINT_SUFFIX: Final = "-checkpoint"
 
 
@@ -68,7 +67,7 @@ def entry_text(entry: Entry) -> str:
 
 def _offset_entries(path: Path, base_offset: int) -> Iterator[Entry]:
     """See: S-10; entries of zeros behind the first are room that was not used (S-12)."""
-    for number, (relative, position) in enumerate(_OFFSET_ENTRY.iter_unpack(_whole(path, 8))):
+    for number, (relative, position) in enumerate(_pairs(path, OffsetIndex.ENTRY)):
         if relative == 0 and number > 0:
             return
         yield {"offset": base_offset + relative, "position": position}
@@ -76,7 +75,7 @@ def _offset_entries(path: Path, base_offset: int) -> Iterator[Entry]:
 
 def _time_entries(path: Path, base_offset: int) -> Iterator[Entry]:
     """See: S-11."""
-    for number, (timestamp, relative) in enumerate(_TIME_ENTRY.iter_unpack(_whole(path, 12))):
+    for number, (timestamp, relative) in enumerate(_pairs(path, TimeIndex.ENTRY)):
         if relative == 0 and number > 0:
             return
         yield {"timestamp": timestamp, "offset": base_offset + relative}
@@ -84,16 +83,15 @@ def _time_entries(path: Path, base_offset: int) -> Iterator[Entry]:
 
 def _transaction_entries(path: Path, _base_offset: int) -> Iterator[Entry]:
     """See: S-16."""
-    data = _whole(path, TRANSACTION_ENTRY.size)
-    for version, producer_id, first, last, stable in TRANSACTION_ENTRY.iter_unpack(data):
+    for version, entry in stored_entries(path.read_bytes()):
         if version >> 8 > TRANSACTION_VERSION:
             raise KafkaStorageError(f"{path}: S-16: an entry of version {version}")
         yield {
             "version": version,
-            "producerId": producer_id,
-            "firstOffset": first,
-            "lastOffset": last,
-            "lastStableOffset": stable,
+            "producerId": entry.producer_id,
+            "firstOffset": entry.first_offset,
+            "lastOffset": entry.last_offset,
+            "lastStableOffset": entry.last_stable_offset,
         }
 
 
@@ -150,10 +148,10 @@ def _parsed(name: str, text: str) -> Iterator[Entry]:
             yield {"topic": topic, "partition": partition, "offset": offset}
 
 
-def _whole(path: Path, entry_bytes: int) -> bytes:
+def _pairs(path: Path, entry: Struct) -> Iterator[tuple[int, int]]:
     """Read the whole entries of a file; a part of one at its end does not count."""
     data = path.read_bytes()
-    return data[: len(data) // entry_bytes * entry_bytes]
+    return entry.iter_unpack(data[: len(data) // entry.size * entry.size])
 
 
 _SEGMENT_FILES: Final[Mapping[str, Callable[[Path, int], Iterator[Entry]]]] = {
