@@ -1,6 +1,7 @@
 # make serve   start a broker; ARGS="--port 9093 ..." are its arguments
 # make build   compile what has changed
 # make test    run every test, in two processes; ARGS="-k name ..." are pytest's arguments
+# make check   the quick answer: lint, types, and the quick tests of the rooms
 # make docs    build the documentation in build/docs
 #
 # They set up .venv first: Python 3.11+ with its venv module is all they need. A C compiler makes
@@ -13,8 +14,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # what is compiled again when it changes: the sources that the last build noted, by setup.py
 SOURCES := pyproject.toml setup.py $(wildcard $(addprefix broker_lite/,$(shell cat broker_lite/native.*.sums 2>/dev/null | cut -d' ' -f2)))
+# the tests of make check
+CHECKED := $(addprefix tests/,tidy errors settings wire record protocol coordinator control log handler)
 
-.PHONY: serve build test docs
+.PHONY: serve build test check docs
 .DELETE_ON_ERROR:
 
 serve: $(VENV)/installed
@@ -24,6 +27,14 @@ build: $(VENV)/installed
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
+
+check: $(VENV)/installed-test
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder \
+	  -m "not slow and not kafka and not client" $(CHECKED) $(ARGS)
 
 docs: $(VENV)/installed-test
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky docs build/docs
