@@ -21,4 +21,5 @@ html_title = f"broker-lite {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}

@@ -10,7 +10,7 @@ from typing import Any, Final
 from broker_lite.handler.offered import offered
 from broker_lite.handler.table import APIS, NEVER_FLEXIBLE, OLD_MIN_VERSIONS
 from broker_lite.settings import DEFAULT_RELEASE, SETTINGS, Settings
-from broker_lite.settings.table import FORMATS, rows
+from broker_lite.settings.table import rows
 from broker_lite.testing import Broker
 from tests.tidy.project_files import project_files, python_files, text_of, tree_of
 
@@ -143,8 +143,16 @@ def useful_settings() -> Iterable[str]:
 
 
 def all_settings() -> Iterable[str]:
-    """Every setting, as `broker-lite config --format markdown` prints it."""
-    return FORMATS["markdown"](Settings({}))
+    """Every setting, in three columns, so that a narrow window shows them."""
+    yield "| Setting | Default | Meaning |"
+    yield "| --- | --- | --- |"
+    for row in rows(Settings({})):
+        default = f"`{row.default}`" if row.default else ""
+        facts = (
+            row.type if row.allowed in (row.type, "true, false") else f"{row.type}, {row.allowed}"
+        )
+        facts = facts.replace("*", "\\*")
+        yield f"| `{row.name}` | {default} | {_cell(row.meaning)} *({row.scope}: {facts})* |"
 
 
 def broker_methods() -> Iterable[str]:
