@@ -1,3 +1,9 @@
+"""The command line: commands, settings, and how it ends.
+
+Also tests: broker_lite.__main__, broker_lite.commands.config, broker_lite.commands.serve,
+broker_lite.commands.shared.descriptors, broker_lite.commands.sources.
+"""
+
 import json
 import os
 import re

@@ -1,3 +1,8 @@
+"""The topics as the coordinators see them.
+
+Also tests: broker_lite.coordinator.topics.
+"""
+
 from broker_lite.control.cluster_topics import ClusterTopics
 from broker_lite.control.topic_rules import NewTopic
 from tests.control.conftest import OpenCluster

@@ -1,3 +1,8 @@
+"""ApiVersions: which versions and features are told to whom.
+
+Also tests: broker_lite.handler.table.
+"""
+
 from typing import Any
 
 import pytest

@@ -1,4 +1,7 @@
-"""From a request to its handler: P-10, P-45, P-56, and the seam for hooks."""
+"""From a request to its handler: P-10, P-45, P-56, and the seam for hooks.
+
+Also tests: broker_lite.handler.context, broker_lite.handler.table.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,7 @@
-"""S-32: an answer comes when what it tells of is on disk; where that fails, it does not say so."""
+"""S-32: an answer comes when what it tells of is on disk; where that fails, it does not say so.
+
+Also tests: broker_lite.handler.produce.flushed.
+"""
 
 import asyncio
 import errno

@@ -1,4 +1,7 @@
-"""What is on disk, what readers may see meanwhile, and what an error of fsync does."""
+"""What is on disk, what readers may see meanwhile, and what an error of fsync does.
+
+Also tests: broker_lite.log.commits.
+"""
 
 import errno
 import os

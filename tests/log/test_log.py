@@ -1,4 +1,7 @@
-"""The log as a whole: vectors TV-60 to TV-68, duplicates, markers, log start, waiters."""
+"""The log as a whole: vectors TV-60 to TV-68, duplicates, markers, log start, waiters.
+
+Also tests: broker_lite.log.local_log.
+"""
 
 import shutil
 from pathlib import Path

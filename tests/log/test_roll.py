@@ -1,4 +1,7 @@
-"""S-30, S-31, S-34: when a segment rolls, as observed on real brokers."""
+"""S-30, S-31, S-34: when a segment rolls, as observed on real brokers.
+
+Also tests: broker_lite.log.config.
+"""
 
 from pathlib import Path
 

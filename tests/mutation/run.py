@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 
 from tests.mutation.operators import mutated, mutations
 from tests.tidy.project_files import ROOT, project_files
-from tests.tidy.test_tidy import TESTED_ELSEWHERE
+from tests.tidy.tested import also_tested, mirror
 
 ROOMS: Final = ("log", "record", "coordinator", "handler")
 KILLED, SURVIVED, TIMED_OUT, BROKEN = "killed", "survived", "timed out", "broken"
@@ -74,10 +74,8 @@ def _short(text: str) -> str:
 
 
 def mirrored_tests(root: Path, module: Path) -> list[Path]:
-    """The files of tests of a module: its mirror, and those that tests/tidy names for it."""
-    name = module.relative_to("broker_lite").with_suffix("")
-    names = (f"{name.parent}/test_{name.name}", *TESTED_ELSEWHERE.get(name.as_posix(), ()))
-    paths = [Path("tests") / f"{each}.py" for each in names]
+    """The files of tests of a module: its mirror, and those that say that they test it, too."""
+    paths = [mirror(module), *also_tested().get(module, ())]
     return [path for path in paths if (root / path).is_file()]
 
 

@@ -1,4 +1,7 @@
-"""S-32: flushes are made beside the event loop and shared; an answer comes after its flush."""
+"""S-32: flushes are made beside the event loop and shared; an answer comes after its flush.
+
+Also tests: broker_lite.log.commits.
+"""
 
 import errno
 import os

@@ -1,4 +1,7 @@
-"""Listeners, limits and the end: P-11, P-12, P-16."""
+"""Listeners, limits and the end: P-11, P-12, P-16.
+
+Also tests: broker_lite.server.listener.
+"""
 
 import gc
 import os

@@ -1,4 +1,7 @@
-"""Broker, sync and async: what a test does with it."""
+"""Broker, sync and async: what a test does with it.
+
+Also tests: broker_lite.testing.aio, broker_lite.testing.records.
+"""
 
 import os
 import socket

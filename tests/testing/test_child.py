@@ -1,4 +1,7 @@
-"""What a forked process makes of a plan."""
+"""What a forked process makes of a plan.
+
+Also tests: broker_lite.testing.plan.
+"""
 
 from pathlib import Path
 

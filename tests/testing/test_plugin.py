@@ -1,4 +1,7 @@
-"""The plugin at work: runs of pytest as users have them."""
+"""The plugin at work: runs of pytest as users have them.
+
+Also tests: broker_lite.testing.fixtures.
+"""
 
 import re
 import subprocess

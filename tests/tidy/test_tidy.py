@@ -9,6 +9,7 @@ import pytest
 
 from broker_lite.handler.table import APIS
 from tests.tidy.project_files import ROOT, project_files, python_files, text_of, tree_of
+from tests.tidy.tested import also_tested, mirror
 
 MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 59  # without the docstring
@@ -16,94 +17,6 @@ FUNCTION_LINES_TARGET = 40
 
 # one record, read top to bottom, is one function
 LONG_FUNCTIONS = {"broker_lite/record/scan.py read_record"}
-
-# Modules that are tested from another file than their mirror's.
-TESTED_ELSEWHERE: dict[str, tuple[str, ...]] = {
-    "__main__": ("test_cli",),
-    "commands/config": ("test_cli",),
-    "commands/configs/entries": ("commands/configs/test_command", "commands/topics/test_command"),
-    "commands/shared/descriptors": ("test_cli",),
-    "commands/serve": ("test_cli",),
-    "commands/sources": ("test_cli",),
-    "commands/spark/compact": ("pipeline/spark/jobs/test_commands",),
-    "commands/spark/diff": ("pipeline/spark/jobs/test_commands",),
-    "commands/spark/export": ("pipeline/spark/jobs/test_commands",),
-    "commands/spark/report": ("pipeline/spark/jobs/test_commands",),
-    "commands/spark/verify": ("pipeline/spark/jobs/test_commands",),
-    "commands/topics/describe": ("commands/topics/test_command",),
-    "coordinator/assignors/assignor": (
-        "coordinator/assignors/test_range",
-        "coordinator/assignors/test_uniform",
-    ),
-    "coordinator/assignors/by_name": ("coordinator/consumer/test_heartbeat",),
-    "coordinator/consumer/changes": (
-        "coordinator/consumer/test_heartbeat",
-        "coordinator/consumer/test_group",
-    ),
-    "commands/log/dump/batches": ("commands/log/dump/test_command",),
-    "commands/shared/internal_records": ("commands/log/dump/test_command",),
-    "commands/log/dump/index_checks": ("commands/log/dump/test_command",),
-    "commands/log/dump/as_json": ("commands/log/dump/test_command",),
-    "commands/log/dump/small_files": ("commands/log/dump/test_command",),
-    "commands/log/actions": ("commands/log/dump/test_command", "commands/log/test_verify"),
-    "commands/log/files": ("commands/log/dump/test_command",),
-    "commands/log/copies": ("commands/log/test_transfer",),
-    "commands/log/export": ("commands/log/test_transfer",),
-    "commands/log/import_logs": ("commands/log/test_transfer",),
-    "commands/log/metadata": ("commands/log/test_transfer",),
-    "commands/log/repair": ("commands/log/test_transfer",),
-    "commands/log/sources": ("commands/log/test_transfer",),
-    "commands/shared/message_json": ("commands/log/dump/test_command",),
-    "commands/shared/verification_text": ("commands/log/test_verify",),
-    "coordinator/consumer/core": ("coordinator/consumer/test_group",),
-    "coordinator/consumer/member": (
-        "coordinator/consumer/test_group",
-        "coordinator/consumer/test_reconcile",
-    ),
-    "coordinator/consumer/replay": (
-        "coordinator/consumer/test_records",
-        "coordinator/consumer/test_machine",
-    ),
-    "coordinator/consumer/state": (
-        "coordinator/consumer/test_group",
-        "coordinator/consumer/test_machine",
-    ),
-    "coordinator/consumer/target": ("coordinator/consumer/test_heartbeat",),
-    "coordinator/subscriptions": ("coordinator/consumer/test_regexes",),
-    "coordinator/topics": ("control/test_cluster_topics",),
-    "coordinator/transactions/transaction": (
-        "coordinator/transactions/test_coordinator",
-        "coordinator/transactions/test_machine",
-    ),
-    "handler/authorized": ("handler/topics/test_metadata", "handler/cluster/test_describe_cluster"),
-    "handler/context": ("handler/test_dispatch",),
-    "handler/fetch/partition": ("handler/fetch/test_api", "handler/fetch/test_session"),
-    "handler/fetch/read": ("handler/fetch/test_api",),
-    "handler/produce/flushed": ("handler/test_flushed", "handler/produce/test_many"),
-    "handler/produce/append": ("handler/produce/test_api",),
-    "handler/table": ("handler/test_dispatch", "handler/test_api_versions"),
-    "handler/transactions/check": (
-        "handler/produce/test_transaction",
-        "handler/transactions/test_offset_commit",
-    ),
-    "log/commits": ("log/test_durable_log", "server/test_group_commit"),
-    "log/config": ("log/test_roll", "log/directory/test_manager"),
-    "log/local_log": ("log/test_log",),
-    "log/validate/validated": ("log/validate/test_produced_batch",),
-    "pipeline/audit/beside": ("commands/log/test_verify",),
-    "pipeline/audit/local": ("commands/log/test_verify",),
-    "pipeline/compact/group": ("pipeline/compact/test_swap",),
-    "pipeline/report/data": ("pipeline/report/test_log_page",),
-    "pipeline/spark/jobs/audit_source": ("pipeline/spark/jobs/test_verify",),
-    "pipeline/spark/jobs/compaction_sink": ("pipeline/spark/jobs/test_compact",),
-    "pipeline/spark/jobs/plain_size_source": ("pipeline/spark/jobs/test_report",),
-    "record/codecs/zstd_contexts": ("record/codecs/test_zstd_stream",),
-    "server/listener": ("server/test_node",),
-    "testing/aio": ("testing/test_broker",),
-    "testing/fixtures": ("testing/test_plugin",),
-    "testing/plan": ("testing/test_child",),
-    "testing/records": ("testing/test_broker",),
-}
 
 # Paths inside of Kafka's images and defaults of Kafka's: part of what is promised, of no machine.
 ALLOWED_PATHS = (
@@ -160,23 +73,18 @@ def test_functions_are_short() -> None:
 
 
 def test_every_module_has_a_test_file() -> None:
-    missing = []
-    for path in python_files("broker_lite"):
-        module = path.relative_to("broker_lite").with_suffix("")
-        names = TESTED_ELSEWHERE.get(module.as_posix()) or (f"{module.parent}/test_{module.name}",)
-        if path.name != "__init__.py":
-            missing += [f"{path}: {n}" for n in names if not (ROOT / f"tests/{n}.py").exists()]
-    assert missing == []
+    modules = {path for path in python_files("broker_lite") if path.name != "__init__.py"}
+    alone = {path for path in modules if not (ROOT / mirror(path)).exists()}
+    assert sorted(alone - also_tested().keys()) == []
 
 
-def test_list_of_modules_tested_elsewhere_is_current() -> None:
-    stale = [
-        name
-        for name in TESTED_ELSEWHERE
-        if not (ROOT / f"broker_lite/{name}.py").exists()
-        or (ROOT / f"tests/{Path(name).parent}/test_{Path(name).name}.py").exists()
+def test_only_modules_without_tests_of_their_own_are_told() -> None:
+    needless = [
+        path
+        for path in also_tested()
+        if not (ROOT / path).exists() or (ROOT / mirror(path)).exists()
     ]
-    assert stale == []
+    assert needless == []
 
 
 def test_nothing_is_left_open() -> None:

@@ -1,4 +1,7 @@
-"""`configs`, with the flags and the words of kafka-configs.sh."""
+"""`configs`, with the flags and the words of kafka-configs.sh.
+
+Also tests: broker_lite.commands.configs.entries.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,9 @@
-"""S-70, S-75, S-76, S-96, S-97: logs of a Kafka are taken over and given back; repairs."""
+"""S-70, S-75, S-76, S-96, S-97: logs of a Kafka are taken over and given back; repairs.
+
+Also tests: broker_lite.commands.log.copies, broker_lite.commands.log.export,
+broker_lite.commands.log.import_logs, broker_lite.commands.log.metadata,
+broker_lite.commands.log.repair, broker_lite.commands.log.sources.
+"""
 
 import errno
 import shutil

@@ -1,4 +1,8 @@
-"""S-10 to S-18, S-60, S-70, S-75, S-76: is a log sound, told without Spark."""
+"""S-10 to S-18, S-60, S-70, S-75, S-76: is a log sound, told without Spark.
+
+Also tests: broker_lite.commands.log.actions, broker_lite.commands.shared.verification_text,
+broker_lite.pipeline.audit.beside, broker_lite.pipeline.audit.local.
+"""
 
 import json
 import os

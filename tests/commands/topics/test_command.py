@@ -1,4 +1,7 @@
-"""`topics`, with the flags and the words of kafka-topics.sh."""
+"""`topics`, with the flags and the words of kafka-topics.sh.
+
+Also tests: broker_lite.commands.configs.entries, broker_lite.commands.topics.describe.
+"""
 
 import re
 

@@ -1,4 +1,7 @@
-"""G-97: the `range` assignor."""
+"""G-97: the `range` assignor.
+
+Also tests: broker_lite.coordinator.assignors.assignor.
+"""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,7 @@
-"""G-98: the `uniform` assignor, all members with the same subscription."""
+"""G-98: the `uniform` assignor, all members with the same subscription.
+
+Also tests: broker_lite.coordinator.assignors.assignor.
+"""
 
 from hypothesis import given, settings
 

@@ -1,4 +1,8 @@
-"""A consumer group beyond its heartbeats: timers, offsets' checks, changes of topics, the end."""
+"""A consumer group beyond its heartbeats: timers, offsets' checks, changes of topics, the end.
+
+Also tests: broker_lite.coordinator.consumer.changes, broker_lite.coordinator.consumer.core,
+broker_lite.coordinator.consumer.member, broker_lite.coordinator.consumer.state.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,8 @@
-"""Heartbeats of consumer groups, request by request, as measured on Kafka 4.3.1."""
+"""Heartbeats of consumer groups, request by request, as measured on Kafka 4.3.1.
+
+Also tests: broker_lite.coordinator.assignors.by_name, broker_lite.coordinator.consumer.changes,
+broker_lite.coordinator.consumer.target.
+"""
 
 from dataclasses import replace
 from typing import Any

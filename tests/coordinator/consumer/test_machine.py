@@ -1,4 +1,7 @@
-"""A consumer group under members of all kinds: what must hold after every single event."""
+"""A consumer group under members of all kinds: what must hold after every single event.
+
+Also tests: broker_lite.coordinator.consumer.replay, broker_lite.coordinator.consumer.state.
+"""
 
 from typing import Any
 

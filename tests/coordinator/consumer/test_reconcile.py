@@ -1,4 +1,7 @@
-"""G-92, G-93: one step of a member towards its target."""
+"""G-92, G-93: one step of a member towards its target.
+
+Also tests: broker_lite.coordinator.consumer.member.
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,7 @@
-"""Records of consumer groups: the bytes that Kafka 4.3.1 writes, and reading any log back."""
+"""Records of consumer groups: the bytes that Kafka 4.3.1 writes, and reading any log back.
+
+Also tests: broker_lite.coordinator.consumer.replay.
+"""
 
 import pytest
 from hypothesis import given, settings

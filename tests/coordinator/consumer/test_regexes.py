@@ -1,4 +1,7 @@
-"""G-100: subscriptions by regular expression."""
+"""G-100: subscriptions by regular expression.
+
+Also tests: broker_lite.coordinator.subscriptions.
+"""
 
 import gc
 import subprocess

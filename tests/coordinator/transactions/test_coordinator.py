@@ -1,4 +1,7 @@
-"""The coordinator of transactions, event by event: T-14 to T-65."""
+"""The coordinator of transactions, event by event: T-14 to T-65.
+
+Also tests: broker_lite.coordinator.transactions.transaction.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Any requests at any time: only Kafka's states and transitions, and nothing that replay loses."""
+"""Any requests at any time: only Kafka's states and transitions, and nothing that replay loses.
+
+Also tests: broker_lite.coordinator.transactions.transaction.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""What the differential test does not reach; codes and texts are in tests/differential."""
+"""What the differential test does not reach; codes and texts are in tests/differential.
+
+Also tests: broker_lite.handler.authorized.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Fetch sessions (KIP-227), through the handler and the cache by itself: F-40 to F-48."""
+"""Fetch sessions (KIP-227), through the handler and the cache by itself: F-40 to F-48.
+
+Also tests: broker_lite.handler.fetch.partition.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Produce from request bytes to response bytes, over a real cluster: V-01 to V-14, V-60, V-9x."""
+"""Produce from request bytes to response bytes, over a real cluster: V-01 to V-14, V-60, V-9x.
+
+Also tests: broker_lite.handler.produce.append.
+"""
 
 import gzip
 import os

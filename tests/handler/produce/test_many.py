@@ -1,4 +1,7 @@
-"""A Produce of very many partitions: answered as one of few, with turns of others between."""
+"""A Produce of very many partitions: answered as one of few, with turns of others between.
+
+Also tests: broker_lite.handler.produce.flushed.
+"""
 
 import gc
 from collections.abc import AsyncIterator, Callable, Iterator

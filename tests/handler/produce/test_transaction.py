@@ -1,4 +1,7 @@
-"""Transactional Produce: T-33 to T-39, V-60, V-61, and what consumers see of it: T-55 to T-57."""
+"""Transactional Produce: T-33 to T-39, V-60, V-61, and what consumers see of it: T-55 to T-57.
+
+Also tests: broker_lite.handler.transactions.check.
+"""
 
 from pathlib import Path
 

@@ -1,3 +1,8 @@
+"""Metadata requests of every version, by name and by id.
+
+Also tests: broker_lite.handler.authorized.
+"""
+
 import pytest
 
 from broker_lite.control.topic_rules import NewTopic

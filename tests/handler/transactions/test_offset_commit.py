@@ -1,4 +1,7 @@
-"""TxnOffsetCommit: T-40 to T-45, and what becomes of its offsets: T-53."""
+"""TxnOffsetCommit: T-40 to T-45, and what becomes of its offsets: T-53.
+
+Also tests: broker_lite.handler.transactions.check.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,7 @@
-"""A group is rewritten and swapped; what a crash leaves at any step, a broker's start repairs."""
+"""A group is rewritten and swapped; what a crash leaves at any step, a broker's start repairs.
+
+Also tests: broker_lite.pipeline.compact.group.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""The page of a report tells what was measured, be it much or nothing."""
+"""The page of a report tells what was measured, be it much or nothing.
+
+Also tests: broker_lite.pipeline.report.data.
+"""
 
 import re
 from dataclasses import replace

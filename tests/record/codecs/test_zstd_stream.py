@@ -1,4 +1,7 @@
-"""R-81."""
+"""R-81.
+
+Also tests: broker_lite.record.codecs.zstd_contexts.
+"""
 
 import os
 import subprocess

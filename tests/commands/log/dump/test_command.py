@@ -2,6 +2,11 @@
 
 The files in data/dump/files.json were written by a Kafka 4.3.1 and a broker-lite in turn, but for
 mixed-0 and legacy-0; the texts beside it are what the dump tool of that Kafka printed of them.
+
+Also tests: broker_lite.commands.log.actions, broker_lite.commands.log.dump.as_json,
+broker_lite.commands.log.dump.batches, broker_lite.commands.log.dump.index_checks,
+broker_lite.commands.log.dump.small_files, broker_lite.commands.log.files,
+broker_lite.commands.shared.internal_records, broker_lite.commands.shared.message_json.
 """
 
 import json

@@ -1,4 +1,9 @@
-"""`broker-lite spark JOB`: what is printed and written, and the exit codes."""
+"""`broker-lite spark JOB`: what is printed and written, and the exit codes.
+
+Also tests: broker_lite.commands.spark.compact, broker_lite.commands.spark.diff,
+broker_lite.commands.spark.export, broker_lite.commands.spark.report,
+broker_lite.commands.spark.verify.
+"""
 
 import json
 from collections.abc import Callable

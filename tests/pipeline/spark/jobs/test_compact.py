@@ -1,4 +1,7 @@
-"""A compacted log has the survivors that a broker's cleaner would leave."""
+"""A compacted log has the survivors that a broker's cleaner would leave.
+
+Also tests: broker_lite.pipeline.spark.jobs.compaction_sink.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""What a report measures is what was written."""
+"""What a report measures is what was written.
+
+Also tests: broker_lite.pipeline.spark.jobs.plain_size_source.
+"""
 
 from pathlib import Path
 

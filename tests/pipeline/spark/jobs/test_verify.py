@@ -1,4 +1,7 @@
-"""Verify tells of everything that is wrong, with file, position and rule, and of nothing else."""
+"""Verify tells of everything that is wrong, with file, position and rule, and of nothing else.
+
+Also tests: broker_lite.pipeline.spark.jobs.audit_source.
+"""
 
 import json
 from pathlib import Path
