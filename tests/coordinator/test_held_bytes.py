@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, size_of_text
+from broker_lite.coordinator.held_bytes import HeldBytes, size_of_new, size_of_promise, size_of_text
 from broker_lite.coordinator.registry import GroupRegistry
 from broker_lite.errors import ErrorCode
 from tests.coordinator.classic.classic_driver import Driver as ClassicDriver
@@ -32,6 +32,17 @@ def held_bytes(driver: Driver) -> int:
     found = added_up(registry)
     assert registry.held.count == found
     return found
+
+
+def test_a_group_that_joins_or_leaves_all_takes_its_bytes_along() -> None:
+    first, second, group = HeldBytes(), HeldBytes(), HeldBytes()
+    group.add(70)
+    counts = []
+    for whole in (first, second, None):
+        group.join(whole)
+        group.add(5)
+        counts.append((first.count, second.count, group.count))
+    assert counts == [(75, 0, 75), (0, 80, 80), (0, 0, 85)]
 
 
 def test_members_are_counted_until_they_leave() -> None:

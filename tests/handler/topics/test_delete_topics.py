@@ -47,6 +47,17 @@ def test_p109_by_id_and_by_name_is_one_topic_twice(broker: HandlerBroker) -> Non
     assert list(broker.cluster.topics) == ["t"]
 
 
+def test_p109_what_is_there_twice_is_told_by_its_kind(broker: HandlerBroker) -> None:
+    topic = broker.cluster.create_topic("t")
+    for kind, state in [
+        ("name", STATE(name="t")),
+        ("id", STATE(name=None, topic_id=topic.topic_id)),
+    ]:
+        result = one(broker.call("DeleteTopics", 6, topics=[state, state]).responses)
+        assert (result.error_code, result.error_message) == (42, f"Duplicate topic {kind}.")
+    assert list(broker.cluster.topics) == ["t"]
+
+
 @pytest.mark.parametrize(("version", "error"), [(2, 42), (3, 73), (6, 73)])
 def test_p109_deletion_is_off(open_broker: OpenBroker, version: int, error: int) -> None:
     broker = open_broker(delete_topic_enable="false")

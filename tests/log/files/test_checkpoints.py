@@ -15,6 +15,7 @@ from broker_lite.log.files.checkpoints import (
     format_offsets,
     format_partition_metadata,
     format_uuid,
+    parse_clean_shutdown,
     parse_meta_properties,
     parse_offsets,
     parse_partition_metadata,
@@ -154,6 +155,17 @@ def test_malformed_meta_properties(text: str) -> None:
 def test_clean_shutdown() -> None:
     """S-77, TV-67."""
     assert format_clean_shutdown(3149) == '{"version":0,"brokerEpoch":3149}'
+
+
+@pytest.mark.parametrize("text", ["{}", '["brokerEpoch"]', '"brokerEpoch"', "brokerEpoch", "7"])
+def test_s77_other_marks_of_a_clean_stop(text: str) -> None:
+    with pytest.raises(CorruptCheckpoint):
+        parse_clean_shutdown(text)
+
+
+@pytest.mark.parametrize("text", [None, "", "null", '{"version":0,"brokerEpoch":3149}'])
+def test_s77_marks_of_a_clean_stop(text: str | None) -> None:
+    parse_clean_shutdown(text)
 
 
 def test_files(tmp_path: Path) -> None:

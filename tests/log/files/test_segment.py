@@ -81,6 +81,22 @@ def test_v72_what_could_not_be_cut_is_cut_before_the_next_append(
     assert os.stat(log.active.path).st_size == 2 * SIZE
 
 
+def test_v72_what_could_not_be_cut_is_cut_before_the_next_marker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(tmp_path)
+    append(log, producer=(5, 0, 0), transactional=True)
+    begun = log.size_bytes
+    with files_end_at(begun + 300):
+        monkeypatch.setattr(os, "ftruncate", _refuse)
+        with pytest.raises(errors.KafkaStorageError):
+            append(log, value=b"x" * 400)
+    monkeypatch.undo()
+    end_transaction(log, 5, commit=True)
+    assert log.size_bytes == os.stat(log.active.path).st_size
+    assert open_log(tmp_path, clean=False).log_end_offset == 2
+
+
 def test_v72_a_torn_tail_is_cut_at_a_clean_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

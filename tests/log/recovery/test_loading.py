@@ -141,6 +141,21 @@ def test_s44_a_batch_of_no_size_behind_the_last_entry_is_cut(tmp_path: Path) -> 
     assert append(again).base_offset == 5
 
 
+def test_s44_what_is_behind_a_cut_segment_is_gone(tmp_path: Path) -> None:
+    log = open_log(tmp_path, SMALL)
+    for _ in range(6):
+        append(log)
+    bases = segment_bases(tmp_path)
+    assert len(bases) > 2
+    log.close()
+    path = tmp_path / f"{bases[1]:020}.log"
+    path.write_bytes(path.read_bytes()[:-1])
+    again = open_log(tmp_path, SMALL, clean=False)
+    assert segment_bases(tmp_path) == bases[:2]
+    assert again.log_end_offset == bases[2] - 1
+    assert append(again).base_offset == bases[2] - 1
+
+
 def test_s45_state_comes_from_the_newest_snapshot_that_is_whole(tmp_path: Path) -> None:
     """S-17, S-45: a damaged one is deleted, the older one and the batches after it are used.
 

@@ -20,6 +20,12 @@ def read(stream: bytes, output_bytes_max: int = 10**8) -> tuple[bytes, bool, boo
     return bytes(found.data), found.failed, found.limit_exceeded
 
 
+def test_r_77_more_blocks_than_may_be_are_a_limit_and_no_damage() -> None:
+    found = decompress(2, HEADER + SIZED * 9, output_bytes_max=10**8, parts_max=3)
+    assert (found.failed, found.limit_exceeded) == (False, True)
+    assert bytes(found.data) == DATA * 3
+
+
 def test_the_writer_fills_32_kib_blocks() -> None:
     stream = compress(bytes(70_000), 0)
     assert stream[:16] == HEADER
