@@ -21,10 +21,12 @@ from tests.log.logs import (
     NOW_MS,
     append,
     content,
+    end_transaction,
     in_the_way,
     open_log,
     put_back,
 )
+from tests.support.disk import Disk
 
 Outcome = errors.KafkaStorageError | None
 
@@ -46,13 +48,6 @@ def held_log(directory: Path, flush_messages: int = 1) -> tuple[Log, Flusher]:
     log, flusher = open_log(directory, config), Flusher()
     log.commits = flusher.commits
     return log, flusher
-
-
-def refuse(number: int) -> Callable[[int], None]:
-    def fail(_: int) -> None:
-        raise OSError(number, os.strerror(number))
-
-    return fail
 
 
 def test_s32_a_record_is_seen_when_it_is_on_disk(tmp_path: Path) -> None:
@@ -130,20 +125,18 @@ def test_s32_a_marker_ends_its_transaction_when_it_is_on_disk(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
-def test_s32_an_error_of_fsync_is_final(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_s32_an_error_of_fsync_is_final(tmp_path: Path, disk: Disk, number: int) -> None:
     log, flusher = held_log(tmp_path)
     offline: list[DurableLog] = []
     flusher.commits.went_offline = offline.append
     told: list[Outcome] = []
     append(log)
     log.when_flushed(told.append)
-    monkeypatch.setattr(os, "fdatasync", refuse(number))
+    disk.refuse("fdatasync", number=number)
     with pytest.raises(errors.KafkaStorageError) as caught:
         log.flush_records(1)
     log.flush_ended(1, caught.value)
-    monkeypatch.undo()
+    disk.mend()
     assert (offline, told, flusher.commits.failures) == ([log], [caught.value], 1)
     uses: list[Callable[[], object]] = [
         lambda: append(log),
@@ -160,21 +153,34 @@ def test_s32_an_error_of_fsync_is_final(
     assert (log.high_watermark, log.recovery_point) == (0, 0)
 
 
-def test_s32_without_anybody_who_flushes_the_append_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s32_without_anybody_who_flushes_the_append_does(tmp_path: Path, disk: Disk) -> None:
     log, flusher = held_log(tmp_path)
     flusher.commits.start = None
     append(log)
     assert (log.recovery_point, log.high_watermark) == (1, 1)
-    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
+    disk.refuse("fsync")
     with pytest.raises(errors.KafkaStorageError):
         append(log)
     assert (log.high_watermark, log.offline_reason is None) == (1, False)
 
 
+def test_s32_v62_a_log_that_is_offline_takes_no_marker(tmp_path: Path, disk: Disk) -> None:
+    log, flusher = held_log(tmp_path)
+    append(log, producer=(5, 0, 0), transactional=True)
+    log.flush()
+    flusher.commits.start = None
+    disk.refuse("fsync")
+    with pytest.raises(errors.KafkaStorageError):
+        append(log)
+    disk.mend()
+    end = log.log_end_offset
+    with pytest.raises(errors.KafkaStorageError):
+        end_transaction(log, 5, commit=True)
+    assert log.log_end_offset == end
+
+
 def test_s32_a_flush_beside_the_one_that_failed_counts_as_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk
 ) -> None:
     """The kernel tells an error of writing once, and both flushes were to write the same pages."""
     log, _ = held_log(tmp_path)
@@ -182,7 +188,7 @@ def test_s32_a_flush_beside_the_one_that_failed_counts_as_failed(
     append(log)
     log.when_flushed(told.append)
     log.flush_records(1)
-    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
+    disk.refuse("fsync")
     with pytest.raises(errors.KafkaStorageError):
         log.flush()
     assert not log.flush_ended(1, None)
@@ -191,7 +197,7 @@ def test_s32_a_flush_beside_the_one_that_failed_counts_as_failed(
 
 
 def test_s32_two_flushes_at_once_both_wait_for_the_leader_epochs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk
 ) -> None:
     """Below the recovery point nothing but their file tells them."""
     log, _ = held_log(tmp_path)
@@ -206,7 +212,7 @@ def test_s32_two_flushes_at_once_both_wait_for_the_leader_epochs(
             log.flush_records(1)
         fsync(fd)
 
-    monkeypatch.setattr(os, "fsync", note)
+    disk.answer("fsync", note)
     log.flush()
     assert synced.count("leader-epoch-checkpoint") == 2
     append(log)
@@ -287,22 +293,18 @@ def test_s32_a_flush_for_an_acknowledgement_is_of_one_file(
     assert {name[20:] for name in synced[1:]} == {".log", ".index", ".timeindex"}
 
 
-def test_s47_what_sync_could_not_write_is_found_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s47_what_sync_could_not_write_is_found_out(tmp_path: Path, disk: Disk) -> None:
     log = open_log(tmp_path)
     append(log)
     log.roll(NOW_MS)
     log.confirm_durable()
-    monkeypatch.setattr(os, "fdatasync", refuse(errno.EIO))
+    disk.refuse("fdatasync")
     with pytest.raises(errors.KafkaStorageError):
         log.confirm_durable()
     assert log.offline_reason is not None
 
 
-def test_s32_a_log_that_is_deleted_meanwhile_is_not_offline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s32_a_log_that_is_deleted_meanwhile_is_not_offline(tmp_path: Path, disk: Disk) -> None:
     log, flusher = held_log(tmp_path)
     told: list[Outcome] = []
     append(log)
@@ -312,7 +314,7 @@ def test_s32_a_log_that_is_deleted_meanwhile_is_not_offline(
         log.delete()
         raise OSError(errno.EIO, "the disk is gone")
 
-    monkeypatch.setattr(os, "fsync", delete_and_fail)
+    disk.answer("fsync", delete_and_fail)
     with pytest.raises(errors.KafkaStorageError) as caught:
         log.flush()
     log.flush_ended(1, caught.value)
@@ -337,9 +339,7 @@ def test_s32_who_has_nothing_to_wait_for_goes_on(tmp_path: Path) -> None:
     assert (told, woken) == ([None], [])
 
 
-def test_s32_the_indexes_of_a_rolled_segment_follow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s32_the_indexes_of_a_rolled_segment_follow(tmp_path: Path, disk: Disk) -> None:
     """S-33: the recovery point is in the next segment, so nobody would make them anew."""
     log, _ = held_log(tmp_path)
     append(log)
@@ -353,7 +353,7 @@ def test_s32_the_indexes_of_a_rolled_segment_follow(
         synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
         fsync(fd)
 
-    monkeypatch.setattr(os, "fsync", note)
+    disk.answer("fsync", note)
     log.flush(1)  # as the checkpoint does, up to the active segment's base
     assert {name[20:] for name in synced} >= {".log", ".index", ".timeindex"}
     synced.clear()

@@ -21,6 +21,7 @@ from tests.log.logs import (
     end_transaction,
     open_log,
 )
+from tests.support.disk import Disk
 
 SIZE = len(batch_bytes())
 
@@ -190,21 +191,19 @@ def test_files_that_cannot_be_read(log: Log, tmp_path: Path) -> None:
         log.read(0, max_bytes=100)
 
 
-def test_f11_without_a_free_descriptor_there_is_nothing_for_now(
-    log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_f11_without_a_free_descriptor_there_is_nothing_for_now(log: Log, disk: Disk) -> None:
     """Too many ranges are being sent; other errors of the disk are told."""
     before = log.read(0, max_bytes=9999, isolation_level=1)
     for number in (errno.EMFILE, errno.EIO):
         log._cache.discard_directory(log.directory)
-        monkeypatch.setattr(os, "open", partial(_refuse, number))
+        disk.answer("open", partial(_refuse, number))
         if number == errno.EMFILE:
             assert log.read(0, max_bytes=9999, isolation_level=1) == before._replace(slice=None)
             assert log.read(0, max_bytes=9999).aborted_transactions is None
         else:
             with pytest.raises(errors.KafkaStorageError):
                 log.read(0, max_bytes=9999)
-        monkeypatch.undo()
+        disk.mend()
 
 
 def _refuse(number: int, *_: object) -> int:

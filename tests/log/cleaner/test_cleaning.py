@@ -1,13 +1,12 @@
 """The steps of one cleaning: S-82, S-83, S-88."""
 
-import errno
-import os
 from pathlib import Path
 
 import pytest
 
 from broker_lite.log.cleaner.offset_map import MapLimits
 from tests.log.cleaner.cleaning import KEY, CleanedLog, config
+from tests.support.disk import Disk
 
 
 def several(data_dir: Path) -> CleanedLog:
@@ -43,9 +42,7 @@ def test_a_round_ends_where_the_map_is_full_s82(tmp_path: Path) -> None:
     assert [one.base_offset for one in given.log.segments] == [0, 2, 4, 5]
 
 
-def test_the_checkpoint_is_not_ahead_of_the_files_names_s89(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_checkpoint_is_not_ahead_of_the_files_names_s89(tmp_path: Path, disk: Disk) -> None:
     """A loss of power would leave the old segments, and nobody would clean them again."""
     given = several(tmp_path)
     cleaning = given.begin()
@@ -53,14 +50,10 @@ def test_the_checkpoint_is_not_ahead_of_the_files_names_s89(
     while (cleaned := cleaning.rewrite_next()) is not None:
         given.cleaner.swap(cleaning, cleaned)
         if cleaned.sources[-1].base_offset == 4:
-            monkeypatch.setattr(os, "fsync", fail)
+            disk.refuse("fsync")
             with pytest.raises(OSError, match="the disk is gone"):
                 cleaning.rewrite_next()
             break
     given.cleaner.done(cleaning)
     assert not cleaning.is_complete
     assert given.cleaner.checkpoint.get(KEY) is None
-
-
-def fail(_: int) -> None:
-    raise OSError(errno.EIO, "the disk is gone")

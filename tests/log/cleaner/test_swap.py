@@ -11,6 +11,7 @@ from broker_lite.log.cleaner.pace import CleaningStopped
 from broker_lite.log.config import LogConfig
 from tests.log.cleaner.cleaning import CleanedLog, records_of, view
 from tests.log.logs import batches_of, content, end_transaction, open_log
+from tests.support.disk import Disk
 
 
 def three_segments(data_dir: Path) -> CleanedLog:
@@ -58,7 +59,7 @@ class _Crash(Exception):
     """The process is gone."""
 
 
-def crash_at(monkeypatch: pytest.MonkeyPatch, renames: int, error: type[Exception]) -> list[int]:
+def crash_at(disk: Disk, renames: int, error: type[Exception]) -> list[int]:
     """Let the rename with this number fail, and all that follow it when it is a crash."""
     real, seen = os.rename, [0]
 
@@ -68,13 +69,13 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, renames: int, error: type[Exceptio
             raise error("no rename")
         real(old, new)
 
-    monkeypatch.setattr(os, "rename", rename)
+    disk.answer("rename", rename)
     return seen
 
 
-def test_a_crash_at_each_rename_s41_s89(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        seen = crash_at(patched, 1000, _Crash)
+def test_a_crash_at_each_rename_s41_s89(tmp_path: Path, disk: Disk) -> None:
+    with disk.changed():
+        seen = crash_at(disk, 1000, _Crash)
         three_segments(tmp_path / "whole").clean()
     total = seen[0]
     assert total >= 4 + 4 + 3 * 4
@@ -82,8 +83,8 @@ def test_a_crash_at_each_rename_s41_s89(tmp_path: Path, monkeypatch: pytest.Monk
     for renames in range(total):
         given = three_segments(tmp_path / str(renames))
         before = given.records()
-        with monkeypatch.context() as patched:
-            crash_at(patched, renames, _Crash)
+        with disk.changed():
+            crash_at(disk, renames, _Crash)
             with pytest.raises(_Crash):
                 given.clean()
         log = given.reopened()
@@ -98,12 +99,12 @@ def test_a_crash_at_each_rename_s41_s89(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("renames", range(4))
 def test_an_error_before_the_swap_changes_nothing_s89(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int
+    tmp_path: Path, disk: Disk, renames: int
 ) -> None:
     given = three_segments(tmp_path)
     before, names = given.records(), given.files()
-    with monkeypatch.context() as patched:
-        crash_at(patched, renames, OSError)
+    with disk.changed():
+        crash_at(disk, renames, OSError)
         with pytest.raises(OSError, match="no rename"):
             given.clean()
     assert given.records() == before
@@ -113,10 +114,10 @@ def test_an_error_before_the_swap_changes_nothing_s89(
     assert given.records() == AFTER
 
 
-def test_an_error_in_the_swap_is_told_s89(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_swap_is_told_s89(tmp_path: Path, disk: Disk) -> None:
     given = three_segments(tmp_path)
-    with monkeypatch.context() as patched:
-        crash_at(patched, 4, OSError)
+    with disk.changed():
+        crash_at(disk, 4, OSError)
         with pytest.raises(KafkaStorageError):
             given.clean()
     assert [one.base_offset for one in given.log.segments] == [0, 7]

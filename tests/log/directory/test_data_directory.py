@@ -17,6 +17,7 @@ from broker_lite.log.directory.data_directory import (
     new_id,
     take_clean_mark,
 )
+from tests.support.disk import Disk
 
 
 def test_s78_one_lock_at_a_time(tmp_path: Path) -> None:
@@ -136,11 +137,10 @@ def test_s76_a_new_identity_of_a_directory_with_logs_is_told(
     assert (meta.cluster_id in caplog.text) is bool(names)
 
 
-def test_s77_the_mark_is_gone_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s77_the_mark_is_gone_for_good(tmp_path: Path, disk: Disk) -> None:
     """S-40: a mark that comes back after a loss of power would hide what was not written."""
     leave_clean_mark(tmp_path, 7)
-    synced: list[str] = []
-    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
+    synced = disk.watch()
     assert take_clean_mark(tmp_path)
     assert synced == [str(tmp_path)]
 

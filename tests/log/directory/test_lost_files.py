@@ -10,6 +10,7 @@ import pytest
 from broker_lite import errors
 from tests.log.directory.test_offline import with_partitions
 from tests.log.logs import NOW_MS, append, open_log
+from tests.support.disk import Disk
 
 
 def deleted(path: Path) -> None:
@@ -110,7 +111,7 @@ def test_s32_a_flushed_segment_that_somebody_took_away_is_noticed_before_it_is_r
 
 
 def test_s32_a_rolled_segment_that_cannot_be_looked_at_is_no_lost_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk
 ) -> None:
     log = open_log(tmp_path)
     append(log)
@@ -119,10 +120,10 @@ def test_s32_a_rolled_segment_that_cannot_be_looked_at_is_no_lost_one(
     def refuse(_path: object) -> None:
         raise PermissionError(errno.EACCES, "not now")
 
-    monkeypatch.setattr(os, "stat", refuse)
+    disk.answer("stat", refuse)
     with pytest.raises(errors.KafkaStorageError):
         log.look_at_rolled_files()
-    monkeypatch.undo()
+    disk.mend()
     assert log.offline_reason is None
     log.look_at_rolled_files()
 

@@ -1,7 +1,5 @@
 """S-32: a log whose disk failed is not used any more; the next start reads its files again."""
 
-import errno
-import os
 from pathlib import Path
 
 import pytest
@@ -11,12 +9,9 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from tests.log.directory.test_manager import ID, opened
 from tests.log.logs import FOREVER_MS, NOW_MS, append, in_the_way, put_back
+from tests.support.disk import Disk
 
 CONFIG = LogConfig(flush_messages=1, segment_ms=FOREVER_MS)
-
-
-def refuse(_: int) -> None:
-    raise OSError(errno.EIO, "the disk is gone")
 
 
 def with_partitions(data_dir: Path, count: int = 2) -> LogManager:
@@ -27,16 +22,16 @@ def with_partitions(data_dir: Path, count: int = 2) -> LogManager:
 
 
 def test_s32_an_append_that_cannot_be_flushed_takes_its_log_offline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk
 ) -> None:
     manager = with_partitions(tmp_path)
     taken: list[tuple[str, int]] = []
     manager.offline.when_taken = lambda topic, partition: taken.append((topic, partition))
     append(manager.get("t", 0))
-    monkeypatch.setattr(os, "fsync", refuse)
+    disk.refuse("fsync")
     with pytest.raises(errors.KafkaStorageError):
         append(manager.get("t", 0))
-    monkeypatch.undo()
+    disk.mend()
     with pytest.raises(errors.KafkaStorageError):
         manager.get("t", 0)
     append(manager.get("t", 1))
@@ -57,7 +52,7 @@ def test_s32_an_append_that_cannot_be_flushed_takes_its_log_offline(
 
 
 def test_s32_a_flush_of_another_thread_takes_its_log_offline_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk
 ) -> None:
     manager = with_partitions(tmp_path)
     manager.update_config("t", 2, LogConfig(flush_ms=1, segment_ms=FOREVER_MS))
@@ -65,10 +60,10 @@ def test_s32_a_flush_of_another_thread_takes_its_log_offline_too(
     append(first)
     woken: list[bool] = []
     first.add_waiter(lambda: woken.append(("t", 0) in manager.offline))
-    monkeypatch.setattr(os, "fsync", refuse)
+    disk.refuse("fsync")
     with pytest.raises(errors.KafkaStorageError):
         first.flush()
-    monkeypatch.undo()
+    disk.mend()
     failures = manager.commits.failures
     manager.offline.take_failed()
     assert (woken, manager.commits.failures) == ([True], failures + 1)

@@ -1,6 +1,5 @@
 """S-47: a stop is clean when every log could be put down and what changed is on disk."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,21 +9,16 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.stopping import flush_each, make_durable, put_down
 from tests.log.directory.test_manager import started
 from tests.log.logs import FOREVER_MS, append, open_log
+from tests.support.disk import Disk
 
 
-def test_s47_only_logs_that_changed_are_flushed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s47_only_logs_that_changed_are_flushed(tmp_path: Path, disk: Disk) -> None:
     used, unused = open_log(tmp_path / "used"), open_log(tmp_path / "unused")
     append(used)
     assert put_down([used, unused]) == [used, unused]
     make_durable([used, unused])
     assert (used.recovery_point, unused.recovery_point) == (1, 0)
-
-    def fail(_: int) -> None:
-        raise OSError("the disk is gone")
-
-    monkeypatch.setattr(os, "fsync", fail)
+    disk.refuse("fsync")
     make_durable([used, unused])
     append(used)
     with pytest.raises(errors.KafkaStorageError):
@@ -43,31 +37,20 @@ def test_s31_a_log_that_is_deleted_meanwhile_needs_no_flush(tmp_path: Path) -> N
         flush_each([(deleted, 1), (broken, 1)])
 
 
-def test_s47_the_snapshot_of_a_clean_stop_is_on_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s47_the_snapshot_of_a_clean_stop_is_on_disk(tmp_path: Path, disk: Disk) -> None:
     """S-45: without it, a machine that loses power after a clean stop forgets the producers."""
     log = open_log(tmp_path, LogConfig(flush_messages=1, segment_ms=FOREVER_MS))
     append(log, producer=(5, 0, 0))
     assert log.recovery_point == 1
-    synced: list[str] = []
-    fsync = os.fsync
-
-    def note(descriptor: int) -> None:
-        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", note)
+    synced = disk.watch()
     make_durable(put_down([log]))
     assert synced == [str(tmp_path / "00000000000000000001.snapshot"), str(tmp_path)]
 
 
-def test_s47_many_dirty_logs_are_made_durable_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s47_many_dirty_logs_are_made_durable_at_once(tmp_path: Path, disk: Disk) -> None:
     """S-33, S-47: the recovery points are the log end offsets all the same."""
     synced: list[str] = []
-    monkeypatch.setattr(os, "sync", lambda: synced.append("all"))
+    disk.answer("sync", lambda: synced.append("all"))
     for count, expected in ((65, ["all"]), (64, ["all"])):
         manager = started(tmp_path, *range(65))
         for partition in range(count):

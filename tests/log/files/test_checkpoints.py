@@ -23,6 +23,7 @@ from broker_lite.log.files.checkpoints import (
     read_file,
     replace_file,
 )
+from tests.support.disk import Disk
 
 TOPIC_ID = bytes.fromhex("cb99793f325f4d389788 8fe2afc21c8d".replace(" ", ""))
 
@@ -191,9 +192,7 @@ def test_a_failed_write_leaves_the_old_content(tmp_path: Path) -> None:
     assert read_file(path) == "old"
 
 
-def test_s70_content_and_name_are_made_durable_in_this_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s70_content_and_name_are_made_durable_in_this_order(tmp_path: Path, disk: Disk) -> None:
     """S-70: a name that reaches the disk before its content would be an empty file."""
     path = tmp_path / "checkpoint"
     synced: list[tuple[str, bool]] = []
@@ -201,6 +200,6 @@ def test_s70_content_and_name_are_made_durable_in_this_order(
     def note(descriptor: int) -> None:
         synced.append((os.readlink(f"/proc/self/fd/{descriptor}"), path.exists()))
 
-    monkeypatch.setattr(os, "fsync", note)
+    disk.answer("fsync", note)
     replace_file(path, "new")
     assert synced == [(f"{path}.tmp", False), (str(tmp_path), True)]

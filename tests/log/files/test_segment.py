@@ -21,6 +21,7 @@ from tests.log.logs import (
     open_log,
     segment_bases,
 )
+from tests.support.disk import Disk
 from tests.support.small_disk import files_end_at
 
 SIZE = len(batch_bytes())
@@ -43,78 +44,68 @@ def test_v72_a_full_disk(tmp_path: Path, room: int) -> None:
     assert open_log(tmp_path, clean=False).log_end_offset == 4
 
 
-def test_v72_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_v72_a_short_write_is_completed(tmp_path: Path, disk: Disk) -> None:
     """The system may take a part; the rest follows."""
     log = open_log(tmp_path)
     real = os.pwrite
-    monkeypatch.setattr(os, "pwrite", lambda fd, data, position: real(fd, data[:30], position))
+    disk.answer("pwrite", lambda fd, data, position: real(fd, data[:30], position))
     append(log)
-    monkeypatch.undo()
+    disk.mend()
     assert files(tmp_path)["00000000000000000000.log"][61:] == batch_bytes()[61:]
 
 
-def test_v72_a_write_that_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_v72_a_write_that_takes_nothing(tmp_path: Path, disk: Disk) -> None:
     log = open_log(tmp_path)
-    monkeypatch.setattr(os, "pwrite", lambda *_: 0)
+    disk.answer("pwrite", lambda *_: 0)
     with pytest.raises(errors.KafkaStorageError):
         append(log)
 
 
 def test_v72_what_could_not_be_cut_is_cut_before_the_next_append(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk
 ) -> None:
     log = open_log(tmp_path)
     append(log)
-
-    def fail(*_: object) -> None:
-        raise OSError("the disk is gone")
-
     torn_bytes = SIZE + 100  # more than what comes next covers
     with files_end_at(SIZE + torn_bytes):
-        monkeypatch.setattr(os, "ftruncate", fail)
+        disk.refuse("ftruncate")
         for _ in range(2):
             with pytest.raises(errors.KafkaStorageError):
                 append(log, value=b"x" * 200)
         assert os.stat(log.active.path).st_size == SIZE + torn_bytes
-    monkeypatch.undo()
+    disk.mend()
     append(log)
     assert os.stat(log.active.path).st_size == 2 * SIZE
 
 
 def test_v72_what_could_not_be_cut_is_cut_before_the_next_marker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk
 ) -> None:
     log = open_log(tmp_path)
     append(log, producer=(5, 0, 0), transactional=True)
     begun = log.size_bytes
     with files_end_at(begun + 300):
-        monkeypatch.setattr(os, "ftruncate", _refuse)
+        disk.refuse("ftruncate")
         with pytest.raises(errors.KafkaStorageError):
             append(log, value=b"x" * 400)
-    monkeypatch.undo()
+    disk.mend()
     end_transaction(log, 5, commit=True)
     assert log.size_bytes == os.stat(log.active.path).st_size
     assert open_log(tmp_path, clean=False).log_end_offset == 2
 
 
-def test_v72_a_torn_tail_is_cut_at_a_clean_stop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_v72_a_torn_tail_is_cut_at_a_clean_stop(tmp_path: Path, disk: Disk) -> None:
     log = open_log(tmp_path)
     append(log)
     with files_end_at(SIZE + 20):
-        monkeypatch.setattr(os, "ftruncate", _refuse)
+        disk.refuse("ftruncate")
         with pytest.raises(errors.KafkaStorageError):
             append(log)
         with pytest.raises(errors.KafkaStorageError):
             log.close()
-    monkeypatch.undo()
+    disk.mend()
     log.close()
     assert os.stat(log.active.path).st_size == SIZE
-
-
-def _refuse(*_: object) -> None:
-    raise OSError("the disk is gone")
 
 
 def test_v72_a_full_disk_while_rolling(tmp_path: Path) -> None:
@@ -157,28 +148,27 @@ def test_v72_a_roll_that_fails_leaves_no_new_segment(tmp_path: Path, suffix: str
 
 
 def test_s32_a_flush_of_rolled_segments_leaves_the_active_one_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk
 ) -> None:
     log = open_log(tmp_path)
     append(log)
     log.roll(T0)
     append(log)
-    synced: list[str] = []
-    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.readlink(f"/proc/self/fd/{fd}")))
+    synced = disk.watch()
     log.flush(1)
     assert log.recovery_point == 1
     assert [name for name in synced if name.endswith(".log")] == [str(tmp_path / f"{STEM}.log")]
     assert synced[-2:] == [str(tmp_path), str(tmp_path.parent)]
 
 
-def test_v72_a_flush_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_v72_a_flush_that_fails(tmp_path: Path, disk: Disk) -> None:
     log: Log = open_log(tmp_path)
     append(log)
-    monkeypatch.setattr(os, "fsync", _refuse)
+    disk.refuse("fsync")
     with pytest.raises(errors.KafkaStorageError):
         log.flush()
     assert log.recovery_point == 0
-    monkeypatch.undo()
+    disk.mend()
     for use in (log.flush, lambda: append(log), log.close):  # a second fsync would prove nothing
         with pytest.raises(errors.KafkaStorageError):
             use()

@@ -14,6 +14,7 @@ from broker_lite.record.control import EndTransactionMarker, end_transaction_bat
 from broker_lite.record.legacy.message_builder import LegacySetBuilder
 from tests.crash.calls import Call, watch
 from tests.log.logs import T0, content, open_log, segment_bases
+from tests.support.disk import Disk
 
 FAR = 1 << 31
 READ_MAX = 1 << 20
@@ -199,9 +200,7 @@ def test_s41_s42_a_crash_at_any_call_leaves_all_batches(tmp_path: Path) -> None:
         assert segment_bases(copies / str(number)) == BASES
 
 
-def test_s42_a_disk_that_is_full_leaves_the_segment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s42_a_disk_that_is_full_leaves_the_segment(tmp_path: Path, disk: Disk) -> None:
     """A crash while the parts are removed leaves the segment, too."""
     directory, copies = tmp_path / "log", tmp_path / "copies"
     directory.mkdir()
@@ -213,13 +212,13 @@ def test_s42_a_disk_that_is_full_leaves_the_segment(
             raise OSError(28, "No space left on device")
         rename(source, target)
 
-    monkeypatch.setattr(os, "rename", fail_once)
+    disk.answer("rename", fail_once)
     copying = Copying(directory, copies)
     with watch(directory, [copying]), pytest.raises(KafkaStorageError):
         open_log(directory, clean=False)
     assert path.read_bytes() == b"".join(BATCHES)
     assert [name for name in os.listdir(directory) if name.endswith((".cleaned", ".swap"))] == []
-    monkeypatch.undo()
+    disk.mend()
     for left in (directory, *copies.iterdir()):
         assert everything(open_log(left, clean=False)) == b"".join(BATCHES)
 

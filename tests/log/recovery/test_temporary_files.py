@@ -9,6 +9,7 @@ import pytest
 from broker_lite.log.config import LogConfig
 from broker_lite.log.recovery.temporary_files import finish_interrupted_changes
 from tests.log.logs import FOREVER_MS, append, batch_bytes, open_log
+from tests.support.disk import Disk
 
 
 def name(offset: int, suffix: str) -> str:
@@ -67,7 +68,7 @@ def test_s41_a_damaged_swap_file_covers_what_is_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("goes", ["before-its-size-is-read", "before-it-is-removed"])
 def test_s54_what_another_thread_deletes_is_not_missed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes: str
+    tmp_path: Path, disk: Disk, goes: str
 ) -> None:
     """Retention deletes it in a log that nobody has loaded, which somebody loads now."""
     deleted = tmp_path / name(0, "log.deleted")
@@ -86,9 +87,9 @@ def test_s54_what_another_thread_deletes_is_not_missed(
         unlink(path)
 
     if goes == "before-its-size-is-read":
-        monkeypatch.setattr(os, "scandir", scan_late)
+        disk.answer("scandir", scan_late)
     else:
-        monkeypatch.setattr(os, "unlink", unlink_late)
+        disk.answer("unlink", unlink_late)
     assert finish_interrupted_changes(str(tmp_path)) == {"keep": 0}
 
 
