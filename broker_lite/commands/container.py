@@ -13,11 +13,17 @@ from collections.abc import Container, Sequence
 from types import FrameType
 from typing import NoReturn
 
-from broker_lite import healthcheck
 from broker_lite.commands import serve
 from broker_lite.commands.scripts import SCRIPTS, as_command
 from broker_lite.commands.sources import Place
-from broker_lite.container import Broker, Command, read_entry, read_sources, run_as_init
+from broker_lite.docker_entry import (
+    Broker,
+    Command,
+    healthcheck,
+    read_entry,
+    read_sources,
+    run_as_init,
+)
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
-from broker_lite import __version__, logs
+from broker_lite import __version__, logging_setup
 from broker_lite.commands.shared.descriptors import drop_output
 from broker_lite.commands.shared.umask import masked
 from broker_lite.commands.sources import Place, add_sources, load
@@ -44,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed-file", metavar="FILE", help="records to start with, *.jsonl or *.csv"
     )
-    parser.add_argument("--log-level", help=f"one of {', '.join(logs.LEVELS)} [info]")
-    parser.add_argument("--log-format", help=f"one of {', '.join(logs.FORMATS)} [text]")
+    parser.add_argument("--log-level", help=f"one of {', '.join(logging_setup.LEVELS)} [info]")
+    parser.add_argument("--log-format", help=f"one of {', '.join(logging_setup.FORMATS)} [text]")
 
 
 def _port(text: str) -> int:
@@ -87,7 +87,7 @@ def start(
         signal.signal(number, _end)
     with _data_directory(directories) as directory:
         settings = with_flag(settings, "log.dirs", directory, "--data-dir")
-        logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
+        logging_setup.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
         try:
             tell = partial(_tell_ready, partial(on_ready, settings))
             with masked(settings.broker_lite_umask):

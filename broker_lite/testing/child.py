@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import broker_lite.coordinator.groups.coordinator  # noqa: F401 - so that no fork has to
-from broker_lite import logs
+from broker_lite import logging_setup
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.coordinators import Coordinators
@@ -51,7 +51,7 @@ def run_broker(plan: Plan, orders: int) -> int:
     answers = os.dup(orders)
     try:
         settings = plan_settings(plan)
-        logs.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
+        logging_setup.set_up(settings.broker_lite_log_level, settings.broker_lite_log_format)
         return serve(
             settings,
             data_dir=Path(plan.data_dir),

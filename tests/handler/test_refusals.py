@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from broker_lite import logs
+from broker_lite import logging_setup
 from broker_lite.errors import ErrorCode, InvalidRecord
 from broker_lite.handler.refusals import shown, why_of
 from broker_lite.rate_limited_log import LINES_MAX
@@ -194,7 +194,7 @@ def test_one_request_is_told_by_few_lines(
 def test_json_has_the_facts_as_fields(handlers: Handlers, caplog: pytest.LogCaptureFixture) -> None:
     handlers.produce(batch(record(), producer=(9, 0, 0)))
     handlers.produce(batch(record(), producer=(9, 0, 4)))
-    entry = json.loads(logs.JsonFormatter().format(caplog.records[-1]))
+    entry = json.loads(logging_setup.JsonFormatter().format(caplog.records[-1]))
     entry.pop("time")
     assert entry == {
         "level": "warning",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.container.environments import ENVIRONMENTS, Environment
+from tests.docker_entry.environments import ENVIRONMENTS, Environment
 from tests.image.log_lines import wait_for_line
 from tests.support.docker import Container, docker
 from tests.support.raw_client import RawClient

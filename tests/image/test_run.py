@@ -92,7 +92,9 @@ def test_the_health_check_asks_where_the_broker_listens(image: str) -> None:
 def test_not_healthy_without_a_broker(image: str) -> None:
     with Container("sleep", "60") as container:
         probe = container.run(
-            "python3", "-IS", "/usr/lib/python3/dist-packages/broker_lite/healthcheck.py"
+            "python3",
+            "-IS",
+            "/usr/lib/python3/dist-packages/broker_lite/docker_entry/healthcheck.py",
         )
     assert probe.returncode == 1
     assert probe.stdout.startswith("no answer from 127.0.0.1:9092: ")

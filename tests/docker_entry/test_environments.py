@@ -1,8 +1,8 @@
 import pytest
 
-from broker_lite.container import read_sources
+from broker_lite.docker_entry import read_sources
 from broker_lite.settings import load_settings, parse_listeners
-from tests.container.environments import ENVIRONMENTS, Environment, Listener
+from tests.docker_entry.environments import ENVIRONMENTS, Environment, Listener
 
 
 @pytest.mark.parametrize("case", ENVIRONMENTS, ids=lambda case: case.name)

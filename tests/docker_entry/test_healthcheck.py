@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite import healthcheck
+from broker_lite.docker_entry import healthcheck
 from tests.support.broker_process import BrokerProcess
 from tests.support.toolchain import lacking
 

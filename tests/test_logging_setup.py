@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_lite import logs
+from broker_lite import logging_setup
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def _restored() -> Iterator[None]:
 
 def _written(form: str, message: str, *args: object, level: str = "info") -> str:
     stream = io.StringIO()
-    logs.set_up(level, form, stream)
+    logging_setup.set_up(level, form, stream)
     logging.getLogger("broker_lite.log").info(message, *args)
     return stream.getvalue()
 
@@ -70,7 +70,7 @@ def test_facts_do_not_hide_the_frame() -> None:
 
 def test_traceback() -> None:
     stream = io.StringIO()
-    logs.set_up("info", "json", stream)
+    logging_setup.set_up("info", "json", stream)
     try:
         raise ValueError("no")
     except ValueError:
