@@ -17,7 +17,6 @@ LEGACY_OFFSET_COMMIT: Final = 0
 OFFSET_COMMIT: Final = 1
 
 NO_EXPIRY: Final = -1
-NO_LEADER_EPOCH: Final = -1
 
 # with an expiry, which only v1 can carry; without one; both as Kafka 4.3 chooses
 _VERSION_WITH_EXPIRY: Final = 1

@@ -6,9 +6,9 @@ Rule: E-07.
 """
 
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import (
@@ -23,7 +23,6 @@ from broker_lite.handler.large import LARGE_BYTES, handle_large
 
 API_VERSIONS_KEY: Final = 18
 
-Dispatch: TypeAlias = Callable[[HandlerContext, Request], Awaitable[Parts | None]]
 
 _FALLBACK: Final = struct.Struct(">hihhh")
 

@@ -18,7 +18,6 @@ from broker_lite.record.batch import (
     HEADER,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
-    MAX_RECORD_OVERHEAD,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
@@ -31,10 +30,8 @@ from broker_lite.record.batch import (
 from broker_lite.record.codecs.compression import codec_of, compress
 from broker_lite.record.crc import crc32c
 from broker_lite.record.varint import (
-    decode_varint,
     encode_varint,
     encode_varlong,
-    varint_size_bytes,
 )
 
 _INT32_MAX: Final = 2**31 - 1
@@ -86,27 +83,6 @@ def normalised_header_key(key: bytes) -> bytes:
 
 def _sized(value: bytes | memoryview | None) -> tuple[bytes | memoryview, ...]:
     return (_NULL,) if value is None else (encode_varint(len(value)), value)
-
-
-def compressed_size_estimate(uncompressed_bytes: int) -> int:
-    """Guess what a set of records takes when it is compressed.
-
-    Rule: R-54 (AbstractRecords.estimateSizeInBytes).
-    """
-    return min(max(uncompressed_bytes // 2, 1024), 65536)
-
-
-def record_size_max(
-    key: bytes | None, value: bytes | None, headers: Iterable[tuple[bytes, bytes | None]] = ()
-) -> int:
-    """Give the most that a batch with this one record can take, whatever its deltas.
-
-    Rule: R-54 (DefaultRecordBatch.estimateBatchSizeUpperBound).
-    """
-    # All fields but length, attributes and deltas do not depend on where the record is.
-    plain = encode_record(0, 0, key, value, headers)
-    length_bytes = varint_size_bytes(decode_varint(plain, 0, len(plain))[0])
-    return RECORD_BATCH_OVERHEAD + MAX_RECORD_OVERHEAD + len(plain) - length_bytes - 3
 
 
 class BatchBuilder:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from broker_lite.errors import InvalidConfig
 from broker_lite.settings.setting import ConfigType, InvalidValue, Setting
@@ -148,11 +148,6 @@ def group_config_value(settings: Settings, overrides: Mapping[str, str], name: s
     if group_setting.broker_name is None:
         return group_setting.setting.default_value()
     return settings.value(group_setting.broker_name)
-
-
-def group_value(settings: Settings, overrides: Mapping[str, str], name: str) -> int:
-    """The effective value of a group's config that is a number."""
-    return cast(int, group_config_value(settings, overrides, name))
 
 
 def validate_group_configs(settings: Settings, overrides: Mapping[str, str]) -> None:

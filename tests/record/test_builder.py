@@ -7,9 +7,7 @@ import pytest
 from broker_lite.errors import UnknownServerError
 from broker_lite.record.builder import (
     BatchBuilder,
-    compressed_size_estimate,
     normalised_header_key,
-    record_size_max,
 )
 from broker_lite.record.records import iterate_records
 from tests.record.support import BATCHES, batch_of, raw_record
@@ -201,19 +199,6 @@ class TestSizes:
         assert builder.uncompressed_size_bytes == 0
         builder.append(0, b"k", b"v" * 500, [(b"h", None)])
         assert builder.uncompressed_size_bytes == len(builder.build())
-
-    @pytest.mark.parametrize(
-        ("uncompressed", "expected"), [(100, 1024), (4000, 2000), (10**6, 65536)]
-    )
-    def test_r_54_compressed_is_a_guess(self, uncompressed: int, expected: int) -> None:
-        assert compressed_size_estimate(uncompressed) == expected
-
-    def test_r_54_upper_bound(self) -> None:
-        assert record_size_max(None, None) == 61 + 21 + 2 + 1
-        bound = record_size_max(b"key", b"value" * 100, [(b"h", b"v"), (b"", None)])
-        builder = BatchBuilder()
-        builder.append(2**62, b"key", b"value" * 100, [(b"h", b"v"), (b"", None)])
-        assert len(builder.build()) <= bound
 
     def test_r_55_room(self) -> None:
         builder = BatchBuilder()

@@ -5,7 +5,11 @@ import pytest
 from broker_lite.errors import InvalidConfig
 from broker_lite.settings import Given, Settings, load_settings
 from broker_lite.settings.describe import describe_group
-from broker_lite.settings.group_config import GROUP_SETTINGS, group_value, validate_group_configs
+from broker_lite.settings.group_config import (
+    GROUP_SETTINGS,
+    group_config_value,
+    validate_group_configs,
+)
 
 HEARTBEAT = "consumer.heartbeat.interval.ms"
 SESSION = "consumer.session.timeout.ms"
@@ -76,8 +80,8 @@ def test_g91_a_heartbeat_is_shorter_than_a_session() -> None:
 def test_g91_the_brokers_setting_counts_where_a_group_has_none() -> None:
     texts = {"group.consumer.session.timeout.ms": "46000"}
     settings = load_settings(env={}, overrides=texts)
-    assert group_value(settings, {}, SESSION) == 46_000
-    assert group_value(settings, {SESSION: "50000"}, SESSION) == 50_000
+    assert group_config_value(settings, {}, SESSION) == 46_000
+    assert group_config_value(settings, {SESSION: "50000"}, SESSION) == 50_000
 
 
 def test_p120_g91_as_described() -> None:

@@ -96,13 +96,6 @@ class LeaderEpochCache:
         known = entries[following - 1].epoch if following else epoch
         return EpochEndOffset(known, entries[following].start_offset)
 
-    def epoch_for_offset(self, offset: int) -> int:
-        """Tell under which epoch an offset was written, -1 when it is below all entries."""
-        for entry in reversed(self._entries):
-            if entry.start_offset <= offset:
-                return entry.epoch
-        return UNDEFINED_EPOCH
-
     def truncate_from_end(self, end_offset: int) -> bool:
         """Drop the entries that start at end_offset or above.
 

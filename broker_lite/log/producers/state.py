@@ -303,16 +303,6 @@ class ProducerStateManager:
             left = {f: m for f, m in self._unreplicated.items() if m >= high_watermark}
             self._unreplicated = left or None
 
-    def late_transactions(self, now_ms: int, timeout_ms: int) -> int:
-        """Count the open transactions whose producer wrote nothing for longer than timeout_ms.
-
-        Rule: V-66 (ProducerStateManager.hasLateTransaction).
-        """
-        return sum(
-            entry.is_in_transaction and now_ms - entry.last_timestamp_ms > timeout_ms
-            for entry in self
-        )
-
     def expire(self, now_ms: int, expiration_ms: int) -> list[int]:
         """Drop producers without an open transaction that are as old as expiration_ms.
 

@@ -32,7 +32,6 @@ from broker_lite.pipeline.files.pinned_files import PinnedFiles
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 
 Wanted = Callable[[str, int], bool]
-Looked = Callable[[Audit], None]
 
 _LOOKS_MAX: Final = 10
 _PINNED_MAX: Final = 100

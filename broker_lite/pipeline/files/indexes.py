@@ -87,15 +87,6 @@ def offset_entries_near(
     return list(dict.fromkeys(found))
 
 
-def next_indexed_position(io: FileIO, segment: Segment, position: int, end: int) -> int:
-    """Find the first position behind the given one that the offset index has, else the end."""
-    with _open_pairs(io, segment, INDEX_SUFFIX, OffsetIndex.ENTRY) as pairs:
-        found = bisect_right(pairs.indices, position, key=pairs.second)
-        # Where positions do not rise a bisection ends anywhere; what is told has to be behind.
-        behind = (value for value in map(pairs.second, pairs.indices[found:]) if value > position)
-        return min(next(behind, end), end)
-
-
 def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEntry | None:
     """Find the last entry whose timestamp is not above the given one.
 

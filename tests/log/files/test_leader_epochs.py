@@ -73,14 +73,6 @@ def test_end_offset_below_the_first_epoch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "epoch"), [(0, 0), (10, 0), (11, 2), (19, 2), (20, 5), (10**9, 5), (-1, -1)]
-)
-def test_epoch_for_offset(offset: int, epoch: int) -> None:
-    """S-61."""
-    assert LeaderEpochCache(ENTRIES).epoch_for_offset(offset) == epoch
-
-
-@pytest.mark.parametrize(
     ("offset", "expected"),
     [
         pytest.param(21, ENTRIES, id="S-65-above"),

@@ -1,4 +1,4 @@
-"""V-54 to V-66 as courses of appends on one partition, and S-43 recovery of the same state."""
+"""V-54 to V-65 as courses of appends on one partition, and S-43 recovery of the same state."""
 
 import sys
 
@@ -231,15 +231,6 @@ def test_expiry() -> None:
     partition.end_transaction(COMMIT, producer_id=3)
     assert sorted(state.expire(2 * NOW_MS, DAY_MS)) == [1, 2, 3]
     assert len(state) == 0
-
-
-def test_late_transactions() -> None:
-    """V-66."""
-    partition = Partition()
-    partition.append(0, transactional=True)
-    partition.append(0, producer_id=2)
-    assert partition.state.late_transactions(BASE_TIMESTAMP + 100, 100) == 0
-    assert partition.state.late_transactions(BASE_TIMESTAMP + 101, 100) == 1
 
 
 def test_replay_gives_the_same_state() -> None:

@@ -9,7 +9,6 @@ from broker_lite.pipeline.files.indexes import (
     OffsetEntry,
     TimeEntry,
     aborted_transactions,
-    next_indexed_position,
     offset_entries_near,
     offset_entry_below,
     offset_entry_in_front,
@@ -56,29 +55,6 @@ def test_the_nearest_entries_are_found_and_none_twice(segment):
     assert near == [OffsetEntry(BASE + 5, 100), OffsetEntry(BASE + 6, 200), OffsetEntry(1007, 400)]
     write(segment, ".index", ">ii", *[(0, 0)] * 5)
     assert offset_entries_near(IO, segment, [0, 140]) == []
-
-
-@pytest.mark.parametrize(
-    ("position", "expected"), [(0, 100), (99, 100), (100, 300), (299, 300), (300, 5000)]
-)
-@pytest.mark.parametrize("zeros", [0, 5])
-def test_the_next_position(segment, zeros, position, expected):
-    write(segment, ".index", ">ii", (4, 100), (9, 300), *[(0, 0)] * zeros)
-    assert next_indexed_position(IO, segment, position, 5000) == expected
-    assert next_indexed_position(IO, segment, position, 250) == min(expected, 250)
-
-
-def test_the_next_position_is_behind_where_positions_do_not_rise(segment):
-    positions = 100, 900, 200, 50, 300
-    write(segment, ".index", ">ii", *[(index + 1, at) for index, at in enumerate(positions)])
-    for position in range(1000):
-        found = next_indexed_position(IO, segment, position, 5000)
-        assert found > position
-        assert found in (*positions, 5000)
-
-
-def test_the_next_position_without_an_index(segment):
-    assert next_indexed_position(IO, segment, 7, 5000) == 5000
 
 
 def test_s21_s23_entries_of_the_time_index_are_found(segment):
