@@ -178,7 +178,10 @@ class BatchBuilder:
 
     @property
     def uncompressed_size_bytes(self) -> int:
-        """Header and plain records so far, 0 before the first."""
+        """Header and plain records so far, 0 before the first.
+
+        Rule: R-54 (DefaultRecordBatch.sizeInBytes).
+        """
         return RECORD_BATCH_OVERHEAD + len(self._records) if self.record_count else 0
 
     @property
