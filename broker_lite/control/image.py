@@ -14,6 +14,7 @@ from broker_lite.control.metadata_records import MetadataChange, PartitionRecord
 from broker_lite.control.names import INTERNAL_TOPICS, collision_key
 from broker_lite.control.scram_credentials import ScramCredential
 from broker_lite.control.topic import Topic
+from broker_lite.wire import messages
 
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
@@ -110,13 +111,13 @@ class MetadataImage:
             draft = self._drafts[topic_id] = (topic.name, list(topic.leader_epochs))
         return draft[1]
 
-    def _register_broker(self, record: Any) -> None:
+    def _register_broker(self, record: messages.RegisterBrokerRecord) -> None:
         self.broker_epoch = record.broker_epoch
 
-    def _topic(self, record: Any) -> None:
+    def _topic(self, record: messages.TopicRecord) -> None:
         self._drafts[bytes(record.topic_id)] = (record.name, [])
 
-    def _partition(self, record: Any) -> None:
+    def _partition(self, record: messages.PartitionRecord) -> None:
         leader_epochs = self._draft(bytes(record.topic_id))
         if leader_epochs is None:
             return
@@ -133,14 +134,14 @@ class MetadataImage:
         assert len(leader_epochs) == records.indexes.start
         leader_epochs.extend([records.first.leader_epoch] * len(records.indexes))
 
-    def _partition_change(self, record: Any) -> None:
+    def _partition_change(self, record: messages.PartitionChangeRecord) -> None:
         if record.leader == _NO_LEADER_CHANGE:
             return
         leader_epochs = self._draft(bytes(record.topic_id))
         if leader_epochs is not None and record.partition_id < len(leader_epochs):
             leader_epochs[record.partition_id] += 1
 
-    def _remove_topic(self, record: Any) -> None:
+    def _remove_topic(self, record: messages.RemoveTopicRecord) -> None:
         topic_id = bytes(record.topic_id)
         draft = self._drafts.pop(topic_id, None)
         topic = self.topics_by_id.pop(topic_id, None)
@@ -151,7 +152,7 @@ class MetadataImage:
         self.topics.pop(name, None)
         self._names_by_collision_key.pop(collision_key(name), None)
 
-    def _config(self, record: Any) -> None:
+    def _config(self, record: messages.ConfigRecord) -> None:
         key = (record.resource_type, record.resource_name)
         configs = dict(self._configs.get(key, _NO_CONFIGS))
         if record.value is None:
@@ -166,16 +167,16 @@ class MetadataImage:
             topic = self.topics[record.resource_name]
             self._store(topic.name, topic.topic_id, topic.leader_epochs)
 
-    def _feature_level(self, record: Any) -> None:
+    def _feature_level(self, record: messages.FeatureLevelRecord) -> None:
         if record.feature_level > 0:
             self.features[record.name] = record.feature_level
         else:
             self.features.pop(record.name, None)
 
-    def _producer_ids(self, record: Any) -> None:
+    def _producer_ids(self, record: messages.ProducerIdsRecord) -> None:
         self.next_producer_id = record.next_producer_id
 
-    def _client_quota(self, record: Any) -> None:
+    def _client_quota(self, record: messages.ClientQuotaRecord) -> None:
         entity = entity_of([(one.entity_type, one.entity_name) for one in record.entity])
         values = self.client_quotas.setdefault(entity, {})
         if record.remove:
@@ -185,7 +186,7 @@ class MetadataImage:
         if not values:
             del self.client_quotas[entity]
 
-    def _scram_credential(self, record: Any) -> None:
+    def _scram_credential(self, record: messages.UserScramCredentialRecord) -> None:
         self.scram_credentials[record.name, record.mechanism] = ScramCredential(
             salt=record.salt,
             stored_key=record.stored_key,
@@ -193,5 +194,5 @@ class MetadataImage:
             iterations=record.iterations,
         )
 
-    def _no_scram_credential(self, record: Any) -> None:
+    def _no_scram_credential(self, record: messages.RemoveUserScramCredentialRecord) -> None:
         self.scram_credentials.pop((record.name, record.mechanism), None)

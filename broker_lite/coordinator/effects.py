@@ -7,6 +7,8 @@ any answer leave. When they cannot be written, what the log says counts: the sta
 
 from typing import Any, NamedTuple
 
+from broker_lite.wire.structs import Struct
+
 
 class Caller(NamedTuple):
     """Who sent a request, and where its answer goes.
@@ -48,6 +50,6 @@ class Effects:
         """Add a record."""
         self.records.append(StateRecord(key, value))
 
-    def reply(self, token: object, response: Any) -> None:
+    def reply(self, token: object, response: Struct) -> None:
         """Answer an open request with a response message."""
         self.replies.append((token, response))

@@ -9,7 +9,7 @@ Rule: G-75, G-76 (ConsumerProtocol).
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.texts import is_too_long
 from broker_lite.wire import DecodeError, messages
@@ -35,7 +35,7 @@ def read_version(data: bytes) -> int:
     return int(version)
 
 
-def parse_subscription(data: bytes) -> Any:
+def parse_subscription(data: bytes) -> messages.ConsumerProtocolSubscription:
     """Return the ConsumerProtocolSubscription in a member's metadata.
 
     Raises:
@@ -48,7 +48,7 @@ def parse_subscription(data: bytes) -> Any:
     return value
 
 
-def serialize_subscription(value: Any, version: int) -> bytes:
+def serialize_subscription(value: messages.ConsumerProtocolSubscription, version: int) -> bytes:
     """Return a ConsumerProtocolSubscription as metadata; fields of later versions are left out."""
     version = min(version, VERSION_MAX)
     encoded = messages.ConsumerProtocolSubscription.encode(value, version)

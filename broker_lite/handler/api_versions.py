@@ -47,7 +47,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.ApiVersionsResponse, _response(context, request.api_version), request)
 
 
-def _check(context: HandlerContext, body: Any, version: int) -> ErrorCode:
+def _check(context: HandlerContext, body: messages.ApiVersionsRequest, version: int) -> ErrorCode:
     """The error for what the client says of itself, or of the broker that it expects.
 
     Rule: P-47 (ApiVersionsRequest.isValid), P-48.
@@ -66,7 +66,7 @@ def _check(context: HandlerContext, body: Any, version: int) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _response(context: HandlerContext, version: int) -> Any:
+def _response(context: HandlerContext, version: int) -> messages.ApiVersionsResponse:
     response = messages.ApiVersionsResponse(api_keys=_api_keys(context.apis))
     if version >= _NAME_SINCE and tells_features(context.settings.emulate):
         _add_features(response, context.cluster, version)
@@ -91,7 +91,7 @@ def _api_keys(apis: Mapping[int, Api]) -> list[Any]:
     ]
 
 
-def _add_features(response: Any, cluster: Cluster, version: int) -> None:
+def _add_features(response: messages.ApiVersionsResponse, cluster: Cluster, version: int) -> None:
     """The features that brokers of the release know.
 
     A data directory may come from a Kafka where a level is in force that is not served here; what

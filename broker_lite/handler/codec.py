@@ -1,26 +1,28 @@
 """Body of a request to values, values to the body of a response."""
 
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from broker_lite.errors import BrokerError
 from broker_lite.handler.context import Parts, Request
 from broker_lite.handler.large import LargeRequest, encode_in_turns
-from broker_lite.wire.messages import MessageType
+from broker_lite.wire import messages
+
+T = TypeVar("T", bound="messages.Message")
 
 
-def decode(message: MessageType, request: Request) -> Any:
+def decode(message: type[T], request: Request) -> T:
     """The request's body; bytes after it are left alone (P-09).
 
     Raises:
         DecodeError: not a body of this version (P-08).
     """
     if isinstance(request, LargeRequest):
-        return request.decoded
+        return cast("T", request.decoded)
     value, _ = message.decode(request.body, request.api_version, request.position)
     return value
 
 
-def encode(message: MessageType, value: Any, request: Request) -> Parts:
+def encode(message: type[T], value: T, request: Request) -> Parts:
     """The response's body in the version of the request; that of a large one is encoded later.
 
     Raises:
@@ -32,7 +34,7 @@ def encode(message: MessageType, value: Any, request: Request) -> Parts:
     return [message.encode(value, request.api_version)]
 
 
-async def encode_long(message: MessageType, value: Any, request: Request) -> Parts:
+async def encode_long(message: type[T], value: T, request: Request) -> Parts:
     """As encode(), for an answer that may be long though the request is short.
 
     Raises:

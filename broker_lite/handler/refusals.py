@@ -12,11 +12,12 @@ yet may explain why it is slow. DEBUG for what belongs to every rebalance or sta
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import HandlerContext, Request
 from broker_lite.handler.large import in_turns
+from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
     from broker_lite.handler.fetch.read import PartitionRead
@@ -137,7 +138,7 @@ async def tell_fetch(
     _tell_rest(context, request, told)
 
 
-def tell_group(context: HandlerContext, request: Request, group_id: str, response: Any) -> None:
+def tell_group(context: HandlerContext, request: Request, group_id: str, response: Struct) -> None:
     """Tell what a group refused, if it did; of partitions the first one that failed."""
     number = getattr(response, "error_code", 0) or next(
         (

@@ -1,7 +1,7 @@
 """Responses of the classic group protocol, and those that no group is needed for."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.group_settings import GroupSettings
@@ -29,7 +29,9 @@ def refuse_join(
     effects.reply(caller.token, join_refusal(caller.version, error_code, member_id))
 
 
-def join_refusal(version: int, error_code: ErrorCode, member_id: str = "") -> Any:
+def join_refusal(
+    version: int, error_code: ErrorCode, member_id: str = ""
+) -> messages.JoinGroupResponse:
     """Make a JoinGroup's error response.
 
     Rule: G-35.
@@ -41,7 +43,9 @@ def join_refusal(version: int, error_code: ErrorCode, member_id: str = "") -> An
     )
 
 
-def check_join(request: Any, version: int, settings: GroupSettings) -> Any | None:
+def check_join(
+    request: messages.JoinGroupRequest, version: int, settings: GroupSettings
+) -> "messages.JoinGroupResponse | None":
     """Look at what no group is needed for.
 
     Returns:
@@ -57,7 +61,9 @@ def check_join(request: Any, version: int, settings: GroupSettings) -> Any | Non
     return None
 
 
-def check_join_texts(request: Any, caller: Caller) -> Any | None:
+def check_join_texts(
+    request: messages.JoinGroupRequest, caller: Caller
+) -> "messages.JoinGroupResponse | None":
     """Look for what could not be written or sent, and would be found only when it is too late.
 
     Returns:
@@ -85,7 +91,7 @@ def refuse_sync(effects: Effects, caller: Caller, error_code: ErrorCode) -> None
     effects.reply(caller.token, messages.SyncGroupResponse(error_code=error_code))
 
 
-def check_sync(request: Any, version: int) -> ErrorCode | None:
+def check_sync(request: messages.SyncGroupRequest, version: int) -> ErrorCode | None:
     """Return what is wrong with a SyncGroup whatever its group is.
 
     See: G-51 (KafkaApis.handleSyncGroupRequest).
@@ -100,7 +106,9 @@ def answer_heartbeat(effects: Effects, caller: Caller, error_code: ErrorCode) ->
     effects.reply(caller.token, messages.HeartbeatResponse(error_code=error_code))
 
 
-def leaving_members(request: Any, version: int) -> list[tuple[str, str | None]]:
+def leaving_members(
+    request: messages.LeaveGroupRequest, version: int
+) -> list[tuple[str, str | None]]:
     """Return the member and instance ids that a LeaveGroup names."""
     if version < _LEAVE_WITH_MEMBERS:
         return [(request.member_id, None)]
@@ -125,7 +133,7 @@ def answer_leave(effects: Effects, caller: Caller, results: Sequence[LeaveResult
     effects.reply(caller.token, response)
 
 
-def refuse_leave(request: Any, effects: Effects, caller: Caller) -> None:
+def refuse_leave(request: messages.LeaveGroupRequest, effects: Effects, caller: Caller) -> None:
     """Answer a LeaveGroup for a group that is not there, or for the empty group id.
 
     See: G-55, G-56 (GroupCoordinatorService.leaveGroup).

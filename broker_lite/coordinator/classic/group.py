@@ -8,7 +8,6 @@ See: G-25 to G-50, G-52, G-53.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from broker_lite.coordinator.classic import join as classic_join
 from broker_lite.coordinator.classic import records as classic_records
@@ -39,7 +38,9 @@ class ClassicGroup(ClassicRebalance):
 
     # requests
 
-    def join(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
+    def join(
+        self, request: messages.JoinGroupRequest, caller: Caller, effects: Effects, now_ms: int
+    ) -> None:
         """Handle a JoinGroup that `check_join` let pass.
 
         When the group was made for it and this wrote nothing, `write_created` has to follow.
@@ -48,7 +49,9 @@ class ClassicGroup(ClassicRebalance):
         """
         classic_join.join(self, request, caller, effects, now_ms)
 
-    def sync(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
+    def sync(
+        self, request: messages.SyncGroupRequest, caller: Caller, effects: Effects, now_ms: int
+    ) -> None:
         """Handle a SyncGroup that `check_sync` let pass.
 
         Rule: G-51 (GroupMetadataManager.classicGroupSyncToClassicGroup).
@@ -72,7 +75,7 @@ class ClassicGroup(ClassicRebalance):
         if leads:
             self.assign(assignments, effects, now_ms)
 
-    def _check_sync(self, request: Any) -> ErrorCode | None:
+    def _check_sync(self, request: messages.SyncGroupRequest) -> ErrorCode | None:
         if (error_code := self._check_generation(request, request.generation_id)) is not None:
             return error_code
         for given, ours in (
@@ -83,7 +86,9 @@ class ClassicGroup(ClassicRebalance):
                 return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return ErrorCode.REBALANCE_IN_PROGRESS if self.state is _PREPARING else None
 
-    def heartbeat(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
+    def heartbeat(
+        self, request: messages.HeartbeatRequest, caller: Caller, effects: Effects, now_ms: int
+    ) -> None:
         """Handle a Heartbeat with a group id.
 
         Rule: G-54 (GroupMetadataManager.classicGroupHeartbeatToClassicGroup).
@@ -96,7 +101,9 @@ class ClassicGroup(ClassicRebalance):
                 error_code = ErrorCode.REBALANCE_IN_PROGRESS
         answer_heartbeat(effects, caller, error_code)
 
-    def _check_generation(self, request: Any, generation: int) -> ErrorCode | None:
+    def _check_generation(
+        self, request: "messages.SyncGroupRequest | messages.HeartbeatRequest", generation: int
+    ) -> ErrorCode | None:
         """Return why a request cannot be a member's of this generation, None if it is.
 
         In an empty group everybody is unknown.
@@ -106,7 +113,9 @@ class ClassicGroup(ClassicRebalance):
             return ErrorCode.ILLEGAL_GENERATION
         return error_code
 
-    def leave(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
+    def leave(
+        self, request: messages.LeaveGroupRequest, caller: Caller, effects: Effects, now_ms: int
+    ) -> None:
         """Handle a LeaveGroup with a group id; one rebalance follows for all who left.
 
         Rule: G-55, G-56 (GroupMetadataManager.classicGroupLeaveToClassicGroup).
@@ -180,7 +189,7 @@ class ClassicGroup(ClassicRebalance):
 
     # administration
 
-    def describe(self) -> Any:
+    def describe(self) -> "messages.DescribeGroupsResponse.DescribedGroup":
         """Return a DescribedGroup; what members say for the protocol only of a stable group.
 
         In other states they still have the assignments of before, unless those were taken back.

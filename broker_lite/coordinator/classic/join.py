@@ -5,7 +5,7 @@ See: G-37, G-43 to G-48.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.coordinator.classic.answers import refuse_join
 from broker_lite.coordinator.classic.generation import SESSION
@@ -14,6 +14,7 @@ from broker_lite.coordinator.classic.rebalance import ClassicRebalance
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, size_of_protocols
 from broker_lite.errors import ErrorCode
+from broker_lite.wire import messages
 
 # from this version on a dynamic member has to join with an id that the broker gave it (KIP-394)
 _ID_REQUIRED: Final = 4
@@ -29,7 +30,7 @@ _STABLE: Final = ClassicGroupState.STABLE
 class _Join(NamedTuple):
     """One JoinGroup while it is handled."""
 
-    request: Any
+    request: messages.JoinGroupRequest
     protocols: Sequence[Protocol]
     caller: Caller
     effects: Effects
@@ -53,7 +54,11 @@ class _Join(NamedTuple):
 
 
 def join(
-    group: ClassicRebalance, request: Any, caller: Caller, effects: Effects, now_ms: int
+    group: ClassicRebalance,
+    request: messages.JoinGroupRequest,
+    caller: Caller,
+    effects: Effects,
+    now_ms: int,
 ) -> None:
     """Handle a JoinGroup; it is answered at once or when the join phase ends."""
     member_id = request.member_id
@@ -100,7 +105,9 @@ def _accepts(group: ClassicRebalance, member_id: str) -> bool:
 def _can_hold(group: ClassicRebalance, event: _Join) -> bool:
     """Whether there is memory for a member and what it tells, in place of what was there before."""
     member_id, instance_id = event.request.member_id, event.request.group_instance_id
-    member = group.members.get(member_id or group.static_members.get(instance_id, ""))
+    if not member_id and instance_id is not None:
+        member_id = group.static_members.get(instance_id, "")
+    member = group.members.get(member_id)
     more_bytes = size_of_protocols(event.protocols)
     if member is not None:
         more_bytes -= size_of_protocols(member.protocols)

@@ -5,7 +5,7 @@ See: G-25 (GroupCoordinatorRecordHelpers).
 
 import struct
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.classic.member import ClassicMember
 from broker_lite.wire import messages
@@ -56,14 +56,14 @@ def encode_value(
     return _INT16.pack(_VALUE_VERSION) + messages.GroupMetadataValue.encode(value, _VALUE_VERSION)
 
 
-def decode_value(data: bytes) -> Any:
+def decode_value(data: bytes) -> messages.GroupMetadataValue:
     """Return the GroupMetadataValue of a record, of whatever version."""
     (version,) = _INT16.unpack_from(data)
     value, _ = messages.GroupMetadataValue.decode(data, version, _INT16.size)
     return value
 
 
-def decode_members(value: Any) -> list[ClassicMember]:
+def decode_members(value: messages.GroupMetadataValue) -> list[ClassicMember]:
     """Return the members that a group's record holds.
 
     See: G-30 (GroupMetadataManager.replay).

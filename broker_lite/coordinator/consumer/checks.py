@@ -1,6 +1,6 @@
 """What a ConsumerGroupHeartbeat must be, before and after its group and member are known."""
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.consumer.member import (
     LEAVE_EPOCH,
@@ -22,12 +22,15 @@ from broker_lite.errors import (
     UnknownMemberId,
     UnsupportedAssignor,
 )
+from broker_lite.wire import messages
 
 # what Java's trim takes away
 _BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 
-def check_heartbeat(request: Any, version: int, settings: GroupSettings) -> None:
+def check_heartbeat(
+    request: messages.ConsumerGroupHeartbeatRequest, version: int, settings: GroupSettings
+) -> None:
     """Check what can be checked without knowing the group.
 
     Raises:
@@ -51,7 +54,7 @@ def check_heartbeat(request: Any, version: int, settings: GroupSettings) -> None
         )
 
 
-def check_heartbeat_texts(request: Any, client_id: str) -> None:
+def check_heartbeat_texts(request: messages.ConsumerGroupHeartbeatRequest, client_id: str) -> None:
     """Check that what a heartbeat says can be written.
 
     Raises:
@@ -77,7 +80,7 @@ def _too_long(field: str) -> InvalidRequest:
     return InvalidRequest(f"{field} has more than {TEXT_BYTES_MAX} bytes.")
 
 
-def _check_epoch(request: Any) -> None:
+def _check_epoch(request: messages.ConsumerGroupHeartbeatRequest) -> None:
     epoch = request.member_epoch
     if epoch == 0:
         _require(

@@ -1,7 +1,7 @@
 """ConsumerGroupDescribe: a group as an administrator sees it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.consumer.core import ConsumerGroupCore
 from broker_lite.coordinator.consumer.member import ConsumerMember
@@ -12,7 +12,7 @@ _CLASSIC_MEMBER: Final = 0
 _CONSUMER_MEMBER: Final = 1
 
 
-def describe(group: ConsumerGroupCore) -> Any:
+def describe(group: ConsumerGroupCore) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
     """The group's entry of the response; authorized operations are left for the caller.
 
     Rule: G-101 (ConsumerGroup.asDescribedGroup).
@@ -27,7 +27,9 @@ def describe(group: ConsumerGroupCore) -> Any:
     )
 
 
-def _member(group: ConsumerGroupCore, member: ConsumerMember) -> Any:
+def _member(
+    group: ConsumerGroupCore, member: ConsumerMember
+) -> "messages.ConsumerGroupDescribeResponse.Member":
     return messages.ConsumerGroupDescribeResponse.Member(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -52,7 +54,9 @@ def _held(member: ConsumerMember) -> dict[bytes, set[int]]:
     return held
 
 
-def _assignment(topics: Topics, assigned: Mapping[bytes, Iterable[int]]) -> Any:
+def _assignment(
+    topics: Topics, assigned: Mapping[bytes, Iterable[int]]
+) -> "messages.ConsumerGroupDescribeResponse.Assignment":
     """Partitions by topic; a topic that is deleted has no name any more and is left out."""
     response = messages.ConsumerGroupDescribeResponse
     entries = []

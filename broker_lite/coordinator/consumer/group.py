@@ -30,7 +30,13 @@ class ConsumerGroup(ConsumerGroupCore):
     the group for it forgets the group again: `is_unwritten` tells.
     """
 
-    def heartbeat(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
+    def heartbeat(
+        self,
+        request: messages.ConsumerGroupHeartbeatRequest,
+        caller: Caller,
+        effects: Effects,
+        now_ms: int,
+    ) -> None:
         """Answer a ConsumerGroupHeartbeat that `check_heartbeat` found well-formed.
 
         See: G-79 to G-90.
@@ -122,7 +128,7 @@ class ConsumerGroup(ConsumerGroupCore):
             return ErrorCode.UNKNOWN_MEMBER_ID
         return _epoch_error(member, member_epoch)
 
-    def describe(self) -> Any:
+    def describe(self) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
         """The group's entry of a ConsumerGroupDescribe response.
 
         See: G-101.

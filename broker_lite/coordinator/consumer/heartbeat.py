@@ -54,8 +54,12 @@ class Admission(NamedTuple):
 
 
 def heartbeat(
-    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
-) -> Any:
+    group: ConsumerGroupCore,
+    request: messages.ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    effects: Effects,
+    now_ms: int,
+) -> messages.ConsumerGroupHeartbeatResponse:
     """Take over what a member says, and tell it what to have.
 
     Returns:
@@ -93,7 +97,9 @@ def heartbeat(
     )
 
 
-def admit(group: ConsumerGroupCore, request: Any, owned: Owned) -> Admission:
+def admit(
+    group: ConsumerGroupCore, request: messages.ConsumerGroupHeartbeatRequest, owned: Owned
+) -> Admission:
     """Find the member of a heartbeat, or see that it may become one.
 
     Rule: G-83 (getOrMaybeSubscribe...ConsumerGroupMember).
@@ -134,7 +140,9 @@ def _take_place(holder: ConsumerMember, member_id: str) -> Admission:
     return Admission(member, replaced=holder)
 
 
-def _updated(member: ConsumerMember, request: Any, caller: Caller) -> ConsumerMember:
+def _updated(
+    member: ConsumerMember, request: messages.ConsumerGroupHeartbeatRequest, caller: Caller
+) -> ConsumerMember:
     """The member with what the request gives; null leaves a field as it is.
 
     Rule: G-84.
@@ -159,7 +167,9 @@ def _updated(member: ConsumerMember, request: Any, caller: Caller) -> ConsumerMe
     return replace(member, **fields)
 
 
-def _says_nothing_new(member: ConsumerMember, request: Any, caller: Caller) -> bool:
+def _says_nothing_new(
+    member: ConsumerMember, request: messages.ConsumerGroupHeartbeatRequest, caller: Caller
+) -> bool:
     """Whether this is the heartbeat that a member sends while nothing happens."""
     return (
         request.rebalance_timeout_ms == -1
@@ -287,7 +297,12 @@ def reconcile_member(
     return reconciled
 
 
-def leave(group: ConsumerGroupCore, request: Any, effects: Effects, now_ms: int) -> Any:
+def leave(
+    group: ConsumerGroupCore,
+    request: messages.ConsumerGroupHeartbeatRequest,
+    effects: Effects,
+    now_ms: int,
+) -> messages.ConsumerGroupHeartbeatResponse:
     """Let a member go: for good, or a static one until it comes back.
 
     Returns:
@@ -320,7 +335,9 @@ def leave(group: ConsumerGroupCore, request: Any, effects: Effects, now_ms: int)
     )
 
 
-def _owned(topic_partitions: Any) -> Owned:
+def _owned(
+    topic_partitions: "list[messages.ConsumerGroupHeartbeatRequest.TopicPartitions] | None",
+) -> Owned:
     if topic_partitions is None:
         return None
     owned: dict[bytes, set[int]] = {}
@@ -329,7 +346,9 @@ def _owned(topic_partitions: Any) -> Owned:
     return owned
 
 
-def _assignment(response: Any, assigned: Assigned) -> Any:
+def _assignment(
+    response: "type[messages.ConsumerGroupHeartbeatResponse]", assigned: Assigned
+) -> "messages.ConsumerGroupHeartbeatResponse.Assignment":
     return response.Assignment(
         topic_partitions=[
             response.TopicPartitions(topic_id=topic_id, partitions=sorted(assigned[topic_id]))

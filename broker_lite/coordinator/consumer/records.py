@@ -102,7 +102,7 @@ def member_value(member: ConsumerMember) -> bytes:
     )
 
 
-def member_of(member_id: str, value: Any) -> ConsumerMember:
+def member_of(member_id: str, value: messages.ConsumerGroupMemberMetadataValue) -> ConsumerMember:
     """A member as its record says, which holds nothing yet."""
     classic = value.classic_member_metadata
     return ConsumerMember(
@@ -163,7 +163,7 @@ def target_value(target: Target) -> bytes:
     )
 
 
-def target_of(value: Any) -> Target:
+def target_of(value: messages.ConsumerGroupTargetAssignmentMemberValue) -> Target:
     """The partitions that a member is to have, as its record says."""
     return {entry.topic_id: frozenset(entry.partitions) for entry in value.topic_partitions}
 
@@ -190,7 +190,7 @@ def current_value(member: ConsumerMember) -> bytes:
     )
 
 
-def state_of(value: Any) -> MemberState:
+def state_of(value: messages.ConsumerGroupCurrentMemberAssignmentValue) -> MemberState:
     """The state of a member's record; UNKNOWN for one that a newer Kafka has."""
     try:
         return MemberState(value.state)

@@ -32,7 +32,9 @@ _CLASSIC: Final = "classic"
 _CONSUMER: Final = "consumer"
 
 
-def list_groups(registry: GroupRegistry, request: Any) -> Any:
+def list_groups(
+    registry: GroupRegistry, request: messages.ListGroupsRequest
+) -> messages.ListGroupsResponse:
     """Answer a ListGroups.
 
     Rule: G-102.
@@ -59,7 +61,9 @@ def list_groups(registry: GroupRegistry, request: Any) -> Any:
     return response
 
 
-def describe_groups(registry: GroupRegistry, request: Any, version: int) -> Any:
+def describe_groups(
+    registry: GroupRegistry, request: messages.DescribeGroupsRequest, version: int
+) -> messages.DescribeGroupsResponse:
     """Answer a DescribeGroups, which is about classic groups only.
 
     Rule: G-103.
@@ -81,7 +85,9 @@ def describe_groups(registry: GroupRegistry, request: Any, version: int) -> Any:
     return response
 
 
-def describe_consumer_groups(registry: GroupRegistry, request: Any) -> Any:
+def describe_consumer_groups(
+    registry: GroupRegistry, request: messages.ConsumerGroupDescribeRequest
+) -> messages.ConsumerGroupDescribeResponse:
     """Answer a ConsumerGroupDescribe.
 
     See: G-101.
@@ -104,7 +110,7 @@ def describe_consumer_groups(registry: GroupRegistry, request: Any) -> Any:
 
 
 def delete_groups(
-    registry: GroupRegistry, removals: OffsetRemovals, request: Any
+    registry: GroupRegistry, removals: OffsetRemovals, request: messages.DeleteGroupsRequest
 ) -> tuple[Any, GroupEffects]:
     """Answer a DeleteGroups; an id that is there twice is answered once.
 

@@ -22,6 +22,7 @@ from broker_lite.coordinator.offsets.removal import OffsetRemovals
 from broker_lite.coordinator.registry import GroupEffects, GroupRegistry
 from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.coordinator.topics import Topics
+from broker_lite.wire import messages
 
 
 class GroupCoordinator:
@@ -55,27 +56,37 @@ class GroupCoordinator:
 
     # members
 
-    def join_group(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def join_group(
+        self, request: messages.JoinGroupRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """JoinGroup (G-35 to G-50)."""
         return self._members.join(request, caller, now_ms)
 
-    def sync_group(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def sync_group(
+        self, request: messages.SyncGroupRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """SyncGroup (G-51 to G-53)."""
         return self._members.sync(request, caller, now_ms)
 
-    def heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def heartbeat(self, request: messages.HeartbeatRequest, caller: Caller, now_ms: int) -> Effects:
         """Heartbeat (G-54)."""
         return self._members.heartbeat(request, caller, now_ms)
 
-    def leave_group(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def leave_group(
+        self, request: messages.LeaveGroupRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """LeaveGroup (G-55, G-56)."""
         return self._members.leave(request, caller, now_ms)
 
-    def consumer_group_heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def consumer_group_heartbeat(
+        self, request: messages.ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """ConsumerGroupHeartbeat (G-78 to G-90)."""
         return self._members.consumer_heartbeat(request, caller, now_ms)
 
-    def prepare_regexes(self, request: Any) -> Iterator[tuple[str, Prepared]]:
+    def prepare_regexes(
+        self, request: messages.ConsumerGroupHeartbeatRequest
+    ) -> Iterator[tuple[str, Prepared]]:
         """Prepare what a ConsumerGroupHeartbeat will match (G-100); see consumer/regexes.py."""
         registry = self.registry
         new = request.subscribed_topic_regex or ""
@@ -92,22 +103,30 @@ class GroupCoordinator:
 
     # offsets
 
-    def commit_offsets(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def commit_offsets(
+        self, request: messages.OffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """OffsetCommit (G-60 to G-66)."""
         return self._commits.commit(request, caller, now_ms)
 
-    def commit_transactional_offsets(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def commit_transactional_offsets(
+        self, request: messages.TxnOffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """TxnOffsetCommit once the producer is known to be good (T-41, T-43).
 
         The records of the effects belong to the producer in `effects.producer`.
         """
         return self._commits.commit_transactional(request, caller, now_ms)
 
-    def fetch_offsets(self, request: Any, version: int) -> Any:
+    def fetch_offsets(
+        self, request: messages.OffsetFetchRequest, version: int
+    ) -> messages.OffsetFetchResponse:
         """OffsetFetch in every version, with all its groups (G-67 to G-71)."""
         return fetch_offsets(self.registry, request, version)
 
-    def delete_offsets(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def delete_offsets(
+        self, request: messages.OffsetDeleteRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """OffsetDelete (G-105)."""
         return self._removals.delete(request, caller)
 
@@ -123,19 +142,25 @@ class GroupCoordinator:
 
     # administration
 
-    def list_groups(self, request: Any) -> Any:
+    def list_groups(self, request: messages.ListGroupsRequest) -> messages.ListGroupsResponse:
         """ListGroups (G-102)."""
         return group_admin.list_groups(self.registry, request)
 
-    def describe_groups(self, request: Any, version: int) -> Any:
+    def describe_groups(
+        self, request: messages.DescribeGroupsRequest, version: int
+    ) -> messages.DescribeGroupsResponse:
         """DescribeGroups (G-103); authorized operations are left for the caller to fill."""
         return group_admin.describe_groups(self.registry, request, version)
 
-    def describe_consumer_groups(self, request: Any) -> Any:
+    def describe_consumer_groups(
+        self, request: messages.ConsumerGroupDescribeRequest
+    ) -> messages.ConsumerGroupDescribeResponse:
         """ConsumerGroupDescribe (G-101)."""
         return group_admin.describe_consumer_groups(self.registry, request)
 
-    def delete_groups(self, request: Any, now_ms: int) -> tuple[Any, GroupEffects]:
+    def delete_groups(
+        self, request: messages.DeleteGroupsRequest, now_ms: int
+    ) -> tuple[Any, GroupEffects]:
         """DeleteGroups (G-104): the response, and what each deleted group leads to.
 
         When the records of a group cannot be written, its result in the response is changed.

@@ -38,7 +38,7 @@ class GroupMembers:
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
 
-    def join(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def join(self, request: messages.JoinGroupRequest, caller: Caller, now_ms: int) -> Effects:
         """Handle a JoinGroup.
 
         Rule: G-36, G-37.
@@ -71,7 +71,9 @@ class GroupMembers:
             group.join(request, caller, effects, now_ms)
         return effects
 
-    def _join_new_group(self, request: Any, caller: Caller, effects: Effects, now_ms: int) -> None:
+    def _join_new_group(
+        self, request: messages.JoinGroupRequest, caller: Caller, effects: Effects, now_ms: int
+    ) -> None:
         """Make the group that somebody is the first to join, and write that it is there.
 
         Rule: G-37 (GroupMetadataManager.classicGroupJoinToClassicGroup).
@@ -85,7 +87,7 @@ class GroupMembers:
         if len(effects.records) == written:
             group.write_created(effects)
 
-    def sync(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def sync(self, request: messages.SyncGroupRequest, caller: Caller, now_ms: int) -> Effects:
         """Handle a SyncGroup.
 
         See: G-51, G-109.
@@ -104,7 +106,7 @@ class GroupMembers:
             group.sync(request, caller, effects, now_ms)
         return effects
 
-    def heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def heartbeat(self, request: messages.HeartbeatRequest, caller: Caller, now_ms: int) -> Effects:
         """Handle a Heartbeat.
 
         See: G-54, G-110.
@@ -122,7 +124,7 @@ class GroupMembers:
             group.heartbeat(request, caller, effects, now_ms)
         return effects
 
-    def leave(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def leave(self, request: messages.LeaveGroupRequest, caller: Caller, now_ms: int) -> Effects:
         """Handle a LeaveGroup.
 
         See: G-55, G-56, G-111.
@@ -137,7 +139,9 @@ class GroupMembers:
             group.leave(request, caller, effects, now_ms)
         return effects
 
-    def consumer_heartbeat(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def consumer_heartbeat(
+        self, request: messages.ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """Handle a ConsumerGroupHeartbeat.
 
         Rule: G-80.

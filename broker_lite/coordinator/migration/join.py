@@ -37,7 +37,11 @@ _ID_REQUIRED: Final = 4
 
 
 def join(
-    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+    group: ConsumerGroupCore,
+    request: messages.JoinGroupRequest,
+    caller: Caller,
+    effects: Effects,
+    now_ms: int,
 ) -> ClassicGroup | None:
     """Handle a JoinGroup that `check_join` let pass; it is answered at once.
 
@@ -91,14 +95,18 @@ def _new_id(group: ConsumerGroupCore) -> str:
 
 
 def _check_protocols(
-    group: ConsumerGroupCore, request: Any, protocols: tuple[tuple[str, bytes], ...]
+    group: ConsumerGroupCore,
+    request: messages.JoinGroupRequest,
+    protocols: tuple[tuple[str, bytes], ...],
 ) -> None:
     names = [name for name, _ in protocols]
     if request.protocol_type != PROTOCOL_TYPE or not group.classic_members_know_one_of(names):
         raise InconsistentGroupProtocol
 
 
-def _admit(group: ConsumerGroupCore, request: Any, member_id: str) -> Admission:
+def _admit(
+    group: ConsumerGroupCore, request: messages.JoinGroupRequest, member_id: str
+) -> Admission:
     """Find the member, or see that it may become one; any id will do for a dynamic one."""
     instance_id = request.group_instance_id
     if instance_id is not None:
@@ -125,7 +133,7 @@ def _subscription(protocols: tuple[tuple[str, bytes], ...]) -> Any:
 
 def _updated(
     member: ConsumerMember,
-    request: Any,
+    request: messages.JoinGroupRequest,
     caller: Caller,
     subscription: Any,
     protocols: tuple[tuple[str, bytes], ...],

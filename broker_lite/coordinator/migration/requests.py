@@ -23,7 +23,11 @@ from broker_lite.wire import messages
 
 
 def sync(
-    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+    group: ConsumerGroupCore,
+    request: messages.SyncGroupRequest,
+    caller: Caller,
+    effects: Effects,
+    now_ms: int,
 ) -> None:
     """Handle a SyncGroup that `check_sync` let pass; it is answered at once.
 
@@ -58,7 +62,11 @@ def sync(
 
 
 def heartbeat(
-    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+    group: ConsumerGroupCore,
+    request: messages.HeartbeatRequest,
+    caller: Caller,
+    effects: Effects,
+    now_ms: int,
 ) -> None:
     """Handle a Heartbeat; the member is sent to join again when there is something to do.
 
@@ -82,7 +90,11 @@ def heartbeat(
 
 
 def leave(
-    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+    group: ConsumerGroupCore,
+    request: messages.LeaveGroupRequest,
+    caller: Caller,
+    effects: Effects,
+    now_ms: int,
 ) -> None:
     """Handle a LeaveGroup: all who leave are put out at once.
 

@@ -70,7 +70,7 @@ class OffsetCommits:
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
 
-    def commit(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def commit(self, request: messages.OffsetCommitRequest, caller: Caller, now_ms: int) -> Effects:
         """Handle an OffsetCommit.
 
         Rule: G-60, G-61, G-64 to G-66.
@@ -93,7 +93,9 @@ class OffsetCommits:
         effects.reply(caller.token, answer.response)
         return effects
 
-    def commit_transactional(self, request: Any, caller: Caller, now_ms: int) -> Effects:
+    def commit_transactional(
+        self, request: messages.TxnOffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> Effects:
         """Handle a TxnOffsetCommit whose transaction was looked at already.
 
         Rule: T-41.
@@ -157,7 +159,13 @@ class OffsetCommits:
         message, topic, partition = self._transactional_structs
         return _Answer(message(), topic, partition)
 
-    def _known(self, request: Any, answer: _Answer, *, by_id: bool) -> Known:
+    def _known(
+        self,
+        request: "messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest",
+        answer: _Answer,
+        *,
+        by_id: bool,
+    ) -> Known:
         """The topics that exist with the partitions that exist; the others are answered.
 
         Rule: G-60 (KafkaApis.handleOffsetCommitRequest).
@@ -184,7 +192,9 @@ class OffsetCommits:
                 known.append((asked, topic, there))
         return known
 
-    def _check(self, request: Any, known: Known, version: int, now_ms: int) -> ErrorCode | None:
+    def _check(
+        self, request: messages.OffsetCommitRequest, known: Known, version: int, now_ms: int
+    ) -> ErrorCode | None:
         """What the group has against a commit.
 
         Rule: G-61 (OffsetMetadataManager.validateOffsetCommit).
@@ -210,7 +220,12 @@ class OffsetCommits:
             group.restart_session(request.member_id, now_ms)
         return error_code
 
-    def _owns_since(self, group: ConsumerGroup, request: Any, known: Known) -> bool:
+    def _owns_since(
+        self,
+        group: ConsumerGroup,
+        request: "messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest",
+        known: Known,
+    ) -> bool:
         """Whether a member has had all partitions of a commit ever since the epoch that it names.
 
         Partitions whose metadata is refused do not count.
@@ -232,7 +247,9 @@ class OffsetCommits:
                     return False
         return True
 
-    def _check_transactional(self, request: Any, known: Known, version: int) -> ErrorCode | None:
+    def _check_transactional(
+        self, request: messages.TxnOffsetCommitRequest, known: Known, version: int
+    ) -> ErrorCode | None:
         """What the group has against a commit within a transaction.
 
         Rule: T-41 (OffsetMetadataManager.validateTransactionalOffsetCommit).
@@ -315,7 +332,11 @@ def _refuse(known: Known, answer: _Answer, error_code: ErrorCode) -> None:
 
 
 def _check_classic(
-    group: ClassicGroup, request: Any, version: int, *, is_transactional: bool
+    group: ClassicGroup,
+    request: "messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest",
+    version: int,
+    *,
+    is_transactional: bool,
 ) -> ErrorCode | None:
     return group.check_commit(
         member_id=request.member_id,
@@ -327,7 +348,11 @@ def _check_classic(
 
 
 def _check_consumer(
-    group: ConsumerGroup, request: Any, version: int, *, is_transactional: bool
+    group: ConsumerGroup,
+    request: "messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest",
+    version: int,
+    *,
+    is_transactional: bool,
 ) -> ErrorCode | None:
     return group.check_commit(
         member_id=request.member_id,

@@ -5,7 +5,7 @@ the form of a group of v8, and the answer back, so that the rules are there once
 or partition is no error: its offset is -1.
 """
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from broker_lite.coordinator.committed_offsets import GroupOffsets, TopicPartition
 from broker_lite.coordinator.consumer.group import ConsumerGroup
@@ -25,7 +25,9 @@ _NO_OFFSETS: Final = GroupOffsets()
 _ALL_STABLE: Final[frozenset[TopicPartition]] = frozenset()
 
 
-def fetch_offsets(registry: GroupRegistry, request: Any, version: int) -> Any:
+def fetch_offsets(
+    registry: GroupRegistry, request: messages.OffsetFetchRequest, version: int
+) -> messages.OffsetFetchResponse:
     """Answer an OffsetFetch.
 
     Rule: G-67, G-68, G-70, G-71.
@@ -39,19 +41,24 @@ def fetch_offsets(registry: GroupRegistry, request: Any, version: int) -> Any:
                 for asked in few_repeats(request.groups, _whole_group)
             ]
         )
-    asked = messages.OffsetFetchRequest.OffsetFetchRequestGroup(
-        group_id=request.group_id, topics=request.topics
+    group = messages.OffsetFetchRequest.OffsetFetchRequestGroup
+    asked = group(
+        group_id=request.group_id,
+        # the topics of old requests have all fields of those of groups that are read here
+        topics=cast("list[messages.OffsetFetchRequest.OffsetFetchRequestTopics]", request.topics),
     )
     fetched = _GroupFetch(registry, asked, by_id=False, require_stable=stable).run()
     return _single_group(fetched)
 
 
-def _whole_group(asked: Any) -> str | None:
+def _whole_group(asked: "messages.OffsetFetchRequest.OffsetFetchRequestGroup") -> str | None:
     """The group that everything is asked of: that is short, and the answer is not."""
     return asked.group_id if asked.topics is None else None
 
 
-def refuse_fetch(request: Any, version: int, error_code: ErrorCode) -> Any:
+def refuse_fetch(
+    request: messages.OffsetFetchRequest, version: int, error_code: ErrorCode
+) -> messages.OffsetFetchResponse:
     """Answer an OffsetFetch with an error for every group.
 
     Rule: G-71 (OffsetFetchResponse.groupError).
@@ -75,7 +82,7 @@ def refuse_fetch(request: Any, version: int, error_code: ErrorCode) -> Any:
                     for index in topic.partition_indexes
                 ],
             )
-            for topic in request.topics
+            for topic in request.topics or ()
         ]
     )
 
@@ -84,7 +91,12 @@ class _GroupFetch:
     """What is asked of one group."""
 
     def __init__(
-        self, registry: GroupRegistry, asked: Any, *, by_id: bool, require_stable: bool
+        self,
+        registry: GroupRegistry,
+        asked: "messages.OffsetFetchRequest.OffsetFetchRequestGroup",
+        *,
+        by_id: bool,
+        require_stable: bool,
     ) -> None:
         self._registry = registry
         self._asked = asked
@@ -97,7 +109,7 @@ class _GroupFetch:
         self._make_topic = messages.OffsetFetchResponse.OffsetFetchResponseTopics
         self._make_partition = messages.OffsetFetchResponse.OffsetFetchResponsePartitions
 
-    def run(self) -> Any:
+    def run(self) -> "messages.OffsetFetchResponse.OffsetFetchResponseGroup":
         """The answer for the group."""
         asked = self._asked
         response = messages.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id)
@@ -145,7 +157,7 @@ class _GroupFetch:
         """
         topics = []
         unknown = []
-        for asked in self._asked.topics:
+        for asked in self._asked.topics or ():
             name, topic_id = asked.name, ZERO_UUID
             if self._by_id:
                 topic_id = asked.topic_id
@@ -205,7 +217,9 @@ def _fill(
     )
 
 
-def _single_group(fetched: Any) -> Any:
+def _single_group(
+    fetched: "messages.OffsetFetchResponse.OffsetFetchResponseGroup",
+) -> messages.OffsetFetchResponse:
     """The answer in the form that it has before v8; such a request can meet no group error.
 
     Rule: G-67.

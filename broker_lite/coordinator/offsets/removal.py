@@ -37,7 +37,7 @@ class OffsetRemovals:
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
 
-    def delete(self, request: Any, caller: Caller) -> Effects:
+    def delete(self, request: messages.OffsetDeleteRequest, caller: Caller) -> Effects:
         """Handle an OffsetDelete.
 
         Rule: G-105.
@@ -159,7 +159,7 @@ class _Results:
 
     __slots__ = ("_partitions", "_response")
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: messages.OffsetDeleteResponse) -> None:
         self._response = response
         self._partitions: dict[str, list[Any]] = {}
 
@@ -176,7 +176,9 @@ class _Results:
         )
 
 
-def _sort_out(registry: GroupRegistry, request: Any, results: _Results) -> list[tuple[str, int]]:
+def _sort_out(
+    registry: GroupRegistry, request: messages.OffsetDeleteRequest, results: _Results
+) -> list[tuple[str, int]]:
     """The partitions of an OffsetDelete that exist; the others are answered.
 
     Rule: G-105 (KafkaApis.handleOffsetDeleteRequest).

@@ -35,7 +35,9 @@ class Filters(NamedTuple):
     pattern: str | None
 
 
-def describe(transactional_id: str, found: Transaction | ErrorCode) -> Any:
+def describe(
+    transactional_id: str, found: Transaction | ErrorCode
+) -> "messages.DescribeTransactionsResponse.TransactionState":
     """A transactional id with all that is known of it.
 
     See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).

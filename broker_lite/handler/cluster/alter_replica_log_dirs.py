@@ -5,7 +5,7 @@ There is one data directory, so a replica is either there already or cannot be m
 Not done: a second data directory.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
@@ -47,7 +47,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.AlterReplicaLogDirsResponse, response, request)
 
 
-def _there(context: Any, name: str, index: int) -> ErrorCode:
+def _there(context: HandlerContext, name: str, index: int) -> ErrorCode:
     topic = context.cluster.topics.get(name)
     if topic is None or not 0 <= index < topic.partition_count:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

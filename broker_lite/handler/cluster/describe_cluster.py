@@ -6,7 +6,7 @@
 Not done: controllers, which Kafka tells at an endpoint of their own; there is none here.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import CLUSTER_OPERATIONS, if_asked
@@ -32,7 +32,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.DescribeClusterResponse, response, request)
 
 
-def _describe(context: HandlerContext, body: Any) -> Any:
+def _describe(
+    context: HandlerContext, body: messages.DescribeClusterRequest
+) -> messages.DescribeClusterResponse:
     cluster = context.cluster
     host, port = context.advertised_address()
     broker = messages.DescribeClusterResponse.DescribeClusterBroker(
@@ -48,7 +50,7 @@ def _describe(context: HandlerContext, body: Any) -> Any:
     )
 
 
-def _refuse(body: Any) -> Any:
+def _refuse(body: messages.DescribeClusterRequest) -> messages.DescribeClusterResponse:
     """Rule: P-140."""
     if body.endpoint_type == _CONTROLLERS:
         error = ErrorCode.MISMATCHED_ENDPOINT_TYPE

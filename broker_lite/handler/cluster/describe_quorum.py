@@ -8,7 +8,7 @@ A difference to Kafka: DescribeQuorum gives no address of the voter, because the
 for controllers.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
@@ -56,7 +56,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.DescribeQuorumResponse, response, request)
 
 
-def _told(context: HandlerContext, version: int) -> Any:
+def _told(context: HandlerContext, version: int) -> "messages.DescribeQuorumResponse.PartitionData":
     types = messages.DescribeQuorumResponse
     cluster = context.cluster
     end_offset = cluster.features_epoch + 1
@@ -77,7 +77,7 @@ def _told(context: HandlerContext, version: int) -> Any:
     )
 
 
-def _refused(index: int, version: int) -> Any:
+def _refused(index: int, version: int) -> "messages.DescribeQuorumResponse.PartitionData":
     return messages.DescribeQuorumResponse.PartitionData(
         partition_index=index,
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

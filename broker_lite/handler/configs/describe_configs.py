@@ -58,7 +58,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return await encode_long(messages.DescribeConfigsResponse, response, request)
 
 
-def _results(cluster: Cluster, body: Any, version: int) -> Iterator[Any]:
+def _results(
+    cluster: Cluster, body: messages.DescribeConfigsRequest, version: int
+) -> Iterator[Any]:
     known = all(resource.resource_type in _RESOURCES for resource in body.resources)
     room = CONFIGS_MAX
     for resource in body.resources:
@@ -72,7 +74,12 @@ def _results(cluster: Cluster, body: Any, version: int) -> Iterator[Any]:
         yield result
 
 
-def _describe(cluster: Cluster, body: Any, resource: Any, version: int) -> Any:
+def _describe(
+    cluster: Cluster,
+    body: messages.DescribeConfigsRequest,
+    resource: "messages.DescribeConfigsRequest.DescribeConfigsResource",
+    version: int,
+) -> "messages.DescribeConfigsResponse.DescribeConfigsResult":
     try:
         entries = _entries(cluster, resource)
     except BrokerError as error:
@@ -85,7 +92,9 @@ def _describe(cluster: Cluster, body: Any, resource: Any, version: int) -> Any:
     )
 
 
-def _failed(resource: Any, error: BrokerError) -> Any:
+def _failed(
+    resource: "messages.DescribeConfigsRequest.DescribeConfigsResource", error: BrokerError
+) -> "messages.DescribeConfigsResponse.DescribeConfigsResult":
     return messages.DescribeConfigsResponse.DescribeConfigsResult(
         error_code=int(error.code),
         error_message=error.message or "",
@@ -94,7 +103,9 @@ def _failed(resource: Any, error: BrokerError) -> Any:
     )
 
 
-def _entries(cluster: Cluster, resource: Any) -> Sequence[ConfigEntry]:
+def _entries(
+    cluster: Cluster, resource: "messages.DescribeConfigsRequest.DescribeConfigsResource"
+) -> Sequence[ConfigEntry]:
     """The configs asked for.
 
     Rule: P-123 (ConfigHelper.describeConfigs).
@@ -129,7 +140,9 @@ def _check_broker_id(name: str, node_id: int) -> None:
         )
 
 
-def _config(entry: ConfigEntry, body: Any, version: int) -> Any:
+def _config(
+    entry: ConfigEntry, body: messages.DescribeConfigsRequest, version: int
+) -> "messages.DescribeConfigsResponse.DescribeConfigsResourceResult":
     """One config in the form of a version.
 
     Rule: P-125.

@@ -1,7 +1,7 @@
 """Handing a request to the group that it is about, and waiting for the answer."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from broker_lite.control.groups import Event
 from broker_lite.coordinator.effects import Caller
@@ -10,7 +10,10 @@ from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import leave_lane
 from broker_lite.handler.refusals import tell_group
-from broker_lite.wire.messages import MessageType
+from broker_lite.wire import messages
+
+Asked = TypeVar("Asked", bound="messages.Message")
+Answer = TypeVar("Answer", bound="messages.Message")
 
 
 def caller_of(context: HandlerContext, request: Request) -> Caller:
@@ -52,14 +55,15 @@ async def answer_group(
     context: HandlerContext,
     request: Request,
     event: Event,
-    request_type: MessageType,
-    response_type: MessageType,
+    request_type: "type[Asked]",
+    response_type: "type[Answer]",
 ) -> Parts:
     """Answer a request whose response has nothing but an error code when nothing could be done."""
-    body = decode(request_type, request)
+    body: Any = decode(request_type, request)  # each of them has a group_id
+    make: Any = response_type  # and an error_code
 
-    def refusal(error: BrokerError) -> Any:
-        return response_type(error_code=error.code)
+    def refusal(error: BrokerError) -> Answer:
+        return cast("Answer", make(error_code=error.code))
 
     response = await ask_group(context, request, event, body, refusal)
     return encode(response_type, response, request)

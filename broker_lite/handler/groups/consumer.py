@@ -11,7 +11,7 @@ group.coordinator.rebalance.protocols.
 Not done: authorization of the topics that a group subscribes to.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import BrokerError, ErrorCode, UnsupportedVersion
 from broker_lite.handler.authorized import GROUP_OPERATIONS
@@ -37,7 +37,7 @@ def _is_on(context: HandlerContext) -> bool:
     return _PROTOCOL in protocols and cluster.features.get(_FEATURE, 0) > 0
 
 
-def _refusal(error: BrokerError) -> Any:
+def _refusal(error: BrokerError) -> messages.ConsumerGroupHeartbeatResponse:
     response = messages.ConsumerGroupHeartbeatResponse
     return response(error_code=error.code, error_message=error.message)
 

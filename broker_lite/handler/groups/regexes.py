@@ -4,18 +4,21 @@ To compile one takes up to 40 ms, and to match it up to 0.3 s, which a thread do
 connections have their turn between and meanwhile.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
 from broker_lite.handler.context import CloseConnection, HandlerContext
+from broker_lite.wire import messages
 
 if TYPE_CHECKING:
     from broker_lite.coordinator.subscriptions import Prepared
 
 
-async def prepare_regexes(context: HandlerContext, body: Any) -> "dict[str, Prepared]":
+async def prepare_regexes(
+    context: HandlerContext, body: messages.ConsumerGroupHeartbeatRequest
+) -> "dict[str, Prepared]":
     """Prepare what a heartbeat will match; nothing, for most of them.
 
     Raises:

@@ -8,7 +8,7 @@ Not done: timeout_ms, since it is for followers, of which there are none.
 """
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import BrokerError, ErrorCode, InvalidTopic, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
@@ -38,7 +38,11 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(response_type, response_type(topics=topics), request)
 
 
-def _delete(context: HandlerContext, name: str, wanted: Any) -> Any:
+def _delete(
+    context: HandlerContext,
+    name: str,
+    wanted: "messages.DeleteRecordsRequest.DeleteRecordsPartition",
+) -> "messages.DeleteRecordsResponse.DeleteRecordsPartitionResult":
     """Rule: F-90."""
     answer = messages.DeleteRecordsResponse.DeleteRecordsPartitionResult(
         partition_index=wanted.partition_index, low_watermark=-1

@@ -72,7 +72,9 @@ def _asked_once(topics: Any) -> Iterator[tuple[bool, str, AskedPartition | None]
             )
 
 
-def _response_partition(listed: ListedPartition, version: int) -> Any:
+def _response_partition(
+    listed: ListedPartition, version: int
+) -> "messages.ListOffsetsResponse.ListOffsetsPartitionResponse":
     return messages.ListOffsetsResponse.ListOffsetsPartitionResponse(
         partition_index=listed.partition_index,
         error_code=listed.error_code,

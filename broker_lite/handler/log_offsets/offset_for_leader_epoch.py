@@ -8,7 +8,7 @@ Not done: versions 0 and 1, which only old brokers send.
 """
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 from anyio.lowlevel import checkpoint
 
@@ -44,7 +44,11 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(response_type, response_type(topics=topics), request)
 
 
-def _answer(context: HandlerContext, topic: str, wanted: Any) -> Any:
+def _answer(
+    context: HandlerContext,
+    topic: str,
+    wanted: "messages.OffsetForLeaderEpochRequest.OffsetForLeaderPartition",
+) -> "messages.OffsetForLeaderEpochResponse.EpochEndOffset":
     """Rule: F-81."""
     answer = messages.OffsetForLeaderEpochResponse.EpochEndOffset(partition=wanted.partition)
     try:

@@ -72,8 +72,8 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     plan = CredentialPlan(context.cluster.scram_credentials)
     async for one in in_turns(body.deletions):
         plan.add((one.name, one.mechanism))
-    async for one in in_turns(body.upsertions):
-        plan.add(Upsertion(one.name, one.mechanism, one.iterations, one.salt, one.salted_password))
+    async for new in in_turns(body.upsertions):
+        plan.add(Upsertion(new.name, new.mechanism, new.iterations, new.salt, new.salted_password))
 
     def make_records(_: str, change: tuple[Key, ScramCredential | None]) -> list[MetadataRecord]:
         key, credential = change

@@ -104,7 +104,9 @@ async def _grow(cluster: Cluster, planned: Sequence[tuple[Topic, int]]) -> Broke
     return None
 
 
-def _result(name: str, error: BrokerError | None) -> Any:
+def _result(
+    name: str, error: BrokerError | None
+) -> "messages.CreatePartitionsResponse.CreatePartitionsTopicResult":
     return messages.CreatePartitionsResponse.CreatePartitionsTopicResult(
         name=name, **code_and_message(error)
     )

@@ -70,7 +70,7 @@ async def _results(
     failed: list[tuple[str, BrokerError]] = []
     made: list[tuple[TopicPlan, bytes]] = []
 
-    def count_of(entry: Any) -> int:
+    def count_of(entry: "messages.CreateTopicsRequest.CreatableTopic") -> int:
         return max(_partition_count(cluster, entry), 0)
 
     async for entries in in_turns(some_at_a_time(body.topics, count_of), at_least=1):
@@ -133,7 +133,7 @@ def _plan(
     return refused, plans
 
 
-def _partition_count(cluster: Cluster, entry: Any) -> int:
+def _partition_count(cluster: Cluster, entry: "messages.CreateTopicsRequest.CreatableTopic") -> int:
     if entry.assignments:
         return len(entry.assignments)
     if entry.num_partitions == USE_DEFAULT:
@@ -143,7 +143,7 @@ def _partition_count(cluster: Cluster, entry: Any) -> int:
     return count
 
 
-def _new_topic(entry: Any) -> NewTopic:
+def _new_topic(entry: "messages.CreateTopicsRequest.CreatableTopic") -> NewTopic:
     return NewTopic(
         entry.name,
         entry.num_partitions,
@@ -180,13 +180,15 @@ async def make_logs(cluster: Cluster, topic: Topic, start: int) -> None:
         cluster.make_logs(topic, first, first + LOGS_AT_A_TIME)
 
 
-def _failed(name: str, error: BrokerError) -> Any:
+def _failed(name: str, error: BrokerError) -> "messages.CreateTopicsResponse.CreatableTopicResult":
     return messages.CreateTopicsResponse.CreatableTopicResult(
         name=name, configs=[], **code_and_message(error)
     )
 
 
-def _created(cluster: Cluster, plan: TopicPlan, topic_id: bytes) -> Any:
+def _created(
+    cluster: Cluster, plan: TopicPlan, topic_id: bytes
+) -> "messages.CreateTopicsResponse.CreatableTopicResult":
     """What version 5 and later tell of a new topic.
 
     Rule: P-107.

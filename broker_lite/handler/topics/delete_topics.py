@@ -11,7 +11,7 @@ Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic import Topic
@@ -65,7 +65,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.DeleteTopicsResponse, response, request)
 
 
-def _named(body: Any, version: int) -> Iterator[Named]:
+def _named(body: messages.DeleteTopicsRequest, version: int) -> Iterator[Named]:
     if version >= _TOPIC_IDS_SINCE:
         return ((entry.name, entry.topic_id) for entry in body.topics)
     return ((name, ZERO_UUID) for name in body.topic_names)
@@ -146,7 +146,9 @@ def _by_name(
     return name, topic.topic_id, topic
 
 
-def _result(name: str | None, topic_id: bytes, error: BrokerError | None) -> Any:
+def _result(
+    name: str | None, topic_id: bytes, error: BrokerError | None
+) -> "messages.DeleteTopicsResponse.DeletableTopicResult":
     return messages.DeleteTopicsResponse.DeletableTopicResult(
         name=name, topic_id=topic_id, **code_and_message(error)
     )

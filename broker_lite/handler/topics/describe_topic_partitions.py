@@ -9,7 +9,7 @@ Rule: P-95.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.control.topic import Topic
@@ -52,7 +52,9 @@ def _utf16(name: str) -> bytes:
     return name.encode("utf-16-be", "surrogatepass")
 
 
-def _refusal(body: Any) -> Any:
+def _refusal(
+    body: messages.DescribeTopicPartitionsRequest,
+) -> messages.DescribeTopicPartitionsResponse:
     topic = messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
     code = int(ErrorCode.INVALID_REQUEST)
     return messages.DescribeTopicPartitionsResponse(
@@ -95,7 +97,9 @@ class _Page:
         )
 
 
-def _unknown(name: str) -> Any:
+def _unknown(
+    name: str,
+) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic":
     error = (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if is_legal_topic_name(name)
@@ -109,7 +113,9 @@ def _unknown(name: str) -> Any:
     )
 
 
-def _describe(topic: Topic, indexes: Iterable[int], node_id: int) -> Any:
+def _describe(
+    topic: Topic, indexes: Iterable[int], node_id: int
+) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic":
     types = messages.DescribeTopicPartitionsResponse
     replicas = [node_id]
     return types.DescribeTopicPartitionsResponseTopic(

@@ -51,7 +51,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     wanted = await _wanted(body.topics, version)
     error = wanted.error(version)
     if error is not None:
-        return encode(messages.MetadataResponse, _refusal(body.topics, error), request)
+        return encode(messages.MetadataResponse, _refusal(body.topics or [], error), request)
     response = _cluster_part(context)
     if version in _CLUSTER_OPERATIONS_VERSIONS:
         response.cluster_authorized_operations = if_asked(
@@ -79,7 +79,7 @@ class _Wanted:
         self.names: dict[str, None] = {}
         self.refused: Mapping[str, ErrorCode] = {}
 
-    def add(self, entry: Any) -> None:
+    def add(self, entry: "messages.MetadataRequest.MetadataRequestTopic") -> None:
         """Note one entry of the request."""
         if entry.topic_id != ZERO_UUID:
             self.ids[entry.topic_id] = None
@@ -109,7 +109,7 @@ async def _wanted(entries: Sequence[Any] | None, version: int) -> _Wanted:
     return wanted
 
 
-def _refusal(entries: Sequence[Any], error: ErrorCode) -> Any:
+def _refusal(entries: Sequence[Any], error: ErrorCode) -> messages.MetadataResponse:
     topic = messages.MetadataResponse.MetadataResponseTopic
     return messages.MetadataResponse(
         error_code=int(error),
@@ -123,7 +123,7 @@ def _refusal(entries: Sequence[Any], error: ErrorCode) -> Any:
     )
 
 
-def _cluster_part(context: HandlerContext) -> Any:
+def _cluster_part(context: HandlerContext) -> messages.MetadataResponse:
     """Brokers, cluster id and controller; the address is that of the client's listener.
 
     Rule: P-83.
@@ -159,7 +159,9 @@ def _topics(
     )
 
 
-def _by_id(cluster: Cluster, topic_id: bytes, operations: int) -> Any:
+def _by_id(
+    cluster: Cluster, topic_id: bytes, operations: int
+) -> "messages.MetadataResponse.MetadataResponseTopic":
     topic = cluster.topics_by_id.get(topic_id)
     if topic is None:
         return messages.MetadataResponse.MetadataResponseTopic(
@@ -168,7 +170,9 @@ def _by_id(cluster: Cluster, topic_id: bytes, operations: int) -> Any:
     return _describe(topic, cluster.node_id, operations)
 
 
-def _by_name(cluster: Cluster, name: str, operations: int, error: ErrorCode | None) -> Any:
+def _by_name(
+    cluster: Cluster, name: str, operations: int, error: ErrorCode | None
+) -> "messages.MetadataResponse.MetadataResponseTopic":
     topic = cluster.topics.get(name)
     if topic is not None and error is None:
         return _describe(topic, cluster.node_id, operations)
@@ -186,7 +190,9 @@ def _by_name(cluster: Cluster, name: str, operations: int, error: ErrorCode | No
     )
 
 
-def _describe(topic: Topic, node_id: int, operations: int) -> Any:
+def _describe(
+    topic: Topic, node_id: int, operations: int
+) -> "messages.MetadataResponse.MetadataResponseTopic":
     """A topic whose partitions all live on this node.
 
     Rule: P-82, P-89.

@@ -9,7 +9,7 @@ Rule: P-144, P-145.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from anyio import to_thread
 
@@ -74,7 +74,9 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
     return await _do(partial(_list, known, body, context.clock.steady_ms(), request), size)
 
 
-def _list(known: list[Transaction], body: Any, now_ms: int, request: Request) -> Parts:
+def _list(
+    known: list[Transaction], body: messages.ListTransactionsRequest, now_ms: int, request: Request
+) -> Parts:
     response = messages.ListTransactionsResponse()
     wanted = Filters(
         body.state_filters,

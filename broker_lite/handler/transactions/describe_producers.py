@@ -38,7 +38,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(response_type, response_type(topics=topics), request)
 
 
-def _describe(context: HandlerContext, topic: str, index: int) -> Any:
+def _describe(
+    context: HandlerContext, topic: str, index: int
+) -> "messages.DescribeProducersResponse.PartitionResponse":
     """Rule: P-143."""
     answer = messages.DescribeProducersResponse.PartitionResponse(partition_index=index)
     try:
@@ -56,7 +58,7 @@ def _describe(context: HandlerContext, topic: str, index: int) -> Any:
     return answer
 
 
-def _producer(producer: Any) -> Any:
+def _producer(producer: Any) -> "messages.DescribeProducersResponse.ProducerState":
     return messages.DescribeProducersResponse.ProducerState(
         producer_id=producer.producer_id,
         producer_epoch=producer.producer_epoch,

@@ -7,7 +7,7 @@ Not done: authorization.
 """
 
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
@@ -51,7 +51,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.TxnOffsetCommitResponse, response, request)
 
 
-def _refused(context: HandlerContext, body: Any, version: int) -> ErrorCode | None:
+def _refused(
+    context: HandlerContext, body: messages.TxnOffsetCommitRequest, version: int
+) -> ErrorCode | None:
     """What the transaction has against it; nothing while no partition is known.
 
     Rule: T-40, T-44.
@@ -92,7 +94,12 @@ def _support(version: int) -> Support:
     return Support.VERIFY_ABORTABLE if version >= _ABORTABLE_FROM else Support.VERIFY
 
 
-def _is_known(context: HandlerContext, topic: Any, index: int, version: int) -> bool:
+def _is_known(
+    context: HandlerContext,
+    topic: "messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic",
+    index: int,
+    version: int,
+) -> bool:
     if version >= _TOPIC_IDS_FROM:
         found = context.cluster.topics_by_id.get(topic.topic_id)
     else:
@@ -100,7 +107,9 @@ def _is_known(context: HandlerContext, topic: Any, index: int, version: int) -> 
     return found is not None and 0 <= index < found.partition_count
 
 
-def _refusal(context: HandlerContext, body: Any, version: int, refused: ErrorCode) -> Any:
+def _refusal(
+    context: HandlerContext, body: messages.TxnOffsetCommitRequest, version: int, refused: ErrorCode
+) -> messages.TxnOffsetCommitResponse:
     """The same error for every partition that there is, after those that there are not."""
     types = messages.TxnOffsetCommitResponse
     response = types()
@@ -128,7 +137,11 @@ def _refusal(context: HandlerContext, body: Any, version: int, refused: ErrorCod
     return response
 
 
-def _unknown(context: HandlerContext, topic: Any, version: int) -> ErrorCode:
+def _unknown(
+    context: HandlerContext,
+    topic: "messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic",
+    version: int,
+) -> ErrorCode:
     if version >= _TOPIC_IDS_FROM and topic.topic_id not in context.cluster.topics_by_id:
         return ErrorCode.UNKNOWN_TOPIC_ID
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

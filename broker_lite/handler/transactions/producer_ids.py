@@ -8,7 +8,7 @@ Not done: version 6 (KIP-939), which Kafka does not enable either.
 Rule: T-65.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.errors import BrokerError, ErrorCode
@@ -46,7 +46,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.InitProducerIdResponse, response, request)
 
 
-def _give_any(context: HandlerContext, response: Any) -> None:
+def _give_any(context: HandlerContext, response: messages.InitProducerIdResponse) -> None:
     """Rule: T-14.
 
     See: T-15.
@@ -58,7 +58,11 @@ def _give_any(context: HandlerContext, response: Any) -> None:
         response.error_code = error.code
 
 
-async def _give_to(context: HandlerContext, body: Any, response: Any) -> None:
+async def _give_to(
+    context: HandlerContext,
+    body: messages.InitProducerIdRequest,
+    response: messages.InitProducerIdResponse,
+) -> None:
     """Rule: T-26.
 
     See: T-16 to T-25.
@@ -66,6 +70,7 @@ async def _give_to(context: HandlerContext, body: Any, response: Any) -> None:
     expected: Producer | None = (body.producer_id, body.producer_epoch)
     if body.producer_id == _NONE:
         expected = None
+    assert body.transactional_id is not None
     outcome = await context.transactions.init_producer_id(
         body.transactional_id, timeout_ms=body.transaction_timeout_ms, expected=expected
     )
