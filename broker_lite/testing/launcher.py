@@ -35,8 +35,8 @@ _RECEIVE_BYTES: Final = 1 << 16
 _END_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.005
 # Memory serves as the place for temporary data where so much of it is free.
-MEMORY_FREE_BYTES_MIN: Final = 1 << 30
-MEMORY: Final = "/dev/shm"  # noqa: S108 - a directory with a random name is made in it
+_MEMORY_FREE_BYTES_MIN: Final = 1 << 30
+_MEMORY: Final = "/dev/shm"  # noqa: S108 - a directory with a random name is made in it
 
 
 class Job(NamedTuple):
@@ -127,19 +127,25 @@ class Launcher:
         shutil.rmtree(self._root, ignore_errors=True)
 
 
-def temporary_place() -> str | None:
+def temporary_place(
+    memory: str = _MEMORY, free_bytes_min: int = _MEMORY_FREE_BYTES_MIN
+) -> str | None:
     """Where temporary data is put: in memory where there is plenty, else where Python puts it.
 
     The disk makes a start and a reset take up to ten times as long, for what nobody keeps.
+
+    Args:
+        memory: a directory of a file system in memory, where the machine has one.
+        free_bytes_min: less than this is not plenty.
     """
     if "TMPDIR" in os.environ:
         return None
     try:
-        status = os.statvfs(MEMORY)
+        status = os.statvfs(memory)
     except OSError:
         return None
-    is_good = status.f_bavail * status.f_frsize >= MEMORY_FREE_BYTES_MIN
-    return MEMORY if is_good and os.access(MEMORY, os.W_OK | os.X_OK) else None
+    is_good = status.f_bavail * status.f_frsize >= free_bytes_min
+    return memory if is_good and os.access(memory, os.W_OK | os.X_OK) else None
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from broker_lite.handler import large
 from broker_lite.handler.context import ListenerInfo
 from tests.handler.data_apis import Handlers
 from tests.handler.transactions.transaction_requests import Transactor
@@ -31,6 +32,12 @@ def open_broker(tmp_path: Path) -> Iterator[OpenBroker]:
             return stack.enter_context(handler_broker(tmp_path / "data", given, listener))
 
         yield open_one
+
+
+@pytest.fixture
+def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others have their turn after each step of a large request, however short it is."""
+    monkeypatch.setattr(large, "TURN_S", 0)
 
 
 @pytest.fixture

@@ -207,8 +207,8 @@ async def answer(context: HandlerContext, request: Request) -> Parts | None:
     return await dispatch(context, request)
 
 
-def test_others_have_their_turn(broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "TURN_S", 0)
+@pytest.mark.usefixtures("short_turns")
+def test_others_have_their_turn(broker: HandlerBroker) -> None:
     turns = 0
 
     async def count() -> None:
@@ -228,10 +228,8 @@ def test_others_have_their_turn(broker: HandlerBroker, monkeypatch: pytest.Monke
     assert turns > 50
 
 
-def test_only_one_large_request_is_worked_on_at_a_time(
-    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(large, "TURN_S", 0)
+@pytest.mark.usefixtures("short_turns")
+def test_only_one_large_request_is_worked_on_at_a_time(broker: HandlerBroker) -> None:
     running = longest = 0
 
     async def handle(context: HandlerContext, request: Request) -> Parts | None:
@@ -303,8 +301,8 @@ def test_what_a_large_request_leaves_is_not_looked_at_for_garbage() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_list_is_emptied_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "TURN_S", 0)
+@pytest.mark.usefixtures("short_turns")
+async def test_a_list_is_emptied_some_at_a_time() -> None:
     items = [object() for _ in range(1000)]
     seen = []
 
@@ -334,8 +332,8 @@ def test_elements_are_made_when_they_are_wanted() -> None:
     assert list(elements) == made == [0, 1, 2]
 
 
-def test_all_items_come_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "TURN_S", 0)
+@pytest.mark.usefixtures("short_turns")
+def test_all_items_come_in_their_order() -> None:
 
     async def collect() -> list[int]:
         return [item async for item in in_turns(range(100))]

@@ -6,7 +6,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from broker_lite.pipeline.spark.session import session
+from broker_lite.pipeline.stream import settling
 from tests.support.toolchain import require
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for a cleaner to be done."""
+    monkeypatch.setattr(settling, "PAUSE_S", 0)
 
 
 @pytest.fixture(scope="session")

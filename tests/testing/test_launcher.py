@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.testing import launcher
 from broker_lite.testing.launcher import Launcher, temporary_place
 
 
@@ -41,12 +40,8 @@ def test_temporary_data_is_in_memory_where_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
-    monkeypatch.setattr(launcher, "MEMORY", str(tmp_path))
-    monkeypatch.setattr(launcher, "MEMORY_FREE_BYTES_MIN", 1)
-    assert temporary_place() == str(tmp_path)
-    monkeypatch.setattr(launcher, "MEMORY_FREE_BYTES_MIN", 1 << 62)
-    assert temporary_place() is None
-    monkeypatch.setattr(launcher, "MEMORY", str(tmp_path / "missing"))
-    assert temporary_place() is None
+    assert temporary_place(str(tmp_path), 1) == str(tmp_path)
+    assert temporary_place(str(tmp_path), 1 << 62) is None
+    assert temporary_place(str(tmp_path / "missing"), 1) is None
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert temporary_place() is None
+    assert temporary_place(str(tmp_path), 1) is None

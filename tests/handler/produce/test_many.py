@@ -32,16 +32,11 @@ from tests.handler.fetch.old_client_requests import message, stand_in_for_3_9
 from tests.handler.produce.test_outcomes import REJECTED
 from tests.log.batches import batch, record
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("short_turns")]
 
 GOOD = batch(record())
 TRANSACTIONAL = 0x10
 TYPES = messages.ProduceRequest
-
-
-@pytest.fixture(autouse=True)
-def _short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "TURN_S", 0)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.errors import ErrorCode
-from broker_lite.handler import large
 from broker_lite.handler.context import Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.wire import messages
@@ -76,10 +75,8 @@ def test_p110_what_cannot_be_written_is_not_deleted(broker: HandlerBroker) -> No
     assert list(broker.cluster.topics) == ["t"]
 
 
-def test_p109_what_another_client_deletes_meanwhile_is_unknown(
-    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(large, "TURN_S", 0)
+@pytest.mark.usefixtures("short_turns")
+def test_p109_what_another_client_deletes_meanwhile_is_unknown(broker: HandlerBroker) -> None:
     names = [f"t{number}" for number in range(100)]
     entry = messages.MetadataRequest.MetadataRequestTopic
     broker.call("Metadata", 4, topics=[entry(name=name) for name in names])

@@ -11,12 +11,14 @@ from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import DataLossError
 from broker_lite.pipeline.read.split import Split
-from broker_lite.pipeline.stream import planned, settling
+from broker_lite.pipeline.stream import planned
 from broker_lite.pipeline.stream.planned import plan_settled, read_planned
 from broker_lite.pipeline.stream.settling import UnsettledLog
 from tests.pipeline.stream.test_stretch import ALL, STEPS, SURVIVORS, Changing, write_log
 from tests.pipeline.stream_support import IO, compaction, delete_segments_below
 from tests.pipeline.support import Partition, numbered
+
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 def options_of(root: Path | str, **given: str) -> ReadOptions:
@@ -40,11 +42,6 @@ def offsets(splits: list[Split], io: FileIO = IO, **given: str) -> list[int]:
 def root(tmp_path: Path) -> Path:
     write_log(tmp_path)
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "PAUSE_S", 0)
 
 
 @pytest.fixture(params=[64, 1], ids=["all at once", "one by one"])

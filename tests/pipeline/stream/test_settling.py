@@ -7,10 +7,7 @@ from broker_lite.pipeline.stream import settling
 from broker_lite.pipeline.stream.settling import UnsettledLog, is_swapping, settled
 from tests.pipeline.stream_support import IO
 
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "PAUSE_S", 0)
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 def answers(*given: str | FileNotFoundError | None) -> Callable[[], str | None]:

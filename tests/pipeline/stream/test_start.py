@@ -6,7 +6,6 @@ import pytest
 
 from broker_lite.pipeline.files.file_io import FileInfo, LocalFileIO
 from broker_lite.pipeline.read.ranges import DataLossError, PlanError
-from broker_lite.pipeline.stream import settling
 from broker_lite.pipeline.stream.start import initial_offsets
 from tests.pipeline.stream_support import (
     IO,
@@ -97,10 +96,8 @@ class _Swapping(LocalFileIO):
         return super().list(path)
 
 
-def test_an_exchange_of_the_first_segment_hides_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settling, "PAUSE_S", 0)
+@pytest.mark.usefixtures("impatient")
+def test_an_exchange_of_the_first_segment_hides_nothing(root: Path) -> None:
     options = stream_options(root, startingOffsets="earliest")
     steps = compaction(root, lambda _: True)
     while steps:

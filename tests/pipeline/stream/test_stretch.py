@@ -9,7 +9,7 @@ import pytest
 from broker_lite.pipeline.files.file_io import FileInfo, LocalFileIO, ReadableFile, open_file_io
 from broker_lite.pipeline.read.corruption import CorruptLog
 from broker_lite.pipeline.read.ranges import DataLossError
-from broker_lite.pipeline.stream import settling, stretch
+from broker_lite.pipeline.stream import stretch
 from broker_lite.pipeline.stream.settling import UnsettledLog
 from broker_lite.pipeline.stream.stretch import Stretch, read_stretch
 from tests.pipeline.stream_support import (
@@ -41,11 +41,6 @@ def write_log(root: Path) -> None:
             partition.append(numbered(2))
             partition.roll()
         partition.append(numbered(2))
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "PAUSE_S", 0)
 
 
 def of(root: Path, first_offset: int = 0, end_offset: int = 14) -> Stretch:
@@ -142,7 +137,6 @@ def test_a_reader_comes_to_a_cleaner_at_any_step_s89(tmp_path: Path, every: int)
 @pytest.mark.usefixtures("impatient")
 def test_a_cleaner_between_segments(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stretch, "SEGMENTS_HELD", 1)
-    monkeypatch.setattr(settling, "PAUSE_S", 0)
     rows = each_offset(root)
     found = [next(rows) for _ in range(5)]
     for step in compaction(root, SURVIVORS.__contains__):
