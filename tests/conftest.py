@@ -1,7 +1,9 @@
 """What every test run says about itself."""
 
+import logging
 import signal
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,3 +44,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(
                 f"NOT TESTED, {count} test(s) skipped: {reason}", yellow=True, bold=True
             )
+
+
+@pytest.fixture(autouse=True)
+def _log_is_restored() -> Iterator[None]:
+    """Send the broker's messages where they went before: a command that runs here may change it."""
+    root = logging.getLogger("broker_lite")
+    before = (list(root.handlers), root.level, root.propagate)
+    yield
+    root.handlers[:], _, root.propagate = before
+    root.setLevel(before[1])

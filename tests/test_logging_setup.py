@@ -1,21 +1,10 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from broker_lite import logging_setup
-
-
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
-    root = logging.getLogger("broker_lite")
-    before = (list(root.handlers), root.level, root.propagate)
-    yield
-    root.handlers[:] = before[0]
-    root.setLevel(before[1])
-    root.propagate = before[2]
 
 
 def _written(form: str, message: str, *args: object, level: str = "info") -> str:

@@ -166,6 +166,7 @@ class Run:
 
     def work(self) -> None:
         """Judge all, one in each tree at a time; KeyboardInterrupt ends it early."""
+        also_tested()  # here, because ast.parse fails in several threads at once
         pool = ThreadPoolExecutor(len(self._every_tree))
         try:
             list(pool.map(self._judge, self._mutants))

@@ -109,7 +109,7 @@ async def test_an_open_segment_file_is_read_on_s89(tmp_path: Path) -> None:
     async with broker.running():
         await broker.until_checkpoint_names("t 0 2\n")
     assert found is not None
-    assert b"k" in found.owner.read(found.size_bytes, found.position)  # type: ignore[attr-defined]
+    assert b"k" in found.owner.read_at(found.position, found.size_bytes)  # type: ignore[attr-defined]
 
 
 async def test_the_cleaner_can_be_switched_off(tmp_path: Path) -> None:

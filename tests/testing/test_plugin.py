@@ -349,6 +349,7 @@ def test_nothing_is_imported_for_who_uses_nothing() -> None:
     assert done.stdout.decode().splitlines()[0] == str(
         [
             "broker_lite",
+            "broker_lite.native",
             "broker_lite.testing",
             "broker_lite.testing.fixtures",
             "broker_lite.testing.plugin",

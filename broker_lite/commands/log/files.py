@@ -54,7 +54,7 @@ class LogFile:
         See: R-04 (FileLogInputStream.nextBatch).
         """
         file = OpenFile(str(self.path), os.O_RDONLY | os.O_CLOEXEC)
-        self.size_bytes = os.fstat(file.fd).st_size
+        self.size_bytes = os.lseek(file.fd, 0, os.SEEK_END)  # an error of a pipe
         window = Window(file, 0, self.size_bytes, lambda _: self._progress(self.end))
         try:
             for position, size_bytes, start in window.entries():

@@ -74,7 +74,8 @@ def test_the_cache_gives_way_when_descriptors_run_out(paths: list[str]) -> None:
     cache.get(paths[0])
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2, limits[1]))
     try:
         with suppress(OSError):
             while True:
