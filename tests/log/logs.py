@@ -2,6 +2,9 @@
 
 import json
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from broker_lite.log.config import LogConfig
@@ -25,6 +28,18 @@ def vector(name: str) -> bytes:
     path = Path(__file__).parents[1] / "vectors" / "files.json"
     found = [v for v in json.loads(path.read_text())["vectors"] if v["id"] == name]
     return bytes.fromhex(found[0]["hex"][-1])
+
+
+@contextmanager
+def descriptors_left(count: int) -> Iterator[None]:
+    """Let this process open ``count`` descriptors more than it has now."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(name) for name in os.listdir("/dev/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + count, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def validated(data: bytes) -> ValidatedRecords:

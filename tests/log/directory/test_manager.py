@@ -1,7 +1,6 @@
 """S-01, S-02, S-40, S-44, S-47, S-54, S-70, S-75: a data directory over its life."""
 
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from tests.log.logs import (
     append,
     batch_bytes,
     content,
+    descriptors_left,
     files,
     in_the_way,
     put_back,
@@ -352,10 +352,7 @@ def test_v72_one_log_that_cannot_be_flushed_does_not_stop_the_others(tmp_path: P
 
 def test_open_files_are_bounded(tmp_path: Path) -> None:
     """3,000 partitions, all written to, read from and loaded again, with 250 descriptors."""
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    highest = max(int(name) for name in os.listdir("/proc/self/fd"))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 250, limits[1]))
-    try:
+    with descriptors_left(250):
         cache = FileCache(64)
         manager = started(tmp_path, *range(3000), file_cache=cache)
         held = []
@@ -374,8 +371,6 @@ def test_open_files_are_bounded(tmp_path: Path) -> None:
         again = started(tmp_path, *range(3000), file_cache=cache)
         assert {again.get("t", p).log_end_offset for p in range(0, 3000, 7)} == {2}
         again.close(sync=False)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def test_a_partition_that_is_not_in_use_is_small(tmp_path: Path) -> None:

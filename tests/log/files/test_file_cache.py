@@ -1,7 +1,6 @@
 """F-15, S-54: open files are bounded, and a slice keeps its file open."""
 
 import os
-import resource
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.files.file_cache import FileCache
+from tests.log.logs import descriptors_left
 
 
 @pytest.fixture
@@ -72,20 +72,15 @@ def test_create_empties_a_file(paths: list[str]) -> None:
 def test_the_cache_gives_way_when_descriptors_run_out(paths: list[str]) -> None:
     cache = FileCache(9)
     cache.get(paths[0])
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = []
-    highest = max(int(name) for name in os.listdir("/proc/self/fd"))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2, limits[1]))
-    try:
+    with descriptors_left(2):
         with suppress(OSError):
             while True:
                 taken.append(os.dup(0))
         assert cache.get(paths[1]).read_at(0, 1) == b"/"
         assert len(cache) == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        for fd in taken:
-            os.close(fd)
+    for fd in taken:
+        os.close(fd)
 
 
 def test_limits() -> None:
