@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from broker_lite.log.files.names import segment_stem
-from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.plan import plan
 from broker_lite.record.batch import RecordBatch

@@ -76,7 +76,8 @@ def run(spark: "SparkSession", options: argparse.Namespace) -> int:
 
 
 def _make_topics(spec: dict[str, object], options: argparse.Namespace) -> None:
-    from broker_lite.pipeline.files.file_io import LocalFileIO, open_file_io
+    from broker_lite.pipeline.files.file_io import LocalFileIO
+    from broker_lite.pipeline.files.open_file_io import open_file_io
     from broker_lite.pipeline.generate.spec import GenerateSpec
 
     io, root = open_file_io(options.path)

@@ -10,10 +10,11 @@ Each check is a read of one header, 1 us; segments that this process wrote need 
 
 import logging
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from broker_lite.errors import CorruptMessage
-from broker_lite.log.files.index import IndexEntry, SegmentIndex
+from broker_lite.log.files.index import IndexEntry, OffsetIndex, SegmentIndex, TimeIndex
+from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.walk import (
     FRAME_MIN,
     HEADER,
@@ -22,9 +23,6 @@ from broker_lite.log.files.walk import (
     walk,
 )
 
-if TYPE_CHECKING:
-    from broker_lite.log.files.segment import LogSegment
-
 logger = logging.getLogger("broker_lite.log")
 
 INDEX_INTERVAL_BYTES: Final = 4096
@@ -32,7 +30,33 @@ RELATIVE_OFFSET_END: Final = 1 << 31
 _LOOKED_AT_MAX: Final = 512
 
 
-def find_end(segment: "LogSegment") -> int | None:
+class IndexedFile(Protocol):
+    """What the checks need of a LogSegment, which calls them."""
+
+    base_offset: int
+    path: str
+    size_bytes: int
+    is_trusted: bool
+    offset_index: OffsetIndex
+    time_index: TimeIndex
+
+    def file(self) -> OpenFile:
+        """Open the .log file."""
+
+    def find(self, offset: int) -> tuple[int, int] | None:
+        """Find the first batch that reaches an offset: position and size."""
+
+    def begin_timestamps(self) -> None:
+        """Forget the timestamps."""
+
+    def note_timestamp(self, position: int, max_timestamp: int, last_offset: int) -> None:
+        """Take in a batch's timestamp."""
+
+    def close_time_index(self) -> None:
+        """Enter the largest timestamp so far."""
+
+
+def find_end(segment: IndexedFile) -> int | None:
     """Find the offset behind a segment by its last index entry and the batches after it.
 
     Returns:
@@ -60,7 +84,7 @@ def find_end(segment: "LogSegment") -> int | None:
     return end_offset if position == segment.size_bytes else None
 
 
-def look_at(segment: "LogSegment") -> None:
+def look_at(segment: IndexedFile) -> None:
     """Make a segment's indexes anew if they cannot be right as a whole.
 
     Raises:
@@ -76,7 +100,7 @@ def look_at(segment: "LogSegment") -> None:
         true_time_entry(segment, newest.key)
 
 
-def true_time_entry(segment: "LogSegment", timestamp: int) -> IndexEntry | None:
+def true_time_entry(segment: IndexedFile, timestamp: int) -> IndexEntry | None:
     """Find the newest entry of the time index that is not younger than a timestamp.
 
     Raises:
@@ -93,7 +117,7 @@ def true_time_entry(segment: "LogSegment", timestamp: int) -> IndexEntry | None:
 
 
 def true_search_start(
-    segment: "LogSegment", offset: int, around: tuple[int, int]
+    segment: IndexedFile, offset: int, around: tuple[int, int]
 ) -> tuple[int, int]:
     """Give what a segment's index says of where to search for an offset, or a new one does.
 
@@ -108,7 +132,7 @@ def true_search_start(
     return segment.offset_index.positions_around(offset - segment.base_offset)
 
 
-def true_bound(segment: "LogSegment", position: int, entry: IndexEntry) -> IndexEntry | None:
+def true_bound(segment: IndexedFile, position: int, entry: IndexEntry) -> IndexEntry | None:
     """Give the entry that was found behind a position, or that of a new index.
 
     Raises:
@@ -123,7 +147,7 @@ def true_bound(segment: "LogSegment", position: int, entry: IndexEntry) -> Index
     return segment.offset_index.find_at_or_behind(position)
 
 
-def first_timestamp(segment: "LogSegment") -> int:
+def first_timestamp(segment: IndexedFile) -> int:
     """Give the max timestamp of the first batch, -1 without one that can be read.
 
     Raises:
@@ -136,7 +160,7 @@ def first_timestamp(segment: "LogSegment") -> int:
     return first.max_timestamp if first is not None else -1
 
 
-def have_shape(segment: "LogSegment") -> bool:
+def have_shape(segment: IndexedFile) -> bool:
     """Tell whether both indexes rise, end inside the segment, and reach its largest timestamp.
 
     Of an index of many pages some entries are looked at.
@@ -167,7 +191,7 @@ def _rises(index: SegmentIndex, *, values_too: bool) -> bool:
     )
 
 
-def _last_timestamp(segment: "LogSegment", last: IndexEntry | None) -> int:
+def _last_timestamp(segment: IndexedFile, last: IndexEntry | None) -> int:
     """Give the max timestamp of the last batches; none of a damaged one."""
     found = -1
     try:
@@ -181,7 +205,7 @@ def _last_timestamp(segment: "LogSegment", last: IndexEntry | None) -> int:
 
 
 def leads_to_batch(
-    segment: "LogSegment", position: int, offset: int, *, whole: bool = False
+    segment: IndexedFile, position: int, offset: int, *, whole: bool = False
 ) -> bool:
     """Tell whether a batch begins at a position, and not behind an offset.
 
@@ -211,7 +235,7 @@ def leads_to_batch(
     )
 
 
-def is_true_time(segment: "LogSegment", entry: IndexEntry) -> bool:
+def is_true_time(segment: IndexedFile, entry: IndexEntry) -> bool:
     """Tell whether a batch with an entry's offset has the entry's timestamp.
 
     Raises:
@@ -230,7 +254,7 @@ def is_true_time(segment: "LogSegment", entry: IndexEntry) -> bool:
     return place.max_timestamp == entry.key
 
 
-def rebuild(segment: "LogSegment", reason: str) -> None:
+def rebuild(segment: IndexedFile, reason: str) -> None:
     """Make both indexes anew from the headers of the batches.
 
     Where those cannot be walked to the end, it is the .log file that is damaged: the indexes stay,
@@ -263,7 +287,7 @@ def rebuild(segment: "LogSegment", reason: str) -> None:
         segment.time_index.close()
 
 
-def _is_whole(segment: "LogSegment") -> bool:
+def _is_whole(segment: IndexedFile) -> bool:
     """Tell whether batches in the order of their offsets fill a segment."""
     end, end_offset = 0, segment.base_offset
     ceiling = segment.base_offset + RELATIVE_OFFSET_END

@@ -1,8 +1,7 @@
 """Files of a log directory, wherever it lies: a small interface, and its form for local files.
 
-A path without a scheme, or with `file://`, is local. Of any other URI first pyarrow is asked, which
-knows s3, gs, abfs and hdfs, then fsspec. Every FileIO can be pickled; it opens nothing by itself,
-so a task on another machine works with what the driver made.
+Every FileIO can be pickled; it opens nothing by itself, so a task on another machine works with
+what the driver made. open_file_io.py finds the one for a path or URI.
 
 Rename replaces a file that has the new name. It is atomic on a local file system, and a copy
 followed by a removal on most object stores: who commits by it must stand a half-made commit.
@@ -11,12 +10,8 @@ followed by a removal on most object stores: who commits by it must stand a half
 import errno
 import os
 import re
-from importlib.util import find_spec
 from types import TracebackType
-from typing import Final, NamedTuple, Protocol, Self
-from urllib.parse import unquote, urlsplit
-
-_SCHEME: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://.*", re.DOTALL)
+from typing import NamedTuple, Protocol, Self
 
 
 class UnknownFileSystem(ValueError):
@@ -130,36 +125,6 @@ class FileIO(Protocol):
         """Put a closed file, or the names in a directory, on disk, where that means something."""
 
 
-def open_file_io(path_or_uri: str) -> tuple[FileIO, str]:
-    """Find the storage of a path or URI, and the path inside it; a local path is made absolute.
-
-    Raises:
-        UnknownFileSystem: neither pyarrow nor fsspec, if they are installed, knows the scheme.
-        OSError: the storage cannot be reached.
-    """
-    match = _SCHEME.fullmatch(path_or_uri)
-    if match is None:
-        return LocalFileIO(), os.path.abspath(path_or_uri)
-    if match[1].lower() == "file":
-        return LocalFileIO(), _local_path(path_or_uri)
-    # Imported where a URI asks for them: local files need neither.
-    if find_spec("pyarrow") is not None:
-        from broker_lite.pipeline.files.arrow_files import open_arrow
-
-        found = open_arrow(path_or_uri)
-        if found is not None:
-            return found
-    if find_spec("fsspec") is not None:
-        from broker_lite.pipeline.files.fsspec_files import open_fsspec
-
-        found = open_fsspec(path_or_uri)
-        if found is not None:
-            return found
-    raise UnknownFileSystem(
-        f"path {path_or_uri!r}: no file system for {match[1]}://; pyarrow and fsspec are asked"
-    )
-
-
 def join(*parts: str) -> str:
     """Put the parts of a path together; an empty part counts for nothing."""
     return re.sub("(?<!:)//+", "/", "/".join(part for part in parts if part))
@@ -250,10 +215,3 @@ class _LocalFile:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
-
-
-def _local_path(uri: str) -> str:
-    parts = urlsplit(uri)
-    if parts.netloc not in ("", "localhost"):
-        raise UnknownFileSystem(f"path {uri!r}: file:// takes an absolute path, file:///data")
-    return os.path.abspath(unquote(parts.path))

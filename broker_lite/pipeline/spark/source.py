@@ -24,7 +24,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.spark.pushdown import pruning_of

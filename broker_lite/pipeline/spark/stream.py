@@ -23,7 +23,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.spark.worker import settle_worker

@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from broker_lite.pipeline.files.file_io import open_file_io
 from broker_lite.pipeline.files.log_root import WriteRefused, locked, refuse_unusable, sweep
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.spark.worker import settle_worker
 from broker_lite.pipeline.write.commit import commit
 from broker_lite.pipeline.write.log_writer import StagedSegment

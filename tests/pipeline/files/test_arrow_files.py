@@ -4,7 +4,7 @@ import pytest
 from pyarrow import fs
 
 from broker_lite.pipeline.files.arrow_files import ArrowFileIO, open_arrow
-from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.files.open_file_io import open_file_io
 
 
 def test_arrow_is_asked_first():

@@ -1,19 +1,11 @@
 import pickle
-import subprocess
-import sys
 
 import fsspec
 import pytest
 
 from broker_lite.pipeline.files.arrow_files import ArrowFileIO
-from broker_lite.pipeline.files.file_io import (
-    FileInfo,
-    FileIO,
-    LocalFileIO,
-    UnknownFileSystem,
-    join,
-    open_file_io,
-)
+from broker_lite.pipeline.files.file_io import FileInfo, FileIO, LocalFileIO, join
+from broker_lite.pipeline.files.open_file_io import open_file_io
 
 
 @pytest.fixture(params=["local", "file", "arrow", "fsspec"])
@@ -109,42 +101,6 @@ def test_it_can_be_pickled(storage):
     assert pickle.loads(pickle.dumps(io)).size(join(root, "file")) == 3
 
 
-def test_a_relative_path_is_made_absolute(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    io, path = open_file_io("logs")
-    assert isinstance(io, LocalFileIO)
-    assert path == str(tmp_path / "logs")
-
-
-@pytest.mark.parametrize("uri", ["FILE:///a%20b", "file://localhost/a%20b"])
-def test_a_file_uri_is_a_local_path(uri):
-    assert open_file_io(uri)[1] == "/a b"
-
-
-@pytest.mark.parametrize(
-    ("uri", "text"),
-    [
-        ("file://host/a", "path 'file://host/a': file:// takes an absolute path, file:///data"),
-        (
-            "nowhere://a",
-            "path 'nowhere://a': no file system for nowhere://; pyarrow and fsspec are asked",
-        ),
-    ],
-)
-def test_a_uri_that_nothing_opens(uri, text):
-    with pytest.raises(UnknownFileSystem) as caught:
-        open_file_io(uri)
-    assert str(caught.value) == text
-
-
-def test_without_pyarrow_and_fsspec_only_local_files(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(UnknownFileSystem):
-        open_file_io("memory://a")
-    assert open_file_io("/a")[1] == "/a"
-
-
 def test_an_entry_that_leads_nowhere_is_left_out(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "gone")
     (tmp_path / "file").touch()
@@ -171,11 +127,3 @@ def test_a_descriptor_is_closed(tmp_path):
 )
 def test_join(parts, path):
     assert join(*parts) == path
-
-
-def test_a_local_path_needs_no_other_library():
-    code = (
-        "import sys; from broker_lite.pipeline.files import file_io; file_io.open_file_io('/a')\n"
-        "sys.exit(len({'pyarrow', 'fsspec'} & sys.modules.keys()))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,8 +5,9 @@ from fsspec.implementations.dirfs import DirFileSystem
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.registry import known_implementations
 
-from broker_lite.pipeline.files.file_io import UnknownFileSystem, open_file_io
+from broker_lite.pipeline.files.file_io import UnknownFileSystem
 from broker_lite.pipeline.files.fsspec_files import FsspecFileIO, open_fsspec
+from broker_lite.pipeline.files.open_file_io import open_file_io
 
 
 class _RememberingFileSystem(LocalFileSystem):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.pipeline.files.file_io import LocalFileIO, open_file_io
+from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.layout import (
     ForeignEntry,
     LayoutError,
@@ -10,6 +10,7 @@ from broker_lite.pipeline.files.layout import (
     find_foreign,
     find_partitions,
 )
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from tests.pipeline.support import Partition, numbered
 
 STEM = "00000000000000000000"

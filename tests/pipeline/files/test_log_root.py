@@ -7,7 +7,7 @@ import pytest
 
 from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.log.files.checkpoints import parse_offsets
-from broker_lite.pipeline.files.file_io import LocalFileIO, open_file_io
+from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.log_root import (
     WriteRefused,
     is_data_directory,
@@ -18,6 +18,7 @@ from broker_lite.pipeline.files.log_root import (
     sweep,
     unclean_meanwhile,
 )
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.write.log_writer import Placement
 from tests.pipeline.support import Partition, numbered
 from tests.pipeline.write_support import stage

@@ -11,8 +11,8 @@ from pyarrow import fs
 
 from broker_lite.pipeline.audit.task import audit
 from broker_lite.pipeline.audit.whole import audit_tasks, small_files
-from broker_lite.pipeline.files.file_io import open_file_io
 from broker_lite.pipeline.files.log_root import sweep
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import find_logs
 from broker_lite.pipeline.stream.planned import plan_settled, read_planned

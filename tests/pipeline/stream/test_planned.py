@@ -7,7 +7,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, open_file_io
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import DataLossError
 from broker_lite.pipeline.read.split import Split

@@ -6,7 +6,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from broker_lite.pipeline.files.file_io import FileInfo, LocalFileIO, ReadableFile, open_file_io
+from broker_lite.pipeline.files.file_io import FileInfo, LocalFileIO, ReadableFile
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.corruption import CorruptLog
 from broker_lite.pipeline.read.ranges import DataLossError
 from broker_lite.pipeline.stream import stretch

@@ -11,8 +11,9 @@ from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.producers.snapshot import decode_snapshot
 from broker_lite.log.recovery.loading import LoadRequest, load_log
-from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, WritableFile, open_file_io
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, WritableFile
 from broker_lite.pipeline.files.log_root import WriteRefused
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.write.commit import CommittedPartition, commit
 from broker_lite.pipeline.write.encode import BatchEncoder, Producer
 from broker_lite.pipeline.write.log_writer import LogWriter, Placement, StagedSegment

@@ -22,8 +22,9 @@ from broker_lite.pipeline.audit.task import (
     audit,
 )
 from broker_lite.pipeline.audit.whole import audit_tasks, cleaned_ends, log_directory
-from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, open_file_io
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO
 from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import find_logs

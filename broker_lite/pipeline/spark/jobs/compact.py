@@ -18,8 +18,9 @@ from pyspark.sql import functions as F
 
 from broker_lite.pipeline.compact.plan import CompactionGroup, plan_compaction
 from broker_lite.pipeline.compact.survivors import BUCKET_OFFSETS, BUCKET_SHIFT
-from broker_lite.pipeline.files.file_io import LocalFileIO, open_file_io
+from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.files.log_root import locked, refuse_unusable
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import find_logs
 from broker_lite.pipeline.spark.jobs.compaction_sink import (

@@ -16,13 +16,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import Row, StructType
 
 from broker_lite.log.files.names import partition_directory
-from broker_lite.pipeline.files.file_io import FileIO, join, open_file_io
+from broker_lite.pipeline.files.file_io import FileIO, join
 from broker_lite.pipeline.files.log_root import (
     locked,
     refuse_unknown_partition,
     refuse_unusable,
     sweep,
 )
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.generate.plan import tasks_of
 from broker_lite.pipeline.generate.segments import PartitionGenerator
 from broker_lite.pipeline.generate.spec import GenerateSpec

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.plan import plan
 from broker_lite.pipeline.read.split import Split

@@ -19,7 +19,7 @@ from broker_lite.pipeline.audit.whole import (
     is_torn_tail,
     small_files,
 )
-from broker_lite.pipeline.files.file_io import open_file_io
+from broker_lite.pipeline.files.open_file_io import open_file_io
 from broker_lite.pipeline.read.options import ReadOptions
 from broker_lite.pipeline.read.ranges import find_logs
 from broker_lite.pipeline.spark.jobs.audit_source import audit_of, cleaned_of, read_audits
