@@ -63,9 +63,10 @@ class Transactions:
         clock: Clock,
         groups: OffsetTransactions,
         alarm: Alarm | None = None,
+        topic: StateTopic | None = None,
     ) -> None:
         """Remember what is needed; nothing is read before start()."""
-        self.topic = StateTopic(cluster, TRANSACTIONS_TOPIC)
+        self.topic = topic or StateTopic(cluster, TRANSACTIONS_TOPIC)
         self.alarm = alarm or Alarm()
         self._cluster = cluster
         self._clock = clock

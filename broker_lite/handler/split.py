@@ -70,23 +70,23 @@ def split_of(api_key: int, version: int) -> Split | None:
     return SPLITS.get(api_key)
 
 
-def parts(request: Any, split: Split) -> Iterator[Any]:
+def parts(request: Any, split: Split, at_a_time: int = PARTS_AT_A_TIME) -> Iterator[Any]:
     """Smaller requests that together ask what a request asks, in its order."""
     if split.is_distinct:
         request = copy(request)
         (attribute,) = split.asked
         setattr(request, attribute, list(dict.fromkeys(getattr(request, attribute))))
-    return (piece for piece, _ in _pieces(request, split.asked))
+    return (piece for piece, _ in _pieces(request, split.asked, at_a_time))
 
 
-def _pieces(value: Any, path: Sequence[str]) -> Iterator[tuple[Any, int]]:
+def _pieces(value: Any, path: Sequence[str], at_a_time: int) -> Iterator[tuple[Any, int]]:
     """Copies of a struct with some of its parts each, and how many."""
     attribute, rest = path[0], path[1:]
     items: list[Any] = []
     count = 0
     for item in getattr(value, attribute) or ():
-        for piece, weight in _pieces(item, rest) if rest else ((item, 1),):
-            if items and count + weight > PARTS_AT_A_TIME:
+        for piece, weight in _pieces(item, rest, at_a_time) if rest else ((item, 1),):
+            if items and count + weight > at_a_time:
                 yield _with(value, attribute, items), count
                 items, count = [], 0
             items.append(piece)

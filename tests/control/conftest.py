@@ -8,6 +8,9 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.settings import Given, Settings
 from tests.control.group_node import Node
+from tests.support.disk import disk
+
+__all__ = ["disk"]
 
 OpenCluster = Callable[..., Cluster]
 

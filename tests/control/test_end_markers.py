@@ -7,8 +7,8 @@ import pytest
 
 from broker_lite.control.end_markers import MARKERS_AT_A_TIME, STEP_MS, EndMarkers, UnfinishedEnding
 from broker_lite.coordinator.transactions.coordinator import Ending
-from broker_lite.log.log import Log
-from tests.control.transactor import TransactionBroker, failing
+from tests.control.transactor import TransactionBroker
+from tests.support.disk import Disk
 
 
 @pytest.fixture
@@ -35,13 +35,12 @@ def test_t52_markers_are_written_some_at_a_time(broker: TransactionBroker) -> No
     assert not many.failed
 
 
-def test_t52_slow_markers_are_fewer_at_a_time(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def slow(*_: object, **__: object) -> None:
-        broker.clock.step(STEP_MS // 2)
+def test_t52_slow_markers_are_fewer_at_a_time(broker: TransactionBroker, disk: Disk) -> None:
+    def take_long(path: str) -> None:
+        if path.endswith(".log"):
+            broker.clock.step(STEP_MS // 2)
 
-    monkeypatch.setattr(Log, "append_control", slow)
+    disk.before("pwrite", take_long)
     many = unfinished()
     many.left = [("t", 0)] * 3
     assert not markers(broker).write_some(many, 0)
@@ -59,9 +58,9 @@ def test_t54_a_partition_with_a_higher_epoch_is_done_with(
     assert broker.open_transactions() == [True, False]
 
 
-def test_what_fails_waits(broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_waits(broker: TransactionBroker, disk: Disk) -> None:
     both = unfinished(("t", 0), ("t", 1))
-    monkeypatch.setattr(Log, "append_control", failing)
+    disk.refuse("pwrite", below="t-")
     assert markers(broker).write_some(both, 0)
     assert sorted(both.failed) == [("t", 0), ("t", 1)]
     both.wait(7)

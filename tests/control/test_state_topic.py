@@ -13,6 +13,7 @@ from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.record.crc import crc32c
 from tests.control.conftest import OpenCluster
+from tests.support.disk import Disk
 
 NOW_MS = 1_700_000_000_000
 
@@ -49,21 +50,18 @@ def test_one_step_is_one_batch_and_is_read_back(open_cluster: OpenCluster) -> No
     assert [*topic.replay()] == expected
 
 
-@pytest.mark.as_written
-def test_where_its_partitions_end(
-    open_cluster: OpenCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_its_partitions_end(open_cluster: OpenCluster, disk: Disk) -> None:
     cluster = open_cluster()
     topic = StateTopic(cluster, OFFSETS_TOPIC)
     assert topic.end_offset(3) == 0
     topic.append(3, records((b"a", b"1"), (b"b", None)), now_ms=NOW_MS)
     assert topic.end_offset(3) == 2
-
-    def fail(*_: object) -> None:
-        raise KafkaStorageError
-
-    monkeypatch.setattr(cluster, "log", fail)
+    cluster.close()
+    topic = StateTopic(open_cluster(), OFFSETS_TOPIC)
+    disk.refuse("scandir", below=OFFSETS_TOPIC)
     assert topic.end_offset(3) == -1
+    disk.mend()
+    assert topic.end_offset(3) == 2
 
 
 def test_the_codec_of_the_setting_is_used(open_cluster: OpenCluster) -> None:

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from broker_lite.control.end_markers import RETRY_MS, STEP_MS
 from broker_lite.control.state_topic import StateTopic
 from broker_lite.control.topic_rules import NewTopic
-from broker_lite.errors import CoordinatorLoadInProgress, InvalidTopic
-from broker_lite.log.log import Log
+from broker_lite.errors import CoordinatorLoadInProgress
 from tests.control.transactor import STATE_PARTITION, TransactionBroker, failing
+from tests.support.disk import Disk
 
 OFFSETS = ("__consumer_offsets", 3)
+STATE_LOGS = "__transaction_state"
 
 
 @pytest.fixture
@@ -101,114 +101,87 @@ def test_t64_ids_that_are_idle_are_forgotten_for_good(tmp_path: Path) -> None:
 
 
 def test_t72_a_kill_at_any_write_leaves_it_as_before_or_lets_it_be_finished(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+    broker: TransactionBroker, disk: Disk
 ) -> None:
     """Before and after each of the writes of an end: prepare, two markers, complete."""
     producer = broker.begin()
     found: list[tuple[str, list[bool]]] = []
 
-    def look() -> None:
-        with pytest.MonkeyPatch.context() as unpatched:
-            unpatched.setattr(StateTopic, "append", append)
-            unpatched.setattr(Log, "append_control", append_control)
+    def look(_: object) -> None:
+        if is_watched:
+            is_watched.clear()
             after = broker.killed(len(found))
             found.append((after.state(), after.open_transactions()))
             after.cluster.close(sync=False)
+            is_watched.append(True)
 
-    append, append_control = StateTopic.append, Log.append_control
-
-    def watched_append(*args: Any, **options: Any) -> None:
-        look()
-        append(*args, **options)
-        look()
-
-    def watched_control(*args: Any, **options: Any) -> int:
-        offset = append_control(*args, **options)
-        look()
-        return offset
-
-    monkeypatch.setattr(StateTopic, "append", watched_append)
-    monkeypatch.setattr(Log, "append_control", watched_control)
+    is_watched = [True]
+    disk.before("pwrite", look)
     assert broker.end(producer).error == 0
+    look(None)
     before, finished = ("Ongoing", [True, True]), ("CompleteCommit", [False, False])
-    assert found == [before] + [finished] * 5
+    assert found == [before] + [finished] * 4
 
 
 def test_a_record_that_is_not_written_changes_nothing(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+    broker: TransactionBroker, disk: Disk
 ) -> None:
     producer = broker.begin()
-    monkeypatch.setattr(broker.transactions.topic, "append", failing)
+    disk.refuse("pwrite", below=STATE_LOGS)
     assert broker.end(producer).error == 16
     assert broker.init().error == 16
     assert broker.add(producer, ("t", 9)) == 16
     assert broker.state() == "Ongoing"
-    monkeypatch.undo()
+    disk.mend()
     assert broker.end(producer).error == 0
 
 
-def test_a_record_that_may_not_be_on_disk_counts(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_that_may_not_be_on_disk_counts(broker: TransactionBroker) -> None:
     producer = broker.begin()
-    append = broker.transactions.topic.append
-
-    def append_but_not_on_disk(*args: Any, **options: Any) -> None:
-        append(*args, **options)
-        failing()
-
-    monkeypatch.setattr(broker.transactions.topic, "append", append_but_not_on_disk)
+    broker.topic.after_append = failing
     assert broker.end(producer).error == 16
     assert broker.state() == "PrepareCommit"
     broker.step(RETRY_MS)
     assert broker.state() == "CompleteCommit"
-    monkeypatch.undo()
+    broker.topic.mend()
     assert broker.end(producer).producer == (0, 1)
     assert [broker.cluster.log("t", each).log_end_offset for each in (0, 1)] == [2, 2]
 
 
 def test_what_a_failing_disk_costs_does_not_depend_on_the_log(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+    broker: TransactionBroker, disk: Disk
 ) -> None:
     """It is not read again for a record that is known not to be in it."""
     producer = broker.begin()
-    monkeypatch.setattr(broker.transactions.topic, "append", failing)
-    monkeypatch.setattr(broker.transactions.topic, "replay_partition", failing)
+    disk.refuse("pwrite", below=STATE_LOGS)
+    broker.topic.before_replay = failing
     assert broker.end(producer).error == 16
     assert broker.init("new").error == 16
     broker.step(1001)
     assert (broker.state(), broker.state("new")) == ("Ongoing", "")
-    monkeypatch.undo()
+    disk.mend()
     broker.step(RETRY_MS)
     assert broker.state() == "CompleteAbort"
 
 
 def test_t60_requests_that_fail_do_not_put_off_timeouts(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+    broker: TransactionBroker, disk: Disk
 ) -> None:
     broker.begin()
-    append = broker.transactions.topic.append
-
-    def append_to_others(partition: int, *args: Any, **options: Any) -> None:
-        if partition != STATE_PARTITION:
-            failing()
-        append(partition, *args, **options)
-
-    monkeypatch.setattr(broker.transactions.topic, "append", append_to_others)
+    other = broker.transactions.topic.partition_of("y")
+    assert other != STATE_PARTITION
+    disk.refuse("pwrite", below=f"{STATE_LOGS}-{other}/")
     for _ in range(5):
         assert broker.init("y").error == 16
         broker.step(RETRY_MS // 2)
     assert broker.state() == "CompleteAbort"
 
 
-def test_a_topic_that_cannot_be_made_is_15(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise InvalidTopic
-
-    monkeypatch.setattr(broker.transactions.topic, "append", refuse)
+def test_a_topic_that_cannot_be_made_is_15(tmp_path: Path) -> None:
+    factor = {"transaction_state_log_replication_factor": "2"}
+    broker = TransactionBroker(tmp_path / "data", **factor)
     assert broker.init().error == 15
+    broker.cluster.close(sync=False)
 
 
 def test_a_transaction_that_is_too_large_for_its_record(tmp_path: Path) -> None:
@@ -222,39 +195,35 @@ def test_a_transaction_that_is_too_large_for_its_record(tmp_path: Path) -> None:
 
 
 def test_t50_a_start_finishes_however_many_markers_there_are(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+    broker: TransactionBroker, disk: Disk
 ) -> None:
     plan = broker.cluster.plan_topic(NewTopic("wide", partition_count=300))
     broker.cluster.create_topics([plan])
     producer = broker.init().producer
     broker.add(producer, *[("wide", partition) for partition in range(300)])
-    monkeypatch.setattr(Log, "append_control", failing)
+    disk.refuse("pwrite", below="wide-")
     assert broker.end(producer).error == 0
-    monkeypatch.undo()
+    disk.mend()
     broker.restart()
     assert broker.state() == "CompleteCommit"
     assert broker.cluster.log("wide", 299).log_end_offset == 1
 
 
-@pytest.mark.as_written
-def test_t15_no_producer_id_is_14(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(broker.cluster, "next_producer_id", failing)
-    broker.make()
+def test_t15_no_producer_id_is_14(broker: TransactionBroker, disk: Disk) -> None:
+    disk.refuse("pwrite", below="__cluster_metadata")
     assert broker.init().error == 14
 
 
 def test_a_timeout_that_cannot_be_written_is_tried_again(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+    broker: TransactionBroker, disk: Disk
 ) -> None:
     broker.begin()
-    monkeypatch.setattr(broker.transactions.topic, "append", failing)
+    disk.refuse("pwrite", below=STATE_LOGS)
     broker.step(1001)
     assert broker.state() == "Ongoing"
     deadline_ms = broker.transactions.next_deadline_ms()
     assert deadline_ms == broker.clock.steady_ms() + RETRY_MS
-    monkeypatch.undo()
+    disk.mend()
     broker.step(RETRY_MS - 1)
     assert broker.state() == "Ongoing"
     broker.step(1)
@@ -262,18 +231,19 @@ def test_a_timeout_that_cannot_be_written_is_tried_again(
 
 
 def test_a_marker_that_cannot_be_written_is_tried_again(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    broker: TransactionBroker, disk: Disk, caplog: pytest.LogCaptureFixture
 ) -> None:
     producer = broker.begin()
-    monkeypatch.setattr(Log, "append_control", failing)
+    disk.refuse("pwrite", below="t-")
     assert broker.end(producer).producer == (0, 1)
     assert broker.state() == "PrepareCommit"
     assert broker.init().error == 51
     broker.step(RETRY_MS)
     assert [text for text in caplog.messages if "marker" in text] == [
-        "marker not written topic=t partition=0 transactional_id=x reason=KafkaStorageError()"
+        "marker not written topic=t partition=0 transactional_id=x "
+        "reason=OSError(5, 'the disk is gone')"
     ]
-    monkeypatch.undo()
+    disk.mend()
     assert broker.transactions.next_deadline_ms() == broker.clock.steady_ms() + RETRY_MS
     broker.step(RETRY_MS)
     assert broker.state() == "CompleteCommit"
@@ -281,41 +251,31 @@ def test_a_marker_that_cannot_be_written_is_tried_again(
 
 
 def test_a_completion_that_cannot_be_written_is_tried_again(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+    broker: TransactionBroker, disk: Disk
 ) -> None:
     producer = broker.begin()
-    append = broker.transactions.topic.append
-    appended: list[int] = []
-
-    def append_once(partition: int, *args: Any, **options: Any) -> None:
-        if appended:
-            failing()
-        appended.append(partition)
-        append(partition, *args, **options)
-
-    monkeypatch.setattr(broker.transactions.topic, "append", append_once)
+    broker.topic.after_append = lambda _: disk.refuse("pwrite", below=STATE_LOGS)
     assert broker.end(producer).error == 0
-    assert (broker.state(), appended) == ("PrepareCommit", [STATE_PARTITION])
-    monkeypatch.undo()
+    assert broker.state() == "PrepareCommit"
+    disk.mend()
+    broker.topic.mend()
     broker.step(RETRY_MS)
     assert broker.state() == "CompleteCommit"
 
 
 @pytest.mark.parametrize("failures", [1, 3])
 def test_t52_markers_come_once_however_often_the_completion_fails(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch, failures: int
+    broker: TransactionBroker, failures: int
 ) -> None:
     producer = broker.begin()
-    append = broker.transactions.topic.append
     calls: list[int] = []
 
-    def append_later(partition: int, *args: Any, **options: Any) -> None:
+    def fail_later(partition: int) -> None:
         calls.append(partition)
         if 1 < len(calls) <= 1 + failures:
-            failing()
-        append(partition, *args, **options)
+            failing(partition)
 
-    monkeypatch.setattr(broker.transactions.topic, "append", append_later)
+    broker.topic.before_append = fail_later
     assert broker.end(producer).error == 0
     for _ in range(failures):
         assert broker.state() == "PrepareCommit"
@@ -325,18 +285,17 @@ def test_t52_markers_come_once_however_often_the_completion_fails(
 
 
 def test_t60_many_transactions_that_took_too_long_are_ended_in_short_steps(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
+    broker: TransactionBroker, disk: Disk
 ) -> None:
     names = [f"id-{number}" for number in range(6)]
     for name in names:
         broker.add(broker.init(name).producer, ("t", 0), name=name)
-    write = Log.append_control
 
-    def slow(*args: Any, **options: Any) -> int:
-        broker.clock.step(STEP_MS // 2)
-        return write(*args, **options)
+    def take_long(path: str) -> None:
+        if "/t-0/" in path and path.endswith(".log"):
+            broker.clock.step(STEP_MS // 2)
 
-    monkeypatch.setattr(Log, "append_control", slow)
+    disk.before("pwrite", take_long)
     broker.clock.step(1001)
     ended = []
     while (due_ms := broker.transactions.next_deadline_ms()) <= broker.clock.steady_ms():
@@ -346,20 +305,10 @@ def test_t60_many_transactions_that_took_too_long_are_ended_in_short_steps(
     assert due_ms > broker.clock.steady_ms()
 
 
-def test_what_cannot_be_read_is_not_known(
-    broker: TransactionBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_read_is_not_known(broker: TransactionBroker) -> None:
     """Of one partition; it is read again when it is asked for, and by itself."""
     producer = broker.begin()
-    topic = broker.transactions.topic
-    append = topic.append
-
-    def append_but_not_on_disk(*args: Any, **options: Any) -> None:
-        append(*args, **options)
-        failing()
-
-    monkeypatch.setattr(topic, "append", append_but_not_on_disk)
-    monkeypatch.setattr(topic, "replay_partition", failing)
+    broker.topic.after_append = broker.topic.before_replay = failing
     assert broker.add(producer, ("t", 2)) == 16
     assert broker.end(producer).error == 15
     assert broker.init().error == 15
@@ -372,7 +321,7 @@ def test_what_cannot_be_read_is_not_known(
     broker.step(RETRY_MS)
     deadline_ms = broker.transactions.next_deadline_ms()
     assert deadline_ms == broker.clock.steady_ms() + RETRY_MS
-    monkeypatch.undo()
+    broker.topic.mend()
     broker.step(RETRY_MS)
     assert [each.transactional_id for each in broker.transactions.all()] == ["x", "y"]
     assert broker.state() in ("Ongoing", "CompleteAbort")

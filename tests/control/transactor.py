@@ -2,12 +2,16 @@
 
 import asyncio
 import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import Cluster
+from broker_lite.control.internal_topics import TRANSACTIONS_TOPIC
+from broker_lite.control.state_topic import ReplayedBatch, StateTopic
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.control.transactions import Transactions
+from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.transactions.coordinator import Outcome
 from broker_lite.coordinator.transactions.rules import Producer
 from broker_lite.coordinator.transactions.transaction import Transaction
@@ -34,6 +38,34 @@ class NotedGroups:
         self.completed.append((partition, producer_id, committed))
 
 
+class WatchedTopic(StateTopic):
+    """The state log, and what a test has done before and after a partition is used."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster, TRANSACTIONS_TOPIC)
+        self.mend()
+
+    def mend(self) -> None:
+        """Do nothing more than a StateTopic does."""
+        self.before_append = self.after_append = self.before_replay = _nothing
+
+    def append(
+        self,
+        partition: int,
+        records: Sequence[StateRecord],
+        *,
+        now_ms: int,
+        producer: tuple[int, int] | None = None,
+    ) -> None:
+        self.before_append(partition)
+        super().append(partition, records, now_ms=now_ms, producer=producer)
+        self.after_append(partition)
+
+    def replay_partition(self, partition: int) -> Iterator[ReplayedBatch]:
+        self.before_replay(partition)
+        return super().replay_partition(partition)
+
+
 class TransactionBroker:
     """A broker's transactions; topic "t" has two partitions."""
 
@@ -52,11 +84,11 @@ class TransactionBroker:
     def open(self) -> None:
         self.clock = Clock.standing_still(self.now_ms)
         self.cluster = Cluster.open(self.settings, self.data_dir, self.clock)
-        self.make()
+        self.topic = WatchedTopic(self.cluster)
+        self.transactions = Transactions(
+            cluster=self.cluster, clock=self.clock, groups=self.groups, topic=self.topic
+        )
         self.transactions.start()
-
-    def make(self) -> None:
-        self.transactions = Transactions(cluster=self.cluster, clock=self.clock, groups=self.groups)
 
     def killed(self, number: int) -> "TransactionBroker":
         """A broker that finds what kill -9 would leave now."""
@@ -108,5 +140,9 @@ class TransactionBroker:
         return [log.last_stable_offset < log.log_end_offset for log in logs]
 
 
-def failing(*_: object, **__: object) -> None:
+def failing(_: int) -> None:
     raise KafkaStorageError
+
+
+def _nothing(_: int) -> None:
+    """What is done with a partition that is not watched."""

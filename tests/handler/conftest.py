@@ -1,6 +1,6 @@
 """Tests that wait run under both event loops."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,10 @@ from broker_lite.handler import large
 from broker_lite.handler.context import ListenerInfo
 from tests.handler.data_apis import Handlers
 from tests.handler.transactions.transaction_requests import Transactor
+from tests.support.disk import disk
 from tests.support.handler_broker import LISTENER, HandlerBroker, OpenBroker, handler_broker
+
+__all__ = ["disk"]
 
 
 @pytest.fixture(
@@ -38,6 +41,16 @@ def open_broker(tmp_path: Path) -> Iterator[OpenBroker]:
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others have their turn after each step of a large request, however short it is."""
     monkeypatch.setattr(large, "TURN_S", 0)
+
+
+@pytest.fixture
+def bug(monkeypatch: pytest.MonkeyPatch) -> Callable[[type, str], None]:
+    """Has a method of a class fail in a way that nobody foresaw."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a bug")
+
+    return lambda kind, method: monkeypatch.setattr(kind, method, fail)
 
 
 @pytest.fixture

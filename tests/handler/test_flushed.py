@@ -33,6 +33,7 @@ from broker_lite.wire import messages
 from tests.handler.data_apis import join
 from tests.log.logs import append
 from tests.support.coordinator_topics import make_offsets_topic
+from tests.support.disk import Disk
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
 pytestmark = pytest.mark.anyio
@@ -41,30 +42,29 @@ TOPIC, NAME, GROUP = "t", "x", "g"
 TRANSACTIONS, OFFSETS = "__transaction_state-0", "__consumer_offsets-0"
 
 
-class Disk:
+class SlowDisk:
     """Holds up each fdatasync of a directory until the test lets it go on, or has it fail."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, disk: Disk) -> None:
         self.may_go_on = threading.Event()
         self.may_go_on.set()
         self.slow = self.broken = "nothing"
         self.synced: list[str] = []
-        self._real = os.fdatasync
-        monkeypatch.setattr(os, "fdatasync", self.sync)
+        disk.around("fdatasync", self.sync)
 
-    def sync(self, fd: int) -> None:
-        directory = os.path.basename(os.path.dirname(os.readlink(f"/proc/self/fd/{fd}")))
+    def sync(self, path: str, do: Callable[[], None]) -> None:
+        directory = os.path.basename(os.path.dirname(path))
         if directory == self.broken:
             raise OSError(errno.EIO, "the disk is gone")
         if directory == self.slow:
             assert self.may_go_on.wait(10)
-        self._real(fd)
+        do()
         self.synced.append(directory)
 
 
 @pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    return Disk(monkeypatch)
+def disk(disk: Disk) -> SlowDisk:
+    return SlowDisk(disk)
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ async def produce(
     return [each.error_code for each in answer.responses[0].partition_responses]
 
 
-async def comes_after(disk: Disk, question: Callable[[], Awaitable[Any]]) -> Any:
+async def comes_after(disk: SlowDisk, question: Callable[[], Awaitable[Any]]) -> Any:
     """Ask, see that there is no answer while the disk is slow, and let the disk go on."""
     disk.may_go_on.clear()
     asked = asyncio.ensure_future(question())
@@ -141,7 +141,7 @@ async def comes_after(disk: Disk, question: Callable[[], Awaitable[Any]]) -> Any
 
 
 async def test_s32_a_produce_is_answered_when_all_its_partitions_are_on_disk(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     disk.slow = f"{TOPIC}-2"
     async with serving(durable) as broker:
@@ -152,7 +152,7 @@ async def test_s32_a_produce_is_answered_when_all_its_partitions_are_on_disk(
 
 
 async def test_s32_a_partition_that_is_not_on_disk_is_offline(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     """V-72: of one request the others are acknowledged; every later use is refused."""
     disk.broken = f"{TOPIC}-1"
@@ -204,7 +204,7 @@ async def end(broker: HandlerBroker, producer: tuple[int, int]) -> int:
 
 
 async def test_s32_a_producer_gets_its_id_when_that_is_on_disk(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     disk.slow = TRANSACTIONS
     async with serving(durable) as broker:
@@ -212,7 +212,7 @@ async def test_s32_a_producer_gets_its_id_when_that_is_on_disk(
 
 
 async def test_s32_what_a_transaction_writes_comes_after_its_partition_is_known(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     """T-35: records of which the coordinator knows nothing would stay open for ever."""
     async with serving(durable) as broker:
@@ -225,7 +225,7 @@ async def test_s32_what_a_transaction_writes_comes_after_its_partition_is_known(
 
 @pytest.mark.parametrize("slow", [TRANSACTIONS, f"{TOPIC}-0"])
 async def test_s32_decision_markers_and_completion_reach_the_disk_in_this_order(
-    durable: HandlerBroker, disk: Disk, slow: str
+    durable: HandlerBroker, disk: SlowDisk, slow: str
 ) -> None:
     async with serving(durable) as broker:
         producer = await init(broker)
@@ -241,7 +241,7 @@ async def test_s32_decision_markers_and_completion_reach_the_disk_in_this_order(
 
 
 async def test_s32_a_decision_that_may_not_be_on_disk_is_not_told(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     async with serving(durable) as broker:
         producer = await init(broker)
@@ -255,7 +255,7 @@ async def test_s32_a_decision_that_may_not_be_on_disk_is_not_told(
 
 
 async def test_s32_a_transaction_waits_for_a_partition_that_is_offline(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     """T-58: its marker is tried again, and the transaction is not complete before."""
     async with serving(durable) as broker:
@@ -287,7 +287,7 @@ async def commit(broker: HandlerBroker) -> int:
 
 
 async def test_s32_offsets_are_committed_when_they_are_on_disk(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     disk.slow = OFFSETS
     async with serving(durable) as broker:
@@ -295,7 +295,7 @@ async def test_s32_offsets_are_committed_when_they_are_on_disk(
 
 
 async def test_s32_offsets_that_may_not_be_on_disk_are_not_committed(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     """The groups are not there until the next start."""
     async with serving(durable) as broker:
@@ -306,7 +306,7 @@ async def test_s32_offsets_that_may_not_be_on_disk_are_not_committed(
 
 
 async def test_s32_markers_are_answered_when_they_are_on_disk(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     async with serving(durable) as broker:
         producer = await init(broker)
@@ -327,7 +327,7 @@ async def test_s32_markers_are_answered_when_they_are_on_disk(
 
 
 async def test_s32_a_fetch_that_waits_is_answered_when_the_record_is_on_disk(
-    durable: HandlerBroker, disk: Disk
+    durable: HandlerBroker, disk: SlowDisk
 ) -> None:
     """F-31: the flush wakes it, not the append."""
     kind = messages.FetchRequest
@@ -350,7 +350,7 @@ async def test_s32_a_fetch_that_waits_is_answered_when_the_record_is_on_disk(
 
 
 async def test_s32_a_flush_that_fails_before_the_last_partition_is_appended_counts(
-    durable: HandlerBroker, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    durable: HandlerBroker, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second one's batch is so large that a thread validates it meanwhile, and damaged."""
     builder = BatchBuilder(codec=Codec.GZIP)

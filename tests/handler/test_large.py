@@ -24,7 +24,7 @@ from broker_lite.handler.large import (
 )
 from broker_lite.handler.table import APIS
 from broker_lite.wire import DecodeError, messages
-from tests.support.handler_broker import HandlerBroker, OpenBroker, handler_broker
+from tests.support.handler_broker import HandlerBroker, handler_broker
 
 ENTRY = messages.MetadataRequest.MetadataRequestTopic
 COUNT = 700
@@ -341,11 +341,7 @@ def test_all_items_come_in_their_order() -> None:
     assert asyncio.run(collect()) == list(range(100))
 
 
-def test_an_error_of_a_later_part_is_the_answer(
-    open_broker: OpenBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broker = open_broker()
-    monkeypatch.setattr(split, "PARTS_AT_A_TIME", 10)
+def test_an_error_of_a_later_part_is_the_answer(broker: HandlerBroker) -> None:
     member = messages.LeaveGroupRequest.MemberIdentity
     answers = iter([0, 0, 16])
     response_type = messages.LeaveGroupResponse
@@ -356,7 +352,7 @@ def test_an_error_of_a_later_part_is_the_answer(
         return []
 
     value = messages.LeaveGroupRequest(
-        group_id="g", members=[member(member_id=f"{n}") for n in range(50)]
+        group_id="g", members=[member(member_id=f"{n}") for n in range(5 * split.PARTS_AT_A_TIME)]
     )
     parts = asyncio.run(handle_large(handle, broker.context, request_of(13, 5, value)))
     assert parts is not None

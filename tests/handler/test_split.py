@@ -2,20 +2,12 @@
 
 from typing import Any
 
-import pytest
-
-from broker_lite.handler import split
 from broker_lite.handler.split import merge, parts, split_of
 from broker_lite.wire import messages
 
 OFFSET_COMMIT = 8
 COMMIT = messages.OffsetCommitRequest
 COMMITTED = messages.OffsetCommitResponse
-
-
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split, "PARTS_AT_A_TIME", 3)
 
 
 def commit(**counts: int) -> Any:
@@ -40,7 +32,7 @@ def shape(request: Any) -> list[tuple[str, list[int]]]:
 def test_parts_are_small_and_in_order() -> None:
     where = split_of(OFFSET_COMMIT, 8)
     assert where is not None
-    pieces = list(parts(commit(a=2, b=5, c=0, d=1), where))
+    pieces = list(parts(commit(a=2, b=5, c=0, d=1), where, 3))
     assert [shape(piece) for piece in pieces] == [
         [("a", [0, 1])],
         [("b", [0, 1, 2])],
@@ -61,14 +53,14 @@ def test_null_stays_null() -> None:
     assert where is not None
     kind = messages.OffsetFetchRequest
     request = kind(groups=[kind.OffsetFetchRequestGroup(group_id="g", topics=None)])
-    assert [piece.groups[0].topics for piece in parts(request, where)] == [None]
+    assert [piece.groups[0].topics for piece in parts(request, where, 3)] == [None]
 
 
 def test_the_same_group_twice_is_one_part() -> None:
     where = split_of(42, 2)
     assert where is not None
     request = messages.DeleteGroupsRequest(groups_names=["a", "b", "a", "c", "d"])
-    pieces = list(parts(request, where))
+    pieces = list(parts(request, where, 3))
     assert [piece.groups_names for piece in pieces] == [["a", "b", "c"], ["d"]]
     assert len(request.groups_names) == 5
 

@@ -25,6 +25,9 @@ from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.node import ContextFactory, Node
+from tests.support.disk import disk
+
+__all__ = ["disk"]
 
 ECHO, SILENT, PARKED, BROKEN, CLOSING, API_VERSIONS = 0, 1, 2, 4, 5, 18
 

@@ -4,9 +4,8 @@ Also tests: broker_lite.log.commits.
 """
 
 import errno
-import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -19,36 +18,36 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
 from broker_lite.server.group_commit import GroupCommit
 from tests.log.logs import FOREVER_MS, append, open_log
+from tests.support.disk import Disk
 
 pytestmark = pytest.mark.anyio
 
 
-class Disk:
-    """Replaces fdatasync: waits for the test, counts, notes the threads, and may fail."""
+class SlowDisk:
+    """Each fdatasync waits for the test, is counted with its thread, and may fail."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, disk: Disk) -> None:
         self.may_go_on = threading.Event()
         self.may_go_on.set()
         self.begun = threading.Semaphore(0)
         self.paths: list[str] = []
         self.threads: set[int] = set()
-        self.fails = False
-        self._real = os.fdatasync
-        monkeypatch.setattr(os, "fdatasync", self.sync)
+        self.error: Exception | None = None
+        disk.around("fdatasync", self.sync)
 
-    def sync(self, fd: int) -> None:
-        self.paths.append(os.readlink(f"/proc/self/fd/{fd}"))
+    def sync(self, path: str, do: Callable[[], None]) -> None:
+        self.paths.append(path)
         self.threads.add(threading.get_ident())
         self.begun.release()
         assert self.may_go_on.wait(10)
-        if self.fails:
-            raise OSError(errno.EIO, "the disk is gone")
-        self._real(fd)
+        if self.error is not None:
+            raise self.error
+        do()
 
 
 @pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
-    made = Disk(monkeypatch)
+def disk(disk: Disk) -> Iterator[SlowDisk]:
+    made = SlowDisk(disk)
     yield made
     made.may_go_on.set()
 
@@ -74,7 +73,7 @@ async def append_and_wait(log: Log) -> KafkaStorageError | None:
     return outcome[0]
 
 
-async def test_s32_appends_that_come_together_share_a_flush(tmp_path: Path, disk: Disk) -> None:
+async def test_s32_appends_that_come_together_share_a_flush(tmp_path: Path, disk: SlowDisk) -> None:
     commits = Commits()
     log = make_log(tmp_path, commits)
     async with GroupCommit(commits):
@@ -86,7 +85,7 @@ async def test_s32_appends_that_come_together_share_a_flush(tmp_path: Path, disk
     assert threading.get_ident() not in disk.threads
 
 
-async def test_s32_who_comes_during_a_flush_shares_the_next(tmp_path: Path, disk: Disk) -> None:
+async def test_s32_who_comes_during_a_flush_shares_the_next(tmp_path: Path, disk: SlowDisk) -> None:
     commits = Commits()
     log = make_log(tmp_path, commits)
     disk.may_go_on.clear()
@@ -101,7 +100,7 @@ async def test_s32_who_comes_during_a_flush_shares_the_next(tmp_path: Path, disk
     assert (log.high_watermark, len(disk.paths)) == (6, 2)
 
 
-async def test_s32_several_logs_are_flushed_at_once(tmp_path: Path, disk: Disk) -> None:
+async def test_s32_several_logs_are_flushed_at_once(tmp_path: Path, disk: SlowDisk) -> None:
     commits = Commits()
     logs = [make_log(tmp_path / str(number), commits) for number in range(3)]
     disk.may_go_on.clear()
@@ -114,7 +113,9 @@ async def test_s32_several_logs_are_flushed_at_once(tmp_path: Path, disk: Disk) 
     assert [log.high_watermark for log in logs] == [1, 1, 1]
 
 
-async def test_s32_a_flush_that_fails_is_told_to_all_who_wait(tmp_path: Path, disk: Disk) -> None:
+async def test_s32_a_flush_that_fails_is_told_to_all_who_wait(
+    tmp_path: Path, disk: SlowDisk
+) -> None:
     commits = Commits()
     log, other = make_log(tmp_path / "a", commits), make_log(tmp_path / "b", commits)
     outcomes: list[KafkaStorageError | None] = []
@@ -122,7 +123,7 @@ async def test_s32_a_flush_that_fails_is_told_to_all_who_wait(tmp_path: Path, di
     async def wait(of: Log) -> None:
         outcomes.append(await append_and_wait(of))
 
-    disk.fails = True
+    disk.error = OSError(errno.EIO, "the disk is gone")
     async with GroupCommit(commits):
         async with anyio.create_task_group() as group:
             group.start_soon(wait, log)
@@ -131,12 +132,12 @@ async def test_s32_a_flush_that_fails_is_told_to_all_who_wait(tmp_path: Path, di
             ErrorCode.KAFKA_STORAGE_ERROR,
             ErrorCode.KAFKA_STORAGE_ERROR,
         ]
-        disk.fails = False
+        disk.error = None
         assert await append_and_wait(other) is None
     assert (log.high_watermark, other.high_watermark) == (0, 1)
 
 
-async def test_s32_the_end_waits_for_what_is_under_way(tmp_path: Path, disk: Disk) -> None:
+async def test_s32_the_end_waits_for_what_is_under_way(tmp_path: Path, disk: SlowDisk) -> None:
     """Afterwards an append flushes itself."""
     commits = Commits()
     log = make_log(tmp_path, commits)
@@ -151,7 +152,7 @@ async def test_s32_the_end_waits_for_what_is_under_way(tmp_path: Path, disk: Dis
     assert (log.high_watermark, commits.held) == (2, {})
 
 
-async def test_who_is_told_may_append_at_once(tmp_path: Path, disk: Disk) -> None:
+async def test_who_is_told_may_append_at_once(tmp_path: Path, disk: SlowDisk) -> None:
     commits = Commits()
     log = make_log(tmp_path, commits)
     told: list[int] = []
@@ -169,16 +170,12 @@ async def test_who_is_told_may_append_at_once(tmp_path: Path, disk: Disk) -> Non
 
 
 async def test_a_bug_in_a_flush_leaves_nobody_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, disk: SlowDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     commits = Commits()
     log = make_log(tmp_path, commits)
-
-    def broken(_: int) -> None:
-        raise ValueError("a bug")
-
+    disk.error = ValueError("a bug")
     async with GroupCommit(commits):
-        monkeypatch.setattr(os, "fdatasync", broken)
         error = await append_and_wait(log)
     assert (error is not None, commits.held) == (True, {})
     assert "flush failed" in caplog.text

@@ -8,6 +8,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,14 +24,40 @@ class Disk:
         """Have a function called instead of os.CALL."""
         self._patch.setattr(os, call, function)
 
-    def refuse(self, *calls: str, number: int = errno.EIO) -> None:
-        """Have calls fail from now on."""
+    def around(self, call: str, act: Callable[[str, Callable[[], Any]], Any]) -> None:
+        """Have a function called with the path of the file and with what does os.CALL."""
+        real = getattr(os, call)
 
-        def fail(*_: object, **__: object) -> None:
-            raise OSError(number, "the disk is gone")
+        def answer(file: int | str | os.PathLike[str], *arguments: Any, **options: Any) -> Any:
+            path = os.readlink(f"/proc/self/fd/{file}") if isinstance(file, int) else str(file)
+            return act(path, partial(real, file, *arguments, **options))
+
+        self.answer(call, answer)
+
+    def before(self, call: str, act: Callable[[str], None]) -> None:
+        """Have a function called with the path of the file before each os.CALL is done."""
+
+        def act_and_do(path: str, do: Callable[[], Any]) -> Any:
+            act(path)
+            return do()
+
+        self.around(call, act_and_do)
+
+    def refuse(self, *calls: str, number: int = errno.EIO, below: str = "") -> None:
+        """Have calls fail from now on.
+
+        Args:
+            calls: names of functions of os.
+            number: of the error.
+            below: only for files in folders whose names begin so.
+        """
+
+        def fail(path: str) -> None:
+            if f"/{below}" in path:
+                raise OSError(number, "the disk is gone")
 
         for call in calls:
-            self.answer(call, fail)
+            self.before(call, fail)
 
     def watch(self, call: str = "fsync") -> list[str]:
         """Have a call with a descriptor done and noted; gives the paths, in order."""

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from broker_lite.control.topic_rules import NewTopic
-from broker_lite.errors import KafkaStorageError
 from broker_lite.record.builder import BatchBuilder
-from tests.support.handler_broker import HandlerBroker, one
+from tests.log.batches import batch, record
+from tests.support.disk import Disk
+from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -35,14 +36,14 @@ def test_many_partitions_that_nobody_uses(broker: HandlerBroker) -> None:
 
 
 def test_a_partition_that_cannot_be_measured_is_left_out(
-    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
+    open_broker: OpenBroker, disk: Disk
 ) -> None:
-    broker.cluster.create_topic("t")
-
-    def fail(topic: str, partition: int) -> int:
-        raise KafkaStorageError(f"{topic}-{partition} cannot be read")
-
-    monkeypatch.setattr(broker.cluster.logs, "size_bytes", fail)
+    stopped = open_broker()
+    stopped.cluster.create_topic("t")
+    stopped.cluster.log("t", 0).append_batch(batch(record()), now_ms=1)
+    stopped.cluster.close()
+    broker = open_broker()
+    disk.refuse("scandir", below="t-")
     result = one(broker.call("DescribeLogDirs", 5, topics=None).results)
     assert result.topics == []
 

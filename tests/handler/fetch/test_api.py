@@ -5,6 +5,7 @@ Also tests: broker_lite.handler.fetch.partition, broker_lite.handler.fetch.read.
 
 import asyncio
 from asyncio import create_task, sleep
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,12 +165,9 @@ def test_e05_an_unknown_isolation_level_fails_the_request(
 
 @pytest.mark.as_written
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(Log, "read", fail)
+    bug(Log, "read")
     assert handlers.fetch(wanted())[0].error_code == -1
     assert "a bug" in caplog.text
 

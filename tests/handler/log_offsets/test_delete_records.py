@@ -1,6 +1,6 @@
 """DeleteRecords: F-90, P-112."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -58,11 +58,8 @@ def test_f90_errors(handlers: Handlers) -> None:
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(Log, "delete_records_before", fail)
+    bug(Log, "delete_records_before")
     assert delete(handlers, 0) == (-1, -1)
     assert "a bug" in caplog.text

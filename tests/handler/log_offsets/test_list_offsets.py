@@ -1,5 +1,6 @@
 """ListOffsets: F-70 to F-75."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -118,12 +119,9 @@ def test_f73_errors(handlers: Handlers) -> None:
 
 @pytest.mark.as_written
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(Log, "max_timestamp_offset", fail)
+    bug(Log, "max_timestamp_offset")
     assert found(handlers, -3)[0] == -1
     assert "a bug" in caplog.text
 

@@ -1,5 +1,6 @@
 """OffsetForLeaderEpoch: F-80, F-81."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -56,11 +57,8 @@ def test_f81_errors(handlers: Handlers) -> None:
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(Log, "offset_for_leader_epoch", fail)
+    bug(Log, "offset_for_leader_epoch")
     assert ask(handlers, 0) == (-1, -1, -1)
     assert "a bug" in caplog.text

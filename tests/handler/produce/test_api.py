@@ -7,8 +7,8 @@ import gzip
 import os
 import resource
 import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -206,12 +206,9 @@ def test_v72_a_failing_disk_is_56_and_works_again_with_room(
 
 @pytest.mark.as_written
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(Log, "append", fail)
+    bug(Log, "append")
     assert outcome(handlers.produce(GOOD)[0]) == plain(-1)
     assert "a bug" in caplog.text
 

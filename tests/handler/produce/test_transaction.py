@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.errors import KafkaStorageError
 from broker_lite.handler.produce import transaction as produce_transaction
 from broker_lite.wire import messages
 from tests.handler.data_apis import LIST_OFFSETS, PRODUCE, TOPIC, Handlers, outcome, plain, size
@@ -19,6 +18,7 @@ from tests.handler.transactions.transaction_requests import (
     committed,
 )
 from tests.log.batches import batch, record
+from tests.support.disk import Disk
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,10 @@ def test_t34_errors_of_the_coordinator(producer: Transactor) -> None:
 
 @pytest.mark.parametrize(("version", "code"), [(OLD, 19), (NEW, 51)])
 def test_t34_t35_a_transaction_that_is_ending(
-    producer: Transactor, monkeypatch: pytest.MonkeyPatch, version: int, code: int
+    producer: Transactor, disk: Disk, version: int, code: int
 ) -> None:
     producer.produce(0)
-    log = producer.broker.log(0)
-    monkeypatch.setattr(type(log), "append_control", _fail)
+    disk.refuse("pwrite", below="t-0")
     stale = producer.producer
     assert producer.end() == 0
     assert producer.state == "PrepareCommit"
@@ -70,14 +69,10 @@ def test_t34_t35_a_transaction_that_is_ending(
             "Unable to verify the partition has been added to the transaction. "
             "Underlying error: CONCURRENT_TRANSACTIONS"
         )
-    monkeypatch.undo()
+    disk.mend()
     producer.broker.clock.step(1000)
     producer.broker.context.transactions.on_time()
     assert producer.state == "CompleteCommit"
-
-
-def _fail(*_: object, **__: object) -> int:
-    raise KafkaStorageError
 
 
 def test_t35_the_partition_is_added_implicitly(producer: Transactor) -> None:
@@ -165,14 +160,8 @@ async def test_t34_t35_very_many_partitions_are_asked_about_with_pauses(
     assert [each.error_code for each in topic.partition_responses] == codes
 
 
-@pytest.mark.as_written
-def test_v60_a_log_that_cannot_be_opened(
-    producer: Transactor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(topic: str, partition: int) -> None:
-        raise KafkaStorageError
-
-    monkeypatch.setattr(producer.broker.cluster, "log", fail)
+def test_v60_a_log_that_cannot_be_opened(producer: Transactor, disk: Disk) -> None:
+    disk.refuse("scandir", below="t-")
     assert outcome(producer.produce()) == plain(56)
 
 

@@ -2,28 +2,23 @@
 
 import asyncio
 
-import pytest
-
 from broker_lite.control.changes import quota_changes
 from broker_lite.control.client_quotas import Entity
 from broker_lite.errors import KafkaStorageError
-from broker_lite.handler.security import changes_in_turns
-from broker_lite.handler.security.changes_in_turns import write_in_turns
+from broker_lite.handler.security.changes_in_turns import CHANGES_AT_A_TIME, write_in_turns
 from tests.support.handler_broker import HandlerBroker
 from tests.support.small_disk import files_end_at
 
 
-def test_they_are_written_some_at_a_time(
-    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(changes_in_turns, "CHANGES_AT_A_TIME", 2)
-    entities: list[Entity] = [(("user", f"u{number}"),) for number in range(5)]
+def test_they_are_written_some_at_a_time(broker: HandlerBroker) -> None:
+    count = 2 * CHANGES_AT_A_TIME + 1
+    entities: list[Entity] = [(("user", f"u{number:04}"),) for number in range(count)]
     changes: dict[Entity, dict[str, float | None]] = {
         entity: {"request_percentage": 1.0} for entity in entities
     }
     changes[entities[3]] = {}
     assert asyncio.run(write_in_turns(broker.cluster, changes, quota_changes)) == {}
-    assert list(broker.cluster.client_quotas) == [*entities[:3], entities[4]]
+    assert list(broker.cluster.client_quotas) == [*entities[:3], *entities[4:]]
     log = broker.cluster.logs.data_dir / "__cluster_metadata-0" / f"{0:020d}.log"
     with files_end_at(log.stat().st_size):
         failed = asyncio.run(write_in_turns(broker.cluster, changes, quota_changes))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker_lite.handler.context import CloseConnection
-from broker_lite.handler.security import client_quotas
+from broker_lite.handler.security.client_quotas import HOSTS_MAX
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, handler_broker, one
 from tests.support.small_disk import files_end_at
@@ -78,14 +78,14 @@ def test_what_is_not_written_is_not_set(open_broker: OpenBroker) -> None:
     assert told(broker) == {}
 
 
-def test_p160_an_address_is_one_or_a_host_s_name(
-    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_p160_an_address_is_one_or_a_host_s_name(broker: HandlerBroker) -> None:
     names = ("127.0.0.1", "::1", "localhost", "x" * 300, "no host\ud7ff")
     found = alter(broker, 1, *names, kind="ip")
     assert list(found.values()) == [0, 0, 0, 42, 42]
-    monkeypatch.setattr(client_quotas, "HOSTS_MAX", 0)
-    assert alter(broker, 1, "127.0.0.2", "localhost", kind="ip") == {
-        "127.0.0.2": 0,
-        "localhost": 42,
-    }
+
+
+def test_only_some_names_are_looked_up(broker: HandlerBroker) -> None:
+    unknown = [f"{number} no host\ud7ff" for number in range(HOSTS_MAX)]
+    found = alter(broker, 1, "127.0.0.2", "localhost", *unknown, kind="ip")
+    assert (found["127.0.0.2"], found["localhost"]) == (0, 42)
+    assert alter(broker, 1, "localhost", *unknown[1:], kind="ip")["localhost"] == 0

@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from broker_lite.handler.topics import auto_create
+from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
@@ -25,14 +26,12 @@ def test_p85_p102_more_than_a_request_may_create_are_not_created(
     assert broker.call("Metadata", 12, topics=asked[:10]).topics[0].error_code == 0
 
 
-def test_p85_many_are_created_in_few_changes(
-    broker: HandlerBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(auto_create, "TOPICS_AT_A_TIME", 40)
+def test_p85_many_are_created_in_few_changes(broker: HandlerBroker) -> None:
+    count = TOPICS_AT_A_TIME + 36
     before = broker.cluster.features_epoch
-    told = broker.call("Metadata", 12, topics=[ENTRY(name=f"t{n}") for n in range(100)]).topics
+    told = broker.call("Metadata", 12, topics=[ENTRY(name=f"t{n}") for n in range(count)]).topics
     assert {topic.error_code for topic in told} == {0}
-    assert broker.cluster.features_epoch - before == 200  # a topic and a partition each
+    assert broker.cluster.features_epoch - before == 2 * count  # a topic and a partition each
 
 
 def test_p86_what_another_client_creates_meanwhile_is_left_alone(broker: HandlerBroker) -> None:

@@ -1,5 +1,6 @@
 """DescribeProducers: P-143."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -55,11 +56,8 @@ def test_p143_errors(
 
 
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr(ProducerStateManager, "describe", fail)
+    bug(ProducerStateManager, "describe")
     assert describe(handlers).error_code == -1
     assert "a bug" in caplog.text

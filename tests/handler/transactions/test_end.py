@@ -7,12 +7,12 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from broker_lite.control.end_markers import STEP_MS
-from broker_lite.log.log import Log
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import read_end_transaction_marker
 from broker_lite.wire import messages
 from tests.handler.data_apis import FETCH, TOPIC, Handlers, fetched, size, wanted
 from tests.handler.transactions.transaction_requests import END, MARKERS, Transactor, committed
+from tests.support.disk import Disk
 
 
 def marker(handlers: Handlers, offset: int, partition: int = 0) -> tuple[int, int, bool]:
@@ -221,13 +221,12 @@ async def test_t59_many_markers_let_others_have_their_turn(handlers: Handlers) -
 
 
 @pytest.mark.anyio
-async def test_t59_slow_markers_let_others_have_their_turn(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def slow(*_: object, **__: object) -> None:
-        handlers.clock.step(STEP_MS)
+async def test_t59_slow_markers_let_others_have_their_turn(handlers: Handlers, disk: Disk) -> None:
+    def take_long(path: str) -> None:
+        if path.endswith(".log"):
+            handlers.clock.step(STEP_MS)
 
-    monkeypatch.setattr(Log, "append_control", slow)
+    disk.before("pwrite", take_long)
     one = messages.WriteTxnMarkersRequest.WritableTxnMarker(
         producer_id=0,
         producer_epoch=0,

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from broker_lite.errors import ErrorCode, KafkaStorageError
+from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.handler.data_apis import TOPIC, Handlers
 from tests.handler.transactions.transaction_requests import COMMIT_OFFSETS, OFFSET_FETCH, Transactor
+from tests.support.disk import Disk
 
 
 async def send(producer: Transactor, version: int, offset: int = 5, **fields: Any) -> list[int]:
@@ -131,14 +132,8 @@ async def test_t42_verification_can_be_off(
     broker.cluster.close()
 
 
-@pytest.mark.as_written
-async def test_t44_what_cannot_be_asked_now(
-    producer: Transactor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(topic: str, partition: int) -> None:
-        raise KafkaStorageError
-
-    monkeypatch.setattr(producer.broker.cluster, "log", fail)
+async def test_t44_what_cannot_be_asked_now(producer: Transactor, disk: Disk) -> None:
+    disk.refuse("scandir", below="__")
     assert await send(producer, 5, partitions=[0]) == [15]
 
 
@@ -154,12 +149,11 @@ async def test_t44_old_clients_do_not_know_14(
 
 
 async def test_t44_what_cannot_be_written_is_told_of_every_partition(
-    producer: Transactor, monkeypatch: pytest.MonkeyPatch
+    producer: Transactor, disk: Disk
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise KafkaStorageError
-
-    monkeypatch.setattr(producer.broker.context.groups.topic, "append", fail)
+    assert await send(producer, 5) == [0, 3]
+    disk.refuse("pwrite", below="__consumer_offsets")
     assert await send(producer, 5) == [16, 3]
-    monkeypatch.setattr(producer.broker.context.transactions.topic, "append", fail)
+    disk.mend()
+    disk.refuse("pwrite", below="__transaction_state")
     assert await send(producer, 5, group_id="another") == [16, 3]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker_lite.errors import KafkaStorageError
 from broker_lite.wire import messages
 from tests.handler.data_apis import INIT_PRODUCER_ID, Handlers
+from tests.support.disk import Disk
 
 
 def init(
@@ -59,12 +59,6 @@ def test_t16_a_timeout_that_is_too_long(handlers: Handlers) -> None:
     assert init(handlers, "x", timeout_ms=900_001) == (50, -1, -1)
 
 
-@pytest.mark.as_written
-def test_a_block_that_cannot_be_written_is_answered(
-    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> int:
-        raise KafkaStorageError
-
-    monkeypatch.setattr(handlers.cluster, "next_producer_id", fail)
+def test_a_block_that_cannot_be_written_is_answered(handlers: Handlers, disk: Disk) -> None:
+    disk.refuse("pwrite", below="__cluster_metadata")
     assert init(handlers) == (56, -1, -1)
