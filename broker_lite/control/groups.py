@@ -14,7 +14,8 @@ import importlib
 import logging
 import uuid
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
@@ -30,6 +31,8 @@ from broker_lite.errors import (
     NotCoordinator,
     UnknownServerError,
 )
+from broker_lite.wire import messages
+from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
     from broker_lite.coordinator.groups.coordinator import GroupCoordinator
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("broker_lite.control")
 
-Event = Callable[[Any, Caller, int], Effects]
+Asked = TypeVar("Asked", bound=Struct)
 
 
 class Groups:
@@ -113,7 +116,13 @@ class Groups:
 
     # -- requests
 
-    async def ask(self, event: Event, group_id: str, request: Any, caller: Caller) -> Any:
+    async def ask(
+        self,
+        event: Callable[[Asked, Caller, int], Effects],
+        group_id: str,
+        request: Asked,
+        caller: Caller,
+    ) -> Struct:
         """Have the coordinator answer a request that may change a group, at once or later.
 
         Args:
@@ -130,7 +139,7 @@ class Groups:
         """
         now_ms = self._run_due_timers()
         partition = self._state.open_partition(group_id)
-        answer = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Struct] = asyncio.get_running_loop().create_future()
         try:
             asking = Caller(caller.version, caller.client_id, caller.client_host, answer)
             effects = event(request, asking, now_ms)
@@ -144,16 +153,7 @@ class Groups:
         self._alarm.due_at(self.coordinator.next_deadline_ms())
         return await answer
 
-    async def commit_transactional_offsets(self, request: Any, caller: Caller) -> Any:
-        """Answer a TxnOffsetCommit whose producer is known to be good.
-
-        Raises:
-            NotCoordinator, UnknownServerError: nothing was done.
-        """
-        event = self.coordinator.commit_transactional_offsets
-        return await self.ask(event, request.group_id, request, caller)
-
-    def delete_groups(self, request: Any) -> Any:
+    def delete_groups(self, request: messages.DeleteGroupsRequest) -> messages.DeleteGroupsResponse:
         """Answer DeleteGroups.
 
         Raises:
@@ -216,9 +216,9 @@ class Groups:
         if is_expiry:
             self._expiry_ms = self._next_expiry_ms()
         if self._coordinator is not None:
-            self._run(self._coordinator.on_time, now_ms)
+            self._run(partial(self._coordinator.on_time, now_ms))
             if is_expiry:
-                self._run(self._coordinator.expire, now_ms)
+                self._run(partial(self._coordinator.expire, now_ms))
 
     def _run_due_timers(self) -> int:
         """Run the timers that are due but were not run yet, and return the time.
@@ -256,9 +256,9 @@ class Groups:
                 self._state.forget_all()
         now_ms = self._clock.steady_ms()
         if names:
-            self._run(coordinator.topics_deleted, names, now_ms)
+            self._run(partial(coordinator.topics_deleted, names, now_ms))
         names.update(topic.name for topic in changed)
-        self._run(coordinator.topics_changed, names, now_ms)
+        self._run(partial(coordinator.topics_changed, names, now_ms))
         self._alarm.due_at(coordinator.next_deadline_ms())
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
@@ -277,10 +277,10 @@ class Groups:
             elif resource_type == BROKER_RESOURCE:
                 self._coordinator.update_settings(GroupSettings.of(self._cluster.settings))
 
-    def _run(self, event: "Callable[..., GroupEffects]", *args: Any) -> None:
+    def _run(self, event: "Callable[[], GroupEffects]") -> None:
         """Let an event happen that is nobody's request and may be about all groups."""
         try:
-            several = event(*args)
+            several = event()
         except Exception:  # what is half done must not stay
             logger.exception("groups' event failed")
             for partition in self.topic.partitions_to_replay():

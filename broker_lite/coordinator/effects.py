@@ -5,7 +5,7 @@ says what has to happen. The records come first: they are written as one batch, 
 any answer leave. When they cannot be written, what the log says counts: the state is loaded anew.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from broker_lite.wire.structs import Struct
 
@@ -30,6 +30,10 @@ class StateRecord(NamedTuple):
     value: bytes | None
 
 
+Reply = tuple[object, Struct]
+"""The token of an open request, and the response that it gets."""
+
+
 class Effects:
     """What one event leads to, collected while it is handled.
 
@@ -44,7 +48,7 @@ class Effects:
     def __init__(self) -> None:
         self.producer: tuple[int, int] | None = None
         self.records: list[StateRecord] = []
-        self.replies: list[tuple[object, Any]] = []
+        self.replies: list[Reply] = []
 
     def write(self, key: bytes, value: bytes | None) -> None:
         """Add a record."""

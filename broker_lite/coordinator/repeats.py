@@ -6,14 +6,14 @@ sends such a thing, so what is large is repeated only a few times here; the rest
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 One = TypeVar("One")
 
 _REPEATS_MAX: Final = 10
 
 
-def _itself(one: Any) -> str:
+def _itself(one: object) -> str:
     return str(one)
 
 

@@ -13,7 +13,7 @@ optional parts is refused, because RE2 may take seconds to compile it and cannot
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from broker_lite.errors import InvalidRegularExpression
 
@@ -50,6 +50,17 @@ class Matching(NamedTuple):
     work: int
 
 
+class _Pattern(Protocol):
+    """A compiled pattern of RE2."""
+
+    @property
+    def programsize(self) -> int:
+        """How many instructions it has."""
+
+    def fullmatch(self, text: str) -> object | None:
+        """Match a whole text; None if it does not match."""
+
+
 class Prepared:
     """A compiled pattern, and those of the names that it is known to match.
 
@@ -71,7 +82,7 @@ class Prepared:
         self._matched: list[str] = []
         # its text: the error itself would refer to this object, and both to all names
         self._error: str | None = None
-        self._compiled: Any = None
+        self._compiled: _Pattern | None = None
         self.work = _WORK_TO_COMPILE
         try:
             self._compiled = _compile(pattern)
@@ -92,6 +103,7 @@ class Prepared:
         Returns:
             False when it was stopped.
         """
+        assert self._compiled is not None, "one that cannot be used is not heavy"
         fullmatch = self._compiled.fullmatch
         matched = []
         for name in self._names:
@@ -112,6 +124,7 @@ class Prepared:
         Rule: G-100 (TopicRegexResolver).
         """
         self.check()
+        assert self._compiled is not None, "check() raises then"
         there = set(names)
         matched = [name for name in self._matched if name in there]
         fullmatch = self._compiled.fullmatch
@@ -139,8 +152,8 @@ def matching_names(pattern: str, names: Iterable[str]) -> tuple[str, ...]:
     return Prepared(pattern, names).matching(names).names
 
 
-def _check_work(pattern: str, compiled: Any, names: list[str]) -> int:
-    work: int = compiled.programsize * sum(map(len, names))
+def _check_work(pattern: str, compiled: _Pattern, names: list[str]) -> int:
+    work = compiled.programsize * sum(map(len, names))
     if work > _WORK_MAX:
         raise InvalidRegularExpression(
             f"SubscribedTopicRegex `{pattern}` is too large to be matched with {len(names)} topics."
@@ -148,7 +161,7 @@ def _check_work(pattern: str, compiled: Any, names: list[str]) -> int:
     return work
 
 
-def _compile(pattern: str) -> Any:
+def _compile(pattern: str) -> _Pattern:
     encoded = pattern.encode(errors="replace")
     if len(encoded) > _PATTERN_BYTES_MAX:
         raise InvalidRegularExpression(
@@ -167,7 +180,7 @@ def _compile(pattern: str) -> Any:
     options.log_errors = False
     options.never_capture = True
     try:
-        return re2.compile(encoded, options)
+        compiled: _Pattern = re2.compile(encoded, options)
     except re2.error as error:
         reason = error.args[0].decode(errors="replace")
         raise InvalidRegularExpression(
@@ -175,3 +188,4 @@ def _compile(pattern: str) -> Any:
         ) from None
     finally:
         re2.purge()  # its cache would keep the memory of 128 patterns
+    return compiled

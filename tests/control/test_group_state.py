@@ -52,7 +52,8 @@ def test_t53_pending_offsets_and_markers_are_read_back(node: Node) -> None:
                 topics=[types.TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
             )
             caller = Caller(3, "c", "/127.0.0.1", None)
-            answer = await node.groups.commit_transactional_offsets(request, caller)
+            event = node.groups.coordinator.commit_transactional_offsets
+            answer = await node.groups.ask(event, "g", request, caller)
             assert error_of(answer) == 0
 
     asyncio.run(scene())
@@ -96,7 +97,8 @@ def test_g72_commits_around_a_transaction_are_read_back(
     number = node.groups.partition_of("g")
     for step in steps:
         if step == "transaction":
-            asyncio.run(node.groups.commit_transactional_offsets(request, caller))
+            event = node.groups.coordinator.commit_transactional_offsets
+            asyncio.run(node.groups.ask(event, "g", request, caller))
         elif isinstance(step, bool):
             marker = EndTransactionMarker(step, 0)
             log = node.cluster.log(OFFSETS_TOPIC, number)

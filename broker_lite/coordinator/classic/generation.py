@@ -1,7 +1,7 @@
 """One generation of a classic group: its number, its protocol, and what members are told of it."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.classic import records as classic_records
 from broker_lite.coordinator.classic.answers import refuse_join, refuse_sync
@@ -148,17 +148,8 @@ class ClassicGeneration(ClassicRoster):
 
         Rule: G-48.
         """
-        members: list[Any] = []
-        if with_members and member.member_id == self.leader:
-            make_member = messages.JoinGroupResponse.JoinGroupResponseMember
-            members = [
-                make_member(
-                    member_id=other.member_id,
-                    group_instance_id=other.instance_id,
-                    metadata=other.metadata(self.protocol_name),
-                )
-                for other in self.members.values()
-            ]
+        shown = self.members.values() if with_members and member.member_id == self.leader else ()
+        make_member = messages.JoinGroupResponse.JoinGroupResponseMember
         leader = leader or self.leader
         assert leader is not None, "a group with a member has a leader"
         response = messages.JoinGroupResponse(
@@ -168,7 +159,14 @@ class ClassicGeneration(ClassicRoster):
             leader=leader,
             skip_assignment=skip_assignment,
             member_id=member.member_id,
-            members=members,
+            members=[
+                make_member(
+                    member_id=other.member_id,
+                    group_instance_id=other.instance_id,
+                    metadata=other.metadata(self.protocol_name),
+                )
+                for other in shown
+            ],
         )
         effects.reply(caller.token, response)
 

@@ -1,9 +1,8 @@
 """A consumer group (KIP-848): what each request, each timer and each record does to it."""
 
 from collections.abc import Collection
-from typing import Any
 
-from broker_lite.coordinator.consumer import changes, records
+from broker_lite.coordinator.consumer import changes
 from broker_lite.coordinator.consumer.core import (
     JOIN_TIMER,
     REBALANCE_TIMER,
@@ -13,7 +12,6 @@ from broker_lite.coordinator.consumer.core import (
 from broker_lite.coordinator.consumer.describe import describe
 from broker_lite.coordinator.consumer.heartbeat import heartbeat, leave
 from broker_lite.coordinator.consumer.member import ConsumerMember, MemberState
-from broker_lite.coordinator.consumer.replay import apply_record
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.texts import cut
 from broker_lite.errors import BrokerError, ErrorCode
@@ -36,8 +34,11 @@ class ConsumerGroup(ConsumerGroupCore):
         caller: Caller,
         effects: Effects,
         now_ms: int,
-    ) -> None:
+    ) -> bool:
         """Answer a ConsumerGroupHeartbeat that `check_heartbeat` found well-formed.
+
+        Returns:
+            False when it is refused; then nothing has changed.
 
         See: G-79 to G-90.
         """
@@ -51,6 +52,7 @@ class ConsumerGroup(ConsumerGroupCore):
                 error_code=error.code, error_message=cut(error.message)
             )
         effects.reply(caller.token, response)
+        return not response.error_code
 
     def on_timer(self, kind: str, member_id: str, effects: Effects, now_ms: int) -> None:
         """A member's time is over: it is put out.
@@ -150,17 +152,6 @@ class ConsumerGroup(ConsumerGroupCore):
         for member_id in self.members:
             self.cancel_timers(member_id)
         changes.drop_group(self, effects)
-
-    def replay(self, record_type: int, key: Any, value: bytes | None) -> None:
-        """Take over what a record of the log says.
-
-        Args:
-            record_type: one of CONSUMER_RECORD_TYPES.
-            key: as `decode_key` gives it.
-            value: None for a tombstone; that of GROUP_EPOCH means that the group is gone.
-        """
-        decoded = None if value is None else records.decode_value(record_type, value)
-        apply_record(self, record_type, key, decoded)
 
     def loaded(self, now_ms: int) -> None:
         """The log was read to its end: sessions and rebalance timeouts start anew.

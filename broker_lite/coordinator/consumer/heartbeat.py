@@ -7,7 +7,7 @@ the member one step closer to it; answer. Nothing is changed before all checks h
 
 from base64 import urlsafe_b64encode
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from broker_lite.coordinator.consumer import changes
@@ -37,6 +37,8 @@ from broker_lite.coordinator.consumer.target import subscribed_ids, update_targe
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.errors import UnreleasedInstanceId
 from broker_lite.wire import messages
+
+Field = TypeVar("Field")
 
 
 class Admission(NamedTuple):
@@ -149,22 +151,24 @@ def _updated(
     """
     if _says_nothing_new(member, request, caller):
         return member
-    fields: dict[str, Any] = {"client_id": caller.client_id, "client_host": caller.client_host}
-    for name in ("instance_id", "rack_id", "server_assignor"):
-        value = getattr(request, name)
-        if value is not None:
-            fields[name] = value
-    if request.rebalance_timeout_ms != -1:
-        fields["rebalance_timeout_ms"] = request.rebalance_timeout_ms
-    if request.subscribed_topic_names is not None:
-        fields["topic_names"] = tuple(sorted(set(request.subscribed_topic_names)))
-    if request.subscribed_topic_regex is not None:
-        fields["regex"] = request.subscribed_topic_regex
-    if member.classic is not None:
-        fields["classic"] = None
-    if all(getattr(member, name) == value for name, value in fields.items()):
-        return member
-    return replace(member, **fields)
+    names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
+    updated = replace(
+        member,
+        client_id=caller.client_id,
+        client_host=caller.client_host,
+        instance_id=_given(request.instance_id, member.instance_id),
+        rack_id=_given(request.rack_id, member.rack_id),
+        server_assignor=_given(request.server_assignor, member.server_assignor),
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        topic_names=member.topic_names if names is None else tuple(sorted(set(names))),
+        regex=_given(request.subscribed_topic_regex, member.regex),
+        classic=None,
+    )
+    return member if updated == member else updated
+
+
+def _given(value: Field | None, known: Field) -> Field:
+    return known if value is None else value
 
 
 def _says_nothing_new(

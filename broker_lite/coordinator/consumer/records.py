@@ -6,7 +6,7 @@ then its fields. Names and partitions are in order, so the same state always has
 
 from collections.abc import Iterable
 from struct import Struct
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.consumer.member import (
@@ -33,47 +33,41 @@ CONSUMER_RECORD_TYPES: Final = frozenset(
     (GROUP_EPOCH, PARTITION_METADATA, MEMBER, TARGET_EPOCH, TARGET, CURRENT, REGEX)
 )
 
-_NAME_OF_TYPE: Final = {
-    GROUP_EPOCH: "ConsumerGroupMetadata",
-    PARTITION_METADATA: "ConsumerGroupPartitionMetadata",
-    MEMBER: "ConsumerGroupMemberMetadata",
-    TARGET_EPOCH: "ConsumerGroupTargetAssignmentMetadata",
-    TARGET: "ConsumerGroupTargetAssignmentMember",
-    CURRENT: "ConsumerGroupCurrentMemberAssignment",
-    REGEX: "ConsumerGroupRegularExpression",
-}
+M = TypeVar("M", bound="messages.Message")
 
 
-def decode_key(record_type: int, key: bytes) -> Any:
-    """The key of a consumer group's record; it always has a group_id."""
-    return getattr(messages, _NAME_OF_TYPE[record_type] + "Key").decode(key, 0, _INT16.size)[0]
+def decode(message: type[M], data: bytes) -> M:
+    """The key or value of a consumer group's record; of each there is only version 0."""
+    return message.decode(data, 0, _INT16.size)[0]
 
 
-def decode_value(record_type: int, value: bytes) -> Any:
-    """The value of a consumer group's record; all of them have only version 0."""
-    return getattr(messages, _NAME_OF_TYPE[record_type] + "Value").decode(value, 0, _INT16.size)[0]
+def group_of(key: bytes) -> str:
+    """The group that a record is about: every key begins with its id."""
+    return decode(messages.ConsumerGroupMetadataKey, key).group_id
 
 
 def group_epoch_key(group_id: str) -> bytes:
     """The key of the group itself: without this record there is no group."""
-    return _key(GROUP_EPOCH, messages.ConsumerGroupMetadataKey, group_id=group_id)
+    message = messages.ConsumerGroupMetadataKey
+    return _key(GROUP_EPOCH, message, message(group_id=group_id))
 
 
 def group_epoch_value(epoch: int, metadata_hash: int) -> bytes:
     """The group's epoch, and the hash of its topics."""
-    return _value(messages.ConsumerGroupMetadataValue, epoch=epoch, metadata_hash=metadata_hash)
+    message = messages.ConsumerGroupMetadataValue
+    return _value(message, message(epoch=epoch, metadata_hash=metadata_hash))
 
 
 def partition_metadata_key(group_id: str) -> bytes:
     """The key of what brokers before 4.1 kept about topics; only removed nowadays."""
-    return _key(PARTITION_METADATA, messages.ConsumerGroupPartitionMetadataKey, group_id=group_id)
+    message = messages.ConsumerGroupPartitionMetadataKey
+    return _key(PARTITION_METADATA, message, message(group_id=group_id))
 
 
 def member_key(group_id: str, member_id: str) -> bytes:
     """The key of a member's subscription."""
-    return _key(
-        MEMBER, messages.ConsumerGroupMemberMetadataKey, group_id=group_id, member_id=member_id
-    )
+    message = messages.ConsumerGroupMemberMetadataKey
+    return _key(MEMBER, message, message(group_id=group_id, member_id=member_id))
 
 
 def member_value(member: ConsumerMember) -> bytes:
@@ -82,22 +76,24 @@ def member_value(member: ConsumerMember) -> bytes:
     classic = member.classic
     return _value(
         message,
-        instance_id=member.instance_id,
-        rack_id=member.rack_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        subscribed_topic_names=list(member.topic_names),
-        subscribed_topic_regex=member.regex,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        server_assignor=member.server_assignor,
-        classic_member_metadata=None
-        if classic is None
-        else message.ClassicMemberMetadata(
-            session_timeout_ms=classic.session_timeout_ms,
-            supported_protocols=[
-                message.ClassicProtocol(name=name, metadata=metadata)
-                for name, metadata in classic.protocols
-            ],
+        message(
+            instance_id=member.instance_id,
+            rack_id=member.rack_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            subscribed_topic_names=list(member.topic_names),
+            subscribed_topic_regex=member.regex,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            server_assignor=member.server_assignor,
+            classic_member_metadata=None
+            if classic is None
+            else message.ClassicMemberMetadata(
+                session_timeout_ms=classic.session_timeout_ms,
+                supported_protocols=[
+                    message.ClassicProtocol(name=name, metadata=metadata)
+                    for name, metadata in classic.protocols
+                ],
+            ),
         ),
     )
 
@@ -129,26 +125,20 @@ def member_of(member_id: str, value: messages.ConsumerGroupMemberMetadataValue) 
 
 def target_epoch_key(group_id: str) -> bytes:
     """The key of the target assignment's epoch."""
-    return _key(TARGET_EPOCH, messages.ConsumerGroupTargetAssignmentMetadataKey, group_id=group_id)
+    message = messages.ConsumerGroupTargetAssignmentMetadataKey
+    return _key(TARGET_EPOCH, message, message(group_id=group_id))
 
 
 def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
     """The epoch of the target assignment, and when it was computed."""
-    return _value(
-        messages.ConsumerGroupTargetAssignmentMetadataValue,
-        assignment_epoch=epoch,
-        assignment_timestamp=timestamp_ms,
-    )
+    message = messages.ConsumerGroupTargetAssignmentMetadataValue
+    return _value(message, message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms))
 
 
 def target_key(group_id: str, member_id: str) -> bytes:
     """The key of one member's target."""
-    return _key(
-        TARGET,
-        messages.ConsumerGroupTargetAssignmentMemberKey,
-        group_id=group_id,
-        member_id=member_id,
-    )
+    message = messages.ConsumerGroupTargetAssignmentMemberKey
+    return _key(TARGET, message, message(group_id=group_id, member_id=member_id))
 
 
 def target_value(target: Target) -> bytes:
@@ -156,10 +146,12 @@ def target_value(target: Target) -> bytes:
     message = messages.ConsumerGroupTargetAssignmentMemberValue
     return _value(
         message,
-        topic_partitions=[
-            message.TopicPartition(topic_id=topic_id, partitions=sorted(target[topic_id]))
-            for topic_id in sorted(target)
-        ],
+        message(
+            topic_partitions=[
+                message.TopicPartition(topic_id=topic_id, partitions=sorted(target[topic_id]))
+                for topic_id in sorted(target)
+            ]
+        ),
     )
 
 
@@ -170,23 +162,22 @@ def target_of(value: messages.ConsumerGroupTargetAssignmentMemberValue) -> Targe
 
 def current_key(group_id: str, member_id: str) -> bytes:
     """The key of what a member holds."""
-    return _key(
-        CURRENT,
-        messages.ConsumerGroupCurrentMemberAssignmentKey,
-        group_id=group_id,
-        member_id=member_id,
-    )
+    message = messages.ConsumerGroupCurrentMemberAssignmentKey
+    return _key(CURRENT, message, message(group_id=group_id, member_id=member_id))
 
 
 def current_value(member: ConsumerMember) -> bytes:
     """A member's epochs and state, and what it holds."""
+    message = messages.ConsumerGroupCurrentMemberAssignmentValue
     return _value(
-        messages.ConsumerGroupCurrentMemberAssignmentValue,
-        member_epoch=member.member_epoch,
-        previous_member_epoch=member.previous_member_epoch,
-        state=int(member.state),
-        assigned_partitions=_topic_partitions(member.assigned),
-        partitions_pending_revocation=_topic_partitions(member.pending_revocation),
+        message,
+        message(
+            member_epoch=member.member_epoch,
+            previous_member_epoch=member.previous_member_epoch,
+            state=int(member.state),
+            assigned_partitions=_topic_partitions(member.assigned),
+            partitions_pending_revocation=_topic_partitions(member.pending_revocation),
+        ),
     )
 
 
@@ -198,7 +189,10 @@ def state_of(value: messages.ConsumerGroupCurrentMemberAssignmentValue) -> Membe
         return MemberState.UNKNOWN
 
 
-def assigned_of(entries: Iterable[Any], member_epoch: int) -> dict[bytes, dict[int, int]]:
+def assigned_of(
+    entries: "Iterable[messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]",
+    member_epoch: int,
+) -> dict[bytes, dict[int, int]]:
     """Partitions with their epochs, as a record says; older ones have the member's epoch."""
     return {
         entry.topic_id: dict(
@@ -214,25 +208,24 @@ def assigned_of(entries: Iterable[Any], member_epoch: int) -> dict[bytes, dict[i
 
 def regex_key(group_id: str, regex: str) -> bytes:
     """The key of what a regular expression matched."""
-    return _key(
-        REGEX,
-        messages.ConsumerGroupRegularExpressionKey,
-        group_id=group_id,
-        regular_expression=regex,
-    )
+    message = messages.ConsumerGroupRegularExpressionKey
+    return _key(REGEX, message, message(group_id=group_id, regular_expression=regex))
 
 
 def regex_value(resolved: ResolvedRegex) -> bytes:
     """What a regular expression matched."""
+    message = messages.ConsumerGroupRegularExpressionValue
     return _value(
-        messages.ConsumerGroupRegularExpressionValue,
-        topics=list(resolved.topics),
-        version=resolved.version,
-        timestamp=resolved.timestamp_ms,
+        message,
+        message(
+            topics=list(resolved.topics), version=resolved.version, timestamp=resolved.timestamp_ms
+        ),
     )
 
 
-def _topic_partitions(assigned: Assigned) -> list[Any]:
+def _topic_partitions(
+    assigned: Assigned,
+) -> "list[messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]":
     topic_partitions = messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions
     entries = []
     for topic_id in sorted(assigned):
@@ -248,9 +241,9 @@ def _topic_partitions(assigned: Assigned) -> list[Any]:
     return entries
 
 
-def _key(record_type: int, message: Any, **fields: Any) -> bytes:
-    return _INT16.pack(record_type) + bytes(message.encode(message(**fields), 0))
+def _key(record_type: int, message: type[M], key: M) -> bytes:
+    return _INT16.pack(record_type) + message.encode(key, 0)
 
 
-def _value(message: Any, **fields: Any) -> bytes:
-    return _VERSION_0 + bytes(message.encode(message(**fields), 0))
+def _value(message: type[M], value: M) -> bytes:
+    return _VERSION_0 + message.encode(value, 0)

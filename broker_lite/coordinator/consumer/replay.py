@@ -5,7 +5,6 @@ target that nothing else is known of. Such a record does what it can and is no e
 """
 
 from dataclasses import replace
-from typing import Any
 
 from broker_lite.coordinator.consumer import records
 from broker_lite.coordinator.consumer.member import (
@@ -14,45 +13,52 @@ from broker_lite.coordinator.consumer.member import (
     MemberState,
 )
 from broker_lite.coordinator.consumer.state import ConsumerGroupData, ResolvedRegex
+from broker_lite.wire import messages
 
 
-def apply_record(group: ConsumerGroupData, record_type: int, key: Any, value: Any | None) -> None:
+def apply_record(
+    group: ConsumerGroupData, record_type: int, key: bytes, value: bytes | None
+) -> None:
     """Take over what one record says.
 
     Args:
         group: the group of the key.
-        record_type: one of CONSUMER_RECORD_TYPES.
-        key: decoded.
-        value: decoded; None for a tombstone.
+        record_type: of the key.
+        key: of the record.
+        value: of the record; None for a tombstone, which of GROUP_EPOCH removes the group.
+
+    Raises:
+        DecodeError: the record cannot be read.
     """
     match record_type:
         case records.GROUP_EPOCH:
             group.is_deleted = value is None
             if value is not None:
-                group.group_epoch = value.epoch
-                group.metadata_hash = value.metadata_hash
+                said = records.decode(messages.ConsumerGroupMetadataValue, value)
+                group.group_epoch = said.epoch
+                group.metadata_hash = said.metadata_hash
         case records.MEMBER:
-            _replay_member(group, key.member_id, value)
+            _replay_member(group, key, value)
         case records.TARGET_EPOCH:
             if value is not None:
-                group.target_epoch = value.assignment_epoch
-                group.target_timestamp_ms = value.assignment_timestamp
+                target = records.decode(messages.ConsumerGroupTargetAssignmentMetadataValue, value)
+                group.target_epoch = target.assignment_epoch
+                group.target_timestamp_ms = target.assignment_timestamp
         case records.TARGET:
-            if value is None:
-                group.targets.pop(key.member_id, None)
-            else:
-                group.targets[key.member_id] = records.target_of(value)
+            _replay_target(group, key, value)
         case records.CURRENT:
-            _replay_current(group, key.member_id, value)
+            _replay_current(group, key, value)
         case records.REGEX:
-            _replay_regex(group, key.regular_expression, value)
+            _replay_regex(group, key, value)
 
 
-def _replay_member(group: ConsumerGroupData, member_id: str, value: Any | None) -> None:
+def _replay_member(group: ConsumerGroupData, key: bytes, value: bytes | None) -> None:
+    member_id = records.decode(messages.ConsumerGroupMemberMetadataKey, key).member_id
     if value is None:
         group.remove_member(member_id)
         return
-    member = records.member_of(member_id, value)
+    said = records.decode(messages.ConsumerGroupMemberMetadataValue, value)
+    member = records.member_of(member_id, said)
     known = group.members.get(member_id)
     if known is not None:
         member = replace(
@@ -66,17 +72,28 @@ def _replay_member(group: ConsumerGroupData, member_id: str, value: Any | None) 
     group.put_member(member)
 
 
-def _replay_current(group: ConsumerGroupData, member_id: str, value: Any | None) -> None:
+def _replay_target(group: ConsumerGroupData, key: bytes, value: bytes | None) -> None:
+    member_id = records.decode(messages.ConsumerGroupTargetAssignmentMemberKey, key).member_id
+    if value is None:
+        group.targets.pop(member_id, None)
+    else:
+        said = records.decode(messages.ConsumerGroupTargetAssignmentMemberValue, value)
+        group.targets[member_id] = records.target_of(said)
+
+
+def _replay_current(group: ConsumerGroupData, key: bytes, value: bytes | None) -> None:
+    member_id = records.decode(messages.ConsumerGroupCurrentMemberAssignmentKey, key).member_id
     member = group.members.get(member_id)
     if value is not None:
+        said = records.decode(messages.ConsumerGroupCurrentMemberAssignmentValue, value)
         member = replace(
             member if member is not None else ConsumerMember(member_id=member_id),
-            member_epoch=value.member_epoch,
-            previous_member_epoch=value.previous_member_epoch,
-            state=records.state_of(value),
-            assigned=records.assigned_of(value.assigned_partitions, value.member_epoch),
+            member_epoch=said.member_epoch,
+            previous_member_epoch=said.previous_member_epoch,
+            state=records.state_of(said),
+            assigned=records.assigned_of(said.assigned_partitions, said.member_epoch),
             pending_revocation=records.assigned_of(
-                value.partitions_pending_revocation, value.member_epoch
+                said.partitions_pending_revocation, said.member_epoch
             ),
         )
         group.put_member(member)
@@ -94,8 +111,10 @@ def _replay_current(group: ConsumerGroupData, member_id: str, value: Any | None)
         )
 
 
-def _replay_regex(group: ConsumerGroupData, regex: str, value: Any | None) -> None:
+def _replay_regex(group: ConsumerGroupData, key: bytes, value: bytes | None) -> None:
+    regex = records.decode(messages.ConsumerGroupRegularExpressionKey, key).regular_expression
     if value is None:
         group.regexes.pop(regex, None)
     else:
-        group.regexes[regex] = ResolvedRegex(tuple(value.topics), value.version, value.timestamp)
+        said = records.decode(messages.ConsumerGroupRegularExpressionValue, value)
+        group.regexes[regex] = ResolvedRegex(tuple(said.topics), said.version, said.timestamp)

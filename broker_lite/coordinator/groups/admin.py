@@ -7,7 +7,7 @@ Rule: G-102 to G-104.
 See: G-101.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState
@@ -111,7 +111,7 @@ def describe_consumer_groups(
 
 def delete_groups(
     registry: GroupRegistry, removals: OffsetRemovals, request: messages.DeleteGroupsRequest
-) -> tuple[Any, GroupEffects]:
+) -> tuple[messages.DeleteGroupsResponse, GroupEffects]:
     """Answer a DeleteGroups; an id that is there twice is answered once.
 
     Rule: G-104.

@@ -7,11 +7,10 @@ belong into its own partition of the state topic.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.regexes import prepare_regexes
-from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.effects import Caller, Effects, Reply
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.groups import admin as group_admin
 from broker_lite.coordinator.groups.members import GroupMembers
@@ -160,7 +159,7 @@ class GroupCoordinator:
 
     def delete_groups(
         self, request: messages.DeleteGroupsRequest, now_ms: int
-    ) -> tuple[Any, GroupEffects]:
+    ) -> tuple[messages.DeleteGroupsResponse, GroupEffects]:
         """DeleteGroups (G-104): the response, and what each deleted group leads to.
 
         When the records of a group cannot be written, its result in the response is changed.
@@ -224,7 +223,7 @@ class GroupCoordinator:
         """The log of a partition was replayed to its end: the members' timers start anew."""
         return self._replay.loaded(partition, now_ms)
 
-    def unload(self, partition: int) -> list[tuple[object, Any]]:
+    def unload(self, partition: int) -> list[Reply]:
         """Forget all groups of a partition.
 
         Returns:
@@ -232,7 +231,7 @@ class GroupCoordinator:
         """
         return self._replay.unload(partition)
 
-    def unload_all(self) -> list[tuple[object, Any]]:
+    def unload_all(self) -> list[Reply]:
         """Forget all groups.
 
         Returns:

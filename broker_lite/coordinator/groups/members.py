@@ -5,7 +5,7 @@ for whoever joins without a member id, and an empty one of the other kind gives 
 protocols can be in one group, which then is a consumer group (G-106 to G-111).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.classic.answers import (
     answer_heartbeat,
@@ -172,7 +172,7 @@ class GroupMembers:
     def _heartbeat_new_group(
         self,
         old: ClassicGroup | None,
-        request: Any,
+        request: messages.ConsumerGroupHeartbeatRequest,
         caller: Caller,
         effects: Effects,
         now_ms: int,
@@ -196,7 +196,12 @@ class GroupMembers:
         effects.replies += created.replies
 
     def _upgrade(
-        self, old: ClassicGroup, request: Any, caller: Caller, effects: Effects, now_ms: int
+        self,
+        old: ClassicGroup,
+        request: messages.ConsumerGroupHeartbeatRequest,
+        caller: Caller,
+        effects: Effects,
+        now_ms: int,
     ) -> None:
         """Turn a classic group with members into a consumer group, for a member of that protocol.
 
@@ -210,10 +215,11 @@ class GroupMembers:
             check_upgrade(old, registry.settings_of(old.group_id))
             group = registry.make_consumer(old.group_id)
             fill_from_classic(group, old, created)
-            group.heartbeat(request, caller, created, now_ms)
+            is_admitted = group.heartbeat(request, caller, created, now_ms)
         except GroupIdNotFound as error:
+            is_admitted = False
             _refuse_consumer(created, caller, error.code, error.message)
-        if created.replies[-1][1].error_code:
+        if not is_admitted:
             registry.add(old)
         else:
             old.write_tombstone(effects)

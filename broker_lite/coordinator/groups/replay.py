@@ -10,13 +10,14 @@ See: G-66, G-112, G-117, T-53 (GroupCoordinatorShard.replay).
 from collections.abc import Iterable
 from struct import Struct
 from struct import error as StructError
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.classic import records as classic_records
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.consumer import records as consumer_records
 from broker_lite.coordinator.consumer.group import ConsumerGroup
-from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.consumer.replay import apply_record
+from broker_lite.coordinator.effects import Effects, Reply
 from broker_lite.coordinator.offset_records import (
     LEGACY_OFFSET_COMMIT,
     OFFSET_COMMIT,
@@ -86,7 +87,7 @@ class GroupReplay:
             started += self._removals.delete_missing_topics(group.group_id)
         return started
 
-    def unload(self, partition: int) -> list[tuple[object, Any]]:
+    def unload(self, partition: int) -> list[Reply]:
         """Forget the groups of a partition.
 
         Returns:
@@ -98,7 +99,7 @@ class GroupReplay:
         self._registry.offsets.forget(partition, {group.group_id for group in groups})
         return replies
 
-    def unload_all(self) -> list[tuple[object, Any]]:
+    def unload_all(self) -> list[Reply]:
         """Forget all groups, wherever they are.
 
         Returns:
@@ -108,7 +109,7 @@ class GroupReplay:
         self._registry.offsets.forget_all()
         return replies
 
-    def _take_out(self, groups: Iterable[Group]) -> list[tuple[object, Any]]:
+    def _take_out(self, groups: Iterable[Group]) -> list[Reply]:
         effects = Effects()
         for group in groups:
             if isinstance(group, ConsumerGroup):
@@ -163,8 +164,7 @@ class GroupReplay:
         A classic group of that id was made by its offsets only, or has become this group.
         """
         registry = self._registry
-        decoded_key = consumer_records.decode_key(record_type, key)
-        group_id = decoded_key.group_id
+        group_id = consumer_records.group_of(key)
         if not self._belongs(group_id, partition):
             return
         group = registry.consumer(group_id)
@@ -172,7 +172,7 @@ class GroupReplay:
             if value is None:
                 return
             group = registry.make_consumer(group_id)
-        group.replay(record_type, decoded_key, value)
+        apply_record(group, record_type, key, value)
         if value is None and record_type == consumer_records.GROUP_EPOCH:
             registry.remove(group_id)
 

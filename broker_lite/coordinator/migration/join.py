@@ -8,7 +8,7 @@ Rule: G-108 (GroupMetadataManager.classicGroupJoinToConsumerGroup).
 
 from base64 import urlsafe_b64encode
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from broker_lite.coordinator.classic.answers import refuse_join
@@ -56,7 +56,11 @@ def join(
 
 
 def _join(
-    group: ConsumerGroupCore, request: Any, caller: Caller, effects: Effects, now_ms: int
+    group: ConsumerGroupCore,
+    request: messages.JoinGroupRequest,
+    caller: Caller,
+    effects: Effects,
+    now_ms: int,
 ) -> ClassicGroup | None:
     if not (group.settings.upgrade or group.settings.downgrade):
         raise InconsistentGroupProtocol  # G-12: migration policy "disabled"
@@ -123,7 +127,9 @@ def _admit(
     return Admission(ConsumerMember(member_id=member_id), is_new=True)
 
 
-def _subscription(protocols: tuple[tuple[str, bytes], ...]) -> Any:
+def _subscription(
+    protocols: tuple[tuple[str, bytes], ...],
+) -> messages.ConsumerProtocolSubscription:
     """What the member subscribes to and owns; every protocol of a consumer says the same."""
     try:
         return parse_subscription(protocols[0][1])
@@ -135,7 +141,7 @@ def _updated(
     member: ConsumerMember,
     request: messages.JoinGroupRequest,
     caller: Caller,
-    subscription: Any,
+    subscription: messages.ConsumerProtocolSubscription,
     protocols: tuple[tuple[str, bytes], ...],
 ) -> ConsumerMember:
     timeout_ms = request.rebalance_timeout_ms if caller.version else request.session_timeout_ms
@@ -154,7 +160,7 @@ def _updated(
     )
 
 
-def _owned(group: ConsumerGroupCore, subscription: Any) -> Owned:
+def _owned(group: ConsumerGroupCore, subscription: messages.ConsumerProtocolSubscription) -> Owned:
     owned: dict[bytes, set[int]] = {}
     for entry in subscription.owned_partitions:
         topic = group.topics.get(entry.topic)

@@ -3,8 +3,6 @@
 Rule: G-109 to G-111.
 """
 
-from typing import Any
-
 from broker_lite.coordinator.classic.answers import (
     LeaveResult,
     answer_heartbeat,
@@ -133,7 +131,9 @@ def _leaving_id(group: ConsumerGroupCore, member_id: str, instance_id: str | Non
     return known_static_member(group, named_id, instance_id).member_id
 
 
-def _member(group: ConsumerGroupCore, request: Any) -> tuple[ConsumerMember, ClassicMemberData]:
+def _member(
+    group: ConsumerGroupCore, request: "messages.SyncGroupRequest | messages.HeartbeatRequest"
+) -> tuple[ConsumerMember, ClassicMemberData]:
     """The member of a request, and what it has as one of the classic protocol.
 
     Raises:

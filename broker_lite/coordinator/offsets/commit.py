@@ -6,8 +6,7 @@ is left, for there is no other place for it.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.consumer.group import ConsumerGroup
@@ -37,31 +36,28 @@ _SHORT_TEXT: Final = 10_000
 _OLD_EPOCH: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
 _NO_EPOCHS: Final[Mapping[int, int]] = {}
 
-Known = list[tuple[Any, TopicView, list[Any]]]
+if TYPE_CHECKING:
+    AnyCommit = messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest
+    CommitPartition = (
+        messages.OffsetCommitRequest.OffsetCommitRequestPartition
+        | messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
+    )
+
+Known = list[tuple[TopicView, "list[CommitPartition]"]]
 """Topics of a request with those of their partitions that exist."""
 
 
-class _Answer:
-    """The response while it is put together; OffsetCommit and TxnOffsetCommit look alike."""
+class _Results:
+    """What came of each partition, by topic; a topic comes up once in the response."""
 
-    __slots__ = ("_make_partition", "_make_topic", "_topics", "response")
+    __slots__ = ("by_topic",)
 
-    def __init__(self, response: Any, make_topic: Any, make_partition: Any) -> None:
-        self.response = response
-        self._make_topic = make_topic
-        self._make_partition = make_partition
-        self._topics: dict[tuple[str, bytes], Any] = {}
+    def __init__(self) -> None:
+        self.by_topic: dict[tuple[str, bytes], list[tuple[int, ErrorCode]]] = {}
 
     def add(self, name: str, topic_id: bytes, partition: int, error_code: ErrorCode) -> None:
-        """Add the result of a partition to its topic, which comes up once."""
-        topic = self._topics.get((name, topic_id))
-        if topic is None:
-            topic = self._make_topic(name=name, topic_id=topic_id)
-            self._topics[name, topic_id] = topic
-            self.response.topics.append(topic)
-        topic.partitions.append(
-            self._make_partition(partition_index=partition, error_code=error_code)
-        )
+        """Add the result of a partition."""
+        self.by_topic.setdefault((name, topic_id), []).append((partition, error_code))
 
 
 class OffsetCommits:
@@ -77,20 +73,20 @@ class OffsetCommits:
         See: G-62, G-63.
         """
         effects = Effects()
-        answer = self._make_answer()
-        known = self._known(request, answer, by_id=caller.version >= _COMMIT_BY_ID)
+        results = _Results()
+        known = self._known(request, results, by_id=caller.version >= _COMMIT_BY_ID)
         if known:
             error_code = self._check(request, known, caller.version, now_ms)
             if error_code is not None:
-                _refuse(known, answer, error_code)
+                _refuse(known, results, error_code)
             else:
                 expire_ms = _expire_ms(request.retention_time_ms, now_ms)
                 group_id = request.group_id
                 put = self._registry.offsets.put
-                for name, partition, committed in self._accepted(known, answer, now_ms, expire_ms):
+                for name, partition, committed in self._accepted(known, results, now_ms, expire_ms):
                     self._write(group_id, name, partition, committed, effects)
                     put(group_id, name, partition, committed)
-        effects.reply(caller.token, answer.response)
+        effects.reply(caller.token, _response(results))
         return effects
 
     def commit_transactional(
@@ -102,25 +98,30 @@ class OffsetCommits:
         See: T-40, T-43.
         """
         effects = Effects()
-        answer = self._make_transactional_answer()
-        known = self._known(request, answer, by_id=caller.version >= _TXN_COMMIT_BY_ID)
+        results = _Results()
+        known = self._known(request, results, by_id=caller.version >= _TXN_COMMIT_BY_ID)
         if known:
             error_code = self._check_transactional(request, known, caller.version)
             if error_code is not None:
-                _refuse(known, answer, error_code)
+                _refuse(known, results, error_code)
             else:
                 effects.producer = (request.producer_id, request.producer_epoch)
-                self._store_pending(request, known, answer, effects, now_ms)
-        effects.reply(caller.token, answer.response)
+                self._store_pending(request, known, results, effects, now_ms)
+        effects.reply(caller.token, _transactional_response(results))
         return effects
 
     def _store_pending(
-        self, request: Any, known: Known, answer: _Answer, effects: Effects, now_ms: int
+        self,
+        request: messages.TxnOffsetCommitRequest,
+        known: Known,
+        results: _Results,
+        effects: Effects,
+        now_ms: int,
     ) -> None:
         group_id = request.group_id
         state_partition = self._registry.partition_of(group_id)
         put = self._registry.offsets.put_pending
-        for name, partition, offset in self._accepted(known, answer, now_ms, NO_EXPIRY):
+        for name, partition, offset in self._accepted(known, results, now_ms, NO_EXPIRY):
             # Kafka does not keep the topic's id of a commit within a transaction
             committed = offset._replace(topic_id=ZERO_UUID)
             self._write(group_id, name, partition, committed, effects)
@@ -137,32 +138,10 @@ class OffsetCommits:
             self._registry.make_classic(group_id, committed.commit_ms)
         effects.write(encode_offset_key(group_id, name, partition), encode_offset_value(committed))
 
-    @cached_property
-    def _structs(self) -> tuple[Any, Any, Any]:
-        message = messages.OffsetCommitResponse
-        return message, message.OffsetCommitResponseTopic, message.OffsetCommitResponsePartition
-
-    @cached_property
-    def _transactional_structs(self) -> tuple[Any, Any, Any]:
-        message = messages.TxnOffsetCommitResponse
-        topic, partition = (
-            message.TxnOffsetCommitResponseTopic,
-            message.TxnOffsetCommitResponsePartition,
-        )
-        return message, topic, partition
-
-    def _make_answer(self) -> _Answer:
-        message, topic, partition = self._structs
-        return _Answer(message(), topic, partition)
-
-    def _make_transactional_answer(self) -> _Answer:
-        message, topic, partition = self._transactional_structs
-        return _Answer(message(), topic, partition)
-
     def _known(
         self,
-        request: "messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest",
-        answer: _Answer,
+        request: "AnyCommit",
+        results: _Results,
         *,
         by_id: bool,
     ) -> Known:
@@ -179,7 +158,7 @@ class OffsetCommits:
                     ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 )
                 for partition in asked.partitions:
-                    answer.add(asked.name, asked.topic_id, partition.partition_index, error_code)
+                    results.add(asked.name, asked.topic_id, partition.partition_index, error_code)
                 continue
             count = topic.partition_count
             there = [one for one in asked.partitions if 0 <= one.partition_index < count]
@@ -187,9 +166,9 @@ class OffsetCommits:
                 for one in asked.partitions:
                     if not 0 <= one.partition_index < count:
                         error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                        answer.add(topic.name, topic.topic_id, one.partition_index, error_code)
+                        results.add(topic.name, topic.topic_id, one.partition_index, error_code)
             if there:
-                known.append((asked, topic, there))
+                known.append((topic, there))
         return known
 
     def _check(
@@ -223,7 +202,7 @@ class OffsetCommits:
     def _owns_since(
         self,
         group: ConsumerGroup,
-        request: "messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest",
+        request: "AnyCommit",
         known: Known,
     ) -> bool:
         """Whether a member has had all partitions of a commit ever since the epoch that it names.
@@ -236,7 +215,7 @@ class OffsetCommits:
         member = group.members.get(request.member_id)
         if member is None or epoch > member.member_epoch:
             return False
-        for _, topic, partitions in known:
+        for topic, partitions in known:
             assigned = member.assigned.get(topic.topic_id, _NO_EPOCHS)
             revoked = member.pending_revocation.get(topic.topic_id, _NO_EPOCHS)
             for one in partitions:
@@ -273,22 +252,22 @@ class OffsetCommits:
         return error_code
 
     def _accepted(
-        self, known: Known, answer: _Answer, now_ms: int, expire_ms: int
+        self, known: Known, results: _Results, now_ms: int, expire_ms: int
     ) -> Iterator[tuple[str, int, CommittedOffset]]:
         """What is to be stored, each with its topic and partition; all is answered.
 
         Rule: G-65, G-66.
         See: T-43.
         """
-        for _, topic, partitions in known:
+        for topic, partitions in known:
             name, topic_id = topic.name, topic.topic_id
             for one in partitions:
                 index = one.partition_index
                 text = one.committed_metadata or ""
                 if text and self._is_refused(text):
-                    answer.add(name, topic_id, index, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                    results.add(name, topic_id, index, ErrorCode.OFFSET_METADATA_TOO_LARGE)
                     continue
-                answer.add(name, topic_id, index, _NONE)
+                results.add(name, topic_id, index, _NONE)
                 yield (
                     name,
                     index,
@@ -325,15 +304,51 @@ def _expire_ms(retention_ms: int, now_ms: int) -> int:
     return expire_ms if expire_ms < 2**63 else expire_ms - 2**64
 
 
-def _refuse(known: Known, answer: _Answer, error_code: ErrorCode) -> None:
-    for _, topic, partitions in known:
+def _response(results: _Results) -> messages.OffsetCommitResponse:
+    message = messages.OffsetCommitResponse
+    make_partition = message.OffsetCommitResponsePartition
+    return message(
+        topics=[
+            message.OffsetCommitResponseTopic(
+                name=name,
+                topic_id=topic_id,
+                partitions=[
+                    make_partition(partition_index=index, error_code=error_code)
+                    for index, error_code in partitions
+                ],
+            )
+            for (name, topic_id), partitions in results.by_topic.items()
+        ]
+    )
+
+
+def _transactional_response(results: _Results) -> messages.TxnOffsetCommitResponse:
+    message = messages.TxnOffsetCommitResponse
+    make_partition = message.TxnOffsetCommitResponsePartition
+    return message(
+        topics=[
+            message.TxnOffsetCommitResponseTopic(
+                name=name,
+                topic_id=topic_id,
+                partitions=[
+                    make_partition(partition_index=index, error_code=error_code)
+                    for index, error_code in partitions
+                ],
+            )
+            for (name, topic_id), partitions in results.by_topic.items()
+        ]
+    )
+
+
+def _refuse(known: Known, results: _Results, error_code: ErrorCode) -> None:
+    for topic, partitions in known:
         for one in partitions:
-            answer.add(topic.name, topic.topic_id, one.partition_index, error_code)
+            results.add(topic.name, topic.topic_id, one.partition_index, error_code)
 
 
 def _check_classic(
     group: ClassicGroup,
-    request: "messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest",
+    request: "AnyCommit",
     version: int,
     *,
     is_transactional: bool,
@@ -349,7 +364,7 @@ def _check_classic(
 
 def _check_consumer(
     group: ConsumerGroup,
-    request: "messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest",
+    request: "AnyCommit",
     version: int,
     *,
     is_transactional: bool,

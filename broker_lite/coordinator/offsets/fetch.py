@@ -5,7 +5,7 @@ the form of a group of v8, and the answer back, so that the rules are there once
 or partition is no error: its offset is -1.
 """
 
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from broker_lite.coordinator.committed_offsets import GroupOffsets, TopicPartition
 from broker_lite.coordinator.consumer.group import ConsumerGroup
@@ -14,6 +14,11 @@ from broker_lite.coordinator.registry import GroupRegistry
 from broker_lite.coordinator.repeats import few_repeats
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import ZERO_UUID, messages
+
+if TYPE_CHECKING:
+    TopicAsked = messages.OffsetFetchRequest.OffsetFetchRequestTopics
+    TopicAnswer = messages.OffsetFetchResponse.OffsetFetchResponseTopics
+    PartitionAnswer = messages.OffsetFetchResponse.OffsetFetchResponsePartitions
 
 # from these versions on a request is about several groups, and topics are named by id
 _SEVERAL_GROUPS: Final = 8
@@ -45,7 +50,7 @@ def fetch_offsets(
     asked = group(
         group_id=request.group_id,
         # the topics of old requests have all fields of those of groups that are read here
-        topics=cast("list[messages.OffsetFetchRequest.OffsetFetchRequestTopics]", request.topics),
+        topics=cast("list[TopicAsked]", request.topics),
     )
     fetched = _GroupFetch(registry, asked, by_id=False, require_stable=stable).run()
     return _single_group(fetched)
@@ -78,7 +83,12 @@ def refuse_fetch(
             message.OffsetFetchResponseTopic(
                 name=topic.name,
                 partitions=[
-                    _fill(message.OffsetFetchResponsePartition, index, None, error_code)
+                    message.OffsetFetchResponsePartition(
+                        partition_index=index,
+                        committed_offset=-1,
+                        metadata="",
+                        error_code=error_code,
+                    )
                     for index in topic.partition_indexes
                 ],
             )
@@ -130,7 +140,7 @@ class _GroupFetch:
         asked = self._asked
         return self._group.check_fetch(member_id=asked.member_id, member_epoch=asked.member_epoch)
 
-    def _all(self) -> list[Any]:
+    def _all(self) -> "list[TopicAnswer]":
         """Everything that is committed; by id only what topics of today have.
 
         Rule: G-67, G-68.
@@ -150,7 +160,7 @@ class _GroupFetch:
             topics.append(self._make_topic(name=name, topic_id=topic_id, partitions=partitions))
         return topics
 
-    def _each(self) -> list[Any]:
+    def _each(self) -> "list[TopicAnswer]":
         """What is committed for the partitions that are asked for; unknown ids come last.
 
         Rule: G-67, G-68 (KafkaApis.fetchOffsetsForGroup).
@@ -173,15 +183,12 @@ class _GroupFetch:
             topics.append(self._make_topic(name=name, topic_id=topic_id, partitions=partitions))
         return topics + unknown
 
-    def _unknown(self, asked: Any) -> Any:
+    def _unknown(self, asked: "TopicAsked") -> "TopicAnswer":
         error_code = ErrorCode.UNKNOWN_TOPIC_ID
         return self._make_topic(
             name=asked.name,
             topic_id=asked.topic_id,
-            partitions=[
-                _fill(self._make_partition, index, None, error_code)
-                for index in asked.partition_indexes
-            ],
+            partitions=[self._fill(index, None, error_code) for index in asked.partition_indexes],
         )
 
     def _current(self, name: str, index: int, topic_id: bytes) -> CommittedOffset | None:
@@ -191,30 +198,31 @@ class _GroupFetch:
             return committed
         return committed if committed.topic_id == topic_id else None
 
-    def _partition(self, name: str, index: int, committed: CommittedOffset | None) -> Any:
+    def _partition(
+        self, name: str, index: int, committed: CommittedOffset | None
+    ) -> "PartitionAnswer":
         """The answer for one partition.
 
         Rule: G-67, G-70.
         """
         if (name, index) in self._unstable:
-            return _fill(self._make_partition, index, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        return _fill(self._make_partition, index, committed, ErrorCode.NONE)
+            return self._fill(index, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        return self._fill(index, committed, ErrorCode.NONE)
 
-
-def _fill(
-    make_partition: Any, index: int, committed: CommittedOffset | None, error_code: ErrorCode
-) -> Any:
-    if committed is None:
-        return make_partition(
-            partition_index=index, committed_offset=-1, metadata="", error_code=error_code
+    def _fill(
+        self, index: int, committed: CommittedOffset | None, error_code: ErrorCode
+    ) -> "PartitionAnswer":
+        if committed is None:
+            return self._make_partition(
+                partition_index=index, committed_offset=-1, metadata="", error_code=error_code
+            )
+        return self._make_partition(
+            partition_index=index,
+            committed_offset=committed.offset,
+            committed_leader_epoch=committed.leader_epoch,
+            metadata=committed.metadata,
+            error_code=error_code,
         )
-    return make_partition(
-        partition_index=index,
-        committed_offset=committed.offset,
-        committed_leader_epoch=committed.leader_epoch,
-        metadata=committed.metadata,
-        error_code=error_code,
-    )
 
 
 def _single_group(

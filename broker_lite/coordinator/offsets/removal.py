@@ -5,7 +5,7 @@ See: G-104.
 """
 
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState
@@ -161,7 +161,9 @@ class _Results:
 
     def __init__(self, response: messages.OffsetDeleteResponse) -> None:
         self._response = response
-        self._partitions: dict[str, list[Any]] = {}
+        self._partitions: dict[
+            str, list[messages.OffsetDeleteResponse.OffsetDeleteResponsePartition]
+        ] = {}
 
     def add(self, name: str, partition: int, error_code: ErrorCode) -> None:
         """Add the result of a partition."""

@@ -13,7 +13,7 @@ written: until then both are kept.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias, TypedDict, Unpack
 
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
@@ -67,6 +67,19 @@ PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionState]]] =
     COMPLETE_COMMIT: frozenset({PREPARE_COMMIT}),
     COMPLETE_ABORT: frozenset({PREPARE_ABORT}),
 }
+
+
+class _Changes(TypedDict, total=False):
+    """The fields of a transaction that a change may set, beside its state and the time."""
+
+    producer_id: int
+    producer_epoch: int
+    last_producer_epoch: int
+    next_producer_id: int
+    timeout_ms: int
+    partitions: frozenset[TopicPartition]
+    started_ms: int
+    client_version: int
 
 
 def is_exhausted(producer_epoch: int) -> bool:
@@ -165,7 +178,7 @@ class Transaction:
         Rule: T-49 (TransactionMetadata.prepareAbortOrCommit).
         See: T-47, T-48.
         """
-        epochs: dict[str, int] = {}
+        epochs: _Changes = {}
         if client_version >= EPOCH_BUMP_VERSION:
             # the fence of an exhausted epoch may have used up the last one
             epoch = min(self.producer_epoch + 1, EPOCH_MAX)
@@ -208,7 +221,7 @@ class Transaction:
 
         Rule: T-05, T-49 (TransactionMetadata.prepareComplete).
         """
-        changes: dict[str, Any] = {}
+        changes: _Changes = {}
         if self.next_producer_id != NO_PRODUCER_ID:
             changes = {"producer_id": self.next_producer_id, "producer_epoch": 0}
         return self._moved(
@@ -219,7 +232,7 @@ class Transaction:
             **changes,
         )
 
-    def _emptied(self, timeout_ms: int, now_ms: int, **changes: int) -> Self:
+    def _emptied(self, timeout_ms: int, now_ms: int, **changes: Unpack[_Changes]) -> Self:
         return self._moved(
             EMPTY,
             now_ms,
@@ -229,7 +242,7 @@ class Transaction:
             **changes,
         )
 
-    def _moved(self, state: TransactionState, now_ms: int, **changes: Any) -> Self:
+    def _moved(self, state: TransactionState, now_ms: int, **changes: Unpack[_Changes]) -> Self:
         assert self.state in PREVIOUS_STATES[state], f"{self.state.text} -> {state.text}"
         return replace(
             self,

@@ -4,7 +4,7 @@ Transactions are values, so this may be done in another thread than the coordina
 """
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.coordinator.subscriptions import matching_names
 from broker_lite.coordinator.transactions.transaction import (
@@ -59,7 +59,7 @@ def describe(
 
 def list_transactions(
     transactions: Iterable[Transaction], wanted: Filters, now_ms: int
-) -> list[Any]:
+) -> "list[messages.ListTransactionsResponse.TransactionState]":
     """Those that pass all filters.
 
     Raises:
@@ -89,7 +89,9 @@ def list_transactions(
     ]
 
 
-def _topics(partitions: Iterable[TopicPartition]) -> list[Any]:
+def _topics(
+    partitions: Iterable[TopicPartition],
+) -> "list[messages.DescribeTransactionsResponse.TopicData]":
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         topics.setdefault(topic, []).append(partition)

@@ -1,10 +1,9 @@
 """Handing a request to the group that it is about, and waiting for the answer."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
-from broker_lite.control.groups import Event
-from broker_lite.coordinator.effects import Caller
+from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.errors import BrokerError
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
@@ -12,8 +11,20 @@ from broker_lite.handler.large import leave_lane
 from broker_lite.handler.refusals import tell_group
 from broker_lite.wire import messages
 
-Asked = TypeVar("Asked", bound="messages.Message")
+Asked = TypeVar(
+    "Asked",
+    bound="messages.JoinGroupRequest | messages.SyncGroupRequest | messages.HeartbeatRequest"
+    " | messages.LeaveGroupRequest | messages.ConsumerGroupHeartbeatRequest"
+    " | messages.OffsetCommitRequest | messages.OffsetDeleteRequest",
+)
 Answer = TypeVar("Answer", bound="messages.Message")
+CodeAnswer = TypeVar(
+    "CodeAnswer",
+    bound="messages.SyncGroupResponse | messages.HeartbeatResponse | messages.LeaveGroupResponse"
+    " | messages.OffsetDeleteResponse",
+)
+Event = Callable[[Asked, Caller, int], Effects]
+"""What the coordinator does with a request that it may answer later."""
 
 
 def caller_of(context: HandlerContext, request: Request) -> Caller:
@@ -25,10 +36,10 @@ def caller_of(context: HandlerContext, request: Request) -> Caller:
 async def ask_group(
     context: HandlerContext,
     request: Request,
-    event: Event,
-    body: Any,
-    refusal: Callable[[BrokerError], Any],
-) -> Any:
+    event: Event[Asked],
+    body: Asked,
+    refusal: Callable[[BrokerError], Answer],
+) -> Answer:
     """The coordinator's response to a request, which may take until the group has settled.
 
     A client that goes away meanwhile is only passed over: its member stays until its timers end.
@@ -37,14 +48,15 @@ async def ask_group(
         context: of the connection.
         request: as it came.
         event: what the coordinator does with it.
-        body: the decoded request; it has a group_id.
+        body: the decoded request.
         refusal: makes the response when nothing could be done.
 
     Rule: G-118, G-119.
     """
     leave_lane(request)
     try:
-        response = await context.groups.ask(event, body.group_id, body, caller_of(context, request))
+        caller = caller_of(context, request)
+        response = cast("Answer", await context.groups.ask(event, body.group_id, body, caller))
     except BrokerError as error:
         response = refusal(error)
     tell_group(context, request, body.group_id, response)
@@ -54,16 +66,15 @@ async def ask_group(
 async def answer_group(
     context: HandlerContext,
     request: Request,
-    event: Event,
-    request_type: "type[Asked]",
-    response_type: "type[Answer]",
+    event: Event[Asked],
+    request_type: type[Asked],
+    response_type: type[CodeAnswer],
 ) -> Parts:
     """Answer a request whose response has nothing but an error code when nothing could be done."""
-    body: Any = decode(request_type, request)  # each of them has a group_id
-    make: Any = response_type  # and an error_code
+    body = decode(request_type, request)
 
-    def refusal(error: BrokerError) -> Answer:
-        return cast("Answer", make(error_code=error.code))
+    def refusal(error: BrokerError) -> CodeAnswer:
+        return response_type(error_code=error.code)
 
     response = await ask_group(context, request, event, body, refusal)
     return encode(response_type, response, request)

@@ -15,7 +15,7 @@ same connection sends behind them waits too (P-04).
 Not done: the reasons of v8 and v5, which Kafka only logs.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import BrokerError
 from broker_lite.handler.codec import decode, encode
@@ -42,7 +42,7 @@ async def handle_join(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.JoinGroupRequest, request)
 
-    def refusal(error: BrokerError) -> Any:
+    def refusal(error: BrokerError) -> messages.JoinGroupResponse:
         return messages.JoinGroupResponse(
             error_code=error.code,
             protocol_name=None if request.api_version >= _NULLABLE_PROTOCOL_SINCE else "",

@@ -13,7 +13,7 @@ Not done: offsets in ZooKeeper (OffsetCommit v0, OffsetFetch v0), and the time o
 OffsetCommit v1 may bring.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import BrokerError, UnsupportedVersion
 from broker_lite.handler.codec import decode, encode
@@ -41,7 +41,7 @@ async def handle_commit(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.OffsetCommitRequest, request)
 
-    def refusal(error: BrokerError) -> Any:
+    def refusal(error: BrokerError) -> messages.OffsetCommitResponse:
         types = messages.OffsetCommitResponse
         return types(
             topics=[

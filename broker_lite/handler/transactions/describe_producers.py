@@ -4,12 +4,13 @@ Not done: authorization.
 """
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.control.names import check_topic_name
 from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.log.producers.entry import ActiveProducer
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
@@ -58,7 +59,7 @@ def _describe(
     return answer
 
 
-def _producer(producer: Any) -> "messages.DescribeProducersResponse.ProducerState":
+def _producer(producer: ActiveProducer) -> "messages.DescribeProducersResponse.ProducerState":
     return messages.DescribeProducersResponse.ProducerState(
         producer_id=producer.producer_id,
         producer_epoch=producer.producer_epoch,

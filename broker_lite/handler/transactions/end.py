@@ -8,7 +8,7 @@
 Not done: authorization; answering EndTxn before the markers are written, as Kafka does.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from anyio.lowlevel import checkpoint
 
@@ -91,7 +91,11 @@ async def handle_markers(context: HandlerContext, request: Request) -> Parts:
     return encode(types, response, request)
 
 
-def _write(context: HandlerContext, marker: Any, partition: TopicPartition) -> int:
+def _write(
+    context: HandlerContext,
+    marker: "messages.WriteTxnMarkersRequest.WritableTxnMarker",
+    partition: TopicPartition,
+) -> int:
     try:
         context.transactions.write_marker(
             partition,

@@ -7,7 +7,7 @@ Not done: authorization.
 """
 
 from operator import itemgetter
-from typing import Final
+from typing import Final, cast
 
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
@@ -40,9 +40,10 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     await wait_for_coordinators(context, failures)
     if refused is None:
         try:
-            response = await context.groups.commit_transactional_offsets(
-                body, caller_of(context, request)
-            )
+            groups = context.groups
+            event = groups.coordinator.commit_transactional_offsets
+            answer = await groups.ask(event, body.group_id, body, caller_of(context, request))
+            response = cast("messages.TxnOffsetCommitResponse", answer)
         except BrokerError as error:
             refused = error.code
     if refused is not None:

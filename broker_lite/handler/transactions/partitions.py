@@ -9,7 +9,7 @@ does: it gets an empty answer.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
 from broker_lite.errors import ErrorCode
@@ -19,6 +19,10 @@ from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.refusals import tell_transaction
 from broker_lite.wire import messages
+
+if TYPE_CHECKING:
+    TopicAsked = messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+    TopicAnswer = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 
 PARTITIONS_MIN_VERSION: Final = 0
 PARTITIONS_MAX_VERSION: Final = 5
@@ -83,7 +87,7 @@ async def _add(
     request: Request,
     transactional_id: str,
     producer: tuple[int, int],
-    topics: list[Any],
+    topics: "list[TopicAsked]",
     *,
     verify_only: bool,
     client_version: int,
@@ -121,12 +125,10 @@ def _is_known(context: HandlerContext, partition: TopicPartition) -> bool:
     return topic is not None and 0 <= index < topic.partition_count
 
 
-def _results(
-    topics: "list[messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic]", errors: Errors
-) -> "list[messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult]":
+def _results(topics: "list[TopicAsked]", errors: Errors) -> "list[TopicAnswer]":
     types = messages.AddPartitionsToTxnResponse
 
-    def results_of(topic: Any) -> Any:
+    def results_of(topic: "TopicAsked") -> "TopicAnswer":
         results = (
             types.AddPartitionsToTxnPartitionResult(
                 partition_index=index, partition_error_code=errors[topic.name, index]

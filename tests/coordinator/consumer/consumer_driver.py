@@ -6,8 +6,8 @@ from typing import Any
 
 from broker_lite.coordinator.consumer.checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer.group import ConsumerGroup
-from broker_lite.coordinator.consumer.records import decode_key
 from broker_lite.coordinator.consumer.regexes import prepare_regexes
+from broker_lite.coordinator.consumer.replay import apply_record
 from broker_lite.coordinator.effects import Caller, Effects, StateRecord
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.subscriptions import Prepared
@@ -191,8 +191,7 @@ class Driver:
         group = make_group(self.topics, Timers(), self.settings)
         for records in self.log[:events]:
             for key, value in records:
-                record_type = int.from_bytes(key[:2])
-                group.replay(record_type, decode_key(record_type, key), value)
+                apply_record(group, int.from_bytes(key[:2]), key, value)
         return group
 
 

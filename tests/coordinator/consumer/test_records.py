@@ -82,7 +82,7 @@ def test_a_member_comes_back() -> None:
         server_assignor="range",
         classic=ClassicMemberData(session_timeout_ms=7, protocols=(("p", b"\x01"), ("q", b""))),
     )
-    value = records.decode_value(records.MEMBER, records.member_value(member))
+    value = records.decode(messages.ConsumerGroupMemberMetadataValue, records.member_value(member))
     assert records.member_of("m", value) == member
 
 
