@@ -167,12 +167,12 @@ class GroupState:
         self.unloaded.clear()
         self._load_ms.clear()
         self._not_before_ms.clear()
-        for token, response in self._get_coordinator().unload_all():
+        for token, response in self._get_coordinator().replay.unload_all():
             _answer(token, response)
 
     def forget(self, partition: int) -> None:
         """Take a partition's groups out of memory; who waits in one is told to come again."""
-        for token, response in self._get_coordinator().unload(partition):
+        for token, response in self._get_coordinator().replay.unload(partition):
             _answer(token, response)
 
     def load(self, partition: int) -> None:
@@ -183,7 +183,7 @@ class GroupState:
         is_loaded = False
         try:
             self._replay(partition)
-            for _, effects in coordinator.loaded(partition, self._clock.steady_ms()):
+            for _, effects in coordinator.replay.loaded(partition, self._clock.steady_ms()):
                 self._append(partition, effects)
             is_loaded = True
         except (BrokerError, DecodeError) as error:
@@ -193,7 +193,7 @@ class GroupState:
             self.forget(partition)
             self.unloaded.add(partition)
             self._pause(partition)
-        self._alarm.due_at(coordinator.next_deadline_ms())
+        self._alarm.due_at(coordinator.timers.next_deadline_ms())
 
     def _replay(self, partition: int) -> None:
         """Give the coordinator what compaction would leave of a partition, in that order.
@@ -210,15 +210,15 @@ class GroupState:
                 continue
             self._replay_newest(partition, newest)
             if batch.marker is not None:
-                self._get_coordinator().replay_marker(
+                self._get_coordinator().registry.offsets.complete(
                     partition, batch.producer_id, committed=batch.marker.is_commit
                 )
             else:
-                self._get_coordinator().replay_batch(partition, batch.producer_id, batch.records)
+                self._get_coordinator().replay.batch(partition, batch.producer_id, batch.records)
         self._replay_newest(partition, newest)
 
     def _replay_newest(self, partition: int, newest: dict[bytes, bytes | None]) -> None:
-        self._get_coordinator().replay_batch(partition, NO_PRODUCER_ID, newest.items())
+        self._get_coordinator().replay.batch(partition, NO_PRODUCER_ID, newest.items())
         newest.clear()
 
 

@@ -109,9 +109,9 @@ class Groups:
             self._make_uuid,
             self.topic.partition_of,
         )
-        made.set_available(lambda: self.topic.exists)
+        made.registry.is_available = lambda: self.topic.exists
         for group_id in cluster.configured(GROUP_RESOURCE):
-            made.configure_group(group_id, cluster.configs(GROUP_RESOURCE, group_id))
+            made.registry.configure(group_id, cluster.configs(GROUP_RESOURCE, group_id))
         return made
 
     # -- requests
@@ -150,7 +150,7 @@ class Groups:
             self._state.reload(partition)
             raise UnknownServerError from error
         self._state.settle(partition, effects)
-        self._alarm.due_at(self.coordinator.next_deadline_ms())
+        self._alarm.due_at(self.coordinator.timers.next_deadline_ms())
         return await answer
 
     def delete_groups(self, request: messages.DeleteGroupsRequest) -> messages.DeleteGroupsResponse:
@@ -160,7 +160,7 @@ class Groups:
             NotCoordinator: the state of one of the groups cannot be read now.
         """
         self.check_loaded(request.groups_names)
-        response, deleted = self.coordinator.delete_groups(request, self._clock.steady_ms())
+        response, deleted = self.coordinator.admin.delete_groups(request)
         unwritten = self._state.settle_all(deleted)
         for result in response.results:
             if result.group_id in unwritten:
@@ -198,15 +198,15 @@ class Groups:
 
     def complete_transaction(self, partition: int, producer_id: int, committed: bool) -> None:
         """A transaction's marker was appended to a partition of the state log (T-53)."""
-        self.coordinator.complete_transaction(
-            partition, producer_id, committed=committed, now_ms=self._clock.steady_ms()
-        )
+        self.coordinator.registry.offsets.complete(partition, producer_id, committed=committed)
 
     # -- time
 
     def next_deadline_ms(self) -> int:
         """When on_time() has to be called next, in the clock's steady milliseconds."""
-        deadline_ms = None if self._coordinator is None else self._coordinator.next_deadline_ms()
+        deadline_ms = (
+            None if self._coordinator is None else self._coordinator.timers.next_deadline_ms()
+        )
         return self._expiry_ms if deadline_ms is None else min(deadline_ms, self._expiry_ms)
 
     def on_time(self) -> None:
@@ -216,9 +216,9 @@ class Groups:
         if is_expiry:
             self._expiry_ms = self._next_expiry_ms()
         if self._coordinator is not None:
-            self._run(partial(self._coordinator.on_time, now_ms))
+            self._run(partial(self._coordinator.members.on_time, now_ms))
             if is_expiry:
-                self._run(partial(self._coordinator.expire, now_ms))
+                self._run(partial(self._coordinator.removals.expire, now_ms))
 
     def _run_due_timers(self) -> int:
         """Run the timers that are due but were not run yet, and return the time.
@@ -230,7 +230,7 @@ class Groups:
         """
         now_ms = self._clock.steady_ms()
         if self._coordinator is not None:
-            deadline_ms = self._coordinator.next_deadline_ms()
+            deadline_ms = self._coordinator.timers.next_deadline_ms()
             if deadline_ms is not None and deadline_ms <= now_ms:
                 self.on_time()
         return now_ms
@@ -254,12 +254,11 @@ class Groups:
             names.add(topic.name)
             if topic.name == OFFSETS_TOPIC:  # all groups are gone with it, as in Kafka
                 self._state.forget_all()
-        now_ms = self._clock.steady_ms()
         if names:
-            self._run(partial(coordinator.topics_deleted, names, now_ms))
+            self._run(partial(coordinator.removals.delete_topics, names))
         names.update(topic.name for topic in changed)
-        self._run(partial(coordinator.topics_changed, names, now_ms))
-        self._alarm.due_at(coordinator.next_deadline_ms())
+        coordinator.registry.topics_changed(names)
+        self._alarm.due_at(coordinator.timers.next_deadline_ms())
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Let groups have their new configs.
@@ -273,9 +272,9 @@ class Groups:
         for resource_type, name in resources:
             if resource_type == GROUP_RESOURCE:
                 configs = self._cluster.configs(GROUP_RESOURCE, name)
-                self._coordinator.configure_group(name, configs)
+                self._coordinator.registry.configure(name, configs)
             elif resource_type == BROKER_RESOURCE:
-                self._coordinator.update_settings(GroupSettings.of(self._cluster.settings))
+                self._coordinator.registry.update_settings(GroupSettings.of(self._cluster.settings))
 
     def _run(self, event: "Callable[[], GroupEffects]") -> None:
         """Let an event happen that is nobody's request and may be about all groups."""

@@ -98,6 +98,15 @@ class GroupRegistry:
         for group_id, group in self.groups.items():
             group.settings = self.settings_of(group_id)
 
+    def topics_changed(self, names: Collection[str]) -> None:
+        """Let consumer groups look again at topics that were made, deleted or grew.
+
+        See: G-84.
+        """
+        for group in self.groups.values():
+            if isinstance(group, ConsumerGroup):
+                group.topics_changed(names)
+
     def classic(self, group_id: str) -> ClassicGroup | None:
         """The classic group of an id, None if there is none."""
         group = self.groups.get(group_id)

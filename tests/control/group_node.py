@@ -49,10 +49,10 @@ class Node:
     def ask(self, name: str, version: int, **fields: Any) -> Coroutine[Any, Any, Any]:
         make_offsets_topic(self.cluster)
         event = {
-            "JoinGroup": self.groups.coordinator.join_group,
-            "SyncGroup": self.groups.coordinator.sync_group,
-            "LeaveGroup": self.groups.coordinator.leave_group,
-            "OffsetCommit": self.groups.coordinator.commit_offsets,
+            "JoinGroup": self.groups.coordinator.members.join,
+            "SyncGroup": self.groups.coordinator.members.sync,
+            "LeaveGroup": self.groups.coordinator.members.leave,
+            "OffsetCommit": self.groups.coordinator.commits.commit,
         }[name]
         body = getattr(messages, f"{name}Request")(**fields)
         caller = Caller(version, "c", "/127.0.0.1", None)
@@ -97,7 +97,7 @@ class Node:
     def offsets(self, group_id: str = "g") -> dict[tuple[str, int], int]:
         one = messages.OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group_id, topics=None)
         request = messages.OffsetFetchRequest(groups=[one])
-        (group,) = self.groups.coordinator.fetch_offsets(request, FETCH).groups
+        (group,) = self.groups.coordinator.fetches.fetch(request, FETCH).groups
         return {
             (topic.name, partition.partition_index): partition.committed_offset
             for topic in group.topics
@@ -105,7 +105,7 @@ class Node:
         }
 
     def states(self) -> dict[str, str]:
-        listed = self.groups.coordinator.list_groups(messages.ListGroupsRequest())
+        listed = self.groups.coordinator.admin.list_groups(messages.ListGroupsRequest())
         return {group.group_id: group.group_state for group in listed.groups}
 
     @property

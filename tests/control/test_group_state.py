@@ -13,7 +13,7 @@ from broker_lite.control.internal_topics import OFFSETS_TOPIC
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.control.watcher import Watchers
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.groups.coordinator import GroupCoordinator
+from broker_lite.coordinator.groups.members import GroupMembers
 from broker_lite.errors import NotCoordinator, UnknownServerError
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
@@ -52,7 +52,7 @@ def test_t53_pending_offsets_and_markers_are_read_back(node: Node) -> None:
                 topics=[types.TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
             )
             caller = Caller(3, "c", "/127.0.0.1", None)
-            event = node.groups.coordinator.commit_transactional_offsets
+            event = node.groups.coordinator.commits.commit_transactional
             answer = await node.groups.ask(event, "g", request, caller)
             assert error_of(answer) == 0
 
@@ -97,7 +97,7 @@ def test_g72_commits_around_a_transaction_are_read_back(
     number = node.groups.partition_of("g")
     for step in steps:
         if step == "transaction":
-            event = node.groups.coordinator.commit_transactional_offsets
+            event = node.groups.coordinator.commits.commit_transactional
             asyncio.run(node.groups.ask(event, "g", request, caller))
         elif isinstance(step, bool):
             marker = EndTransactionMarker(step, 0)
@@ -124,7 +124,7 @@ def test_g91_configs_of_groups_are_read_back(node: Node) -> None:
             subscribed_topic_names=["t"],
             topic_partitions=[],
         )
-        event = node.groups.coordinator.consumer_group_heartbeat
+        event = node.groups.coordinator.members.consumer_heartbeat
         answer = await node.groups.ask(event, "k", request, Caller(1, "c", "/h", None))
         assert answer.error_code == 0
 
@@ -192,7 +192,7 @@ def test_an_event_that_breaks_leaves_what_the_log_says(
     asyncio.run(node.commit())
 
     def broken(request: Any, caller: Caller, now_ms: int) -> Effects:
-        node.groups.coordinator.unload(node.groups.partition_of("g"))
+        node.groups.coordinator.replay.unload(node.groups.partition_of("g"))
         raise ZeroDivisionError
 
     async def scene() -> None:
@@ -209,12 +209,14 @@ def test_an_event_of_all_groups_that_breaks_leaves_what_the_logs_say(
 ) -> None:
     asyncio.run(node.commit())
 
-    class Broken(GroupCoordinator):
+    coordinator = node.groups.coordinator
+
+    class Broken(GroupMembers):
         def on_time(self, now_ms: int) -> Any:  # type: ignore[explicit-override]
-            self.unload(node.groups.partition_of("g"))
+            coordinator.replay.unload(node.groups.partition_of("g"))
             raise ZeroDivisionError
 
-    node.groups.coordinator.__class__ = Broken
+    coordinator.members = Broken(coordinator.registry)
     node.groups.on_time()
     assert "groups' event failed" in caplog.text
     assert node.offsets() == {("t", 0): 7}

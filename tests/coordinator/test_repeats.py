@@ -15,12 +15,12 @@ def test_answers_stay_small() -> None:
     driver.commit()
     coordinator = driver.coordinator
     describe = messages.DescribeGroupsRequest(groups=["g"] * 5000)
-    assert len(coordinator.describe_groups(describe, 5).groups) == 10
+    assert len(coordinator.admin.describe_groups(describe, 5).groups) == 10
     consumer = messages.ConsumerGroupDescribeRequest(group_ids=["g"] * 5000)
-    assert len(coordinator.describe_consumer_groups(consumer).groups) == 10
+    assert len(coordinator.admin.describe_consumer_groups(consumer).groups) == 10
     fetch = messages.OffsetFetchRequest
     everything = fetch.OffsetFetchRequestGroup(group_id="g", topics=None)
     nothing = fetch.OffsetFetchRequestGroup(group_id="g", topics=[])
     asked = [everything] * 5000 + [nothing] * 20
-    answer = coordinator.fetch_offsets(fetch(groups=asked), 8)
+    answer = coordinator.fetches.fetch(fetch(groups=asked), 8)
     assert [len(group.topics) for group in answer.groups] == [1] * 10 + [0] * 20

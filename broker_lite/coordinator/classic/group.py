@@ -9,7 +9,6 @@ See: G-25 to G-50, G-52, G-53.
 
 from collections.abc import Callable
 
-from broker_lite.coordinator.classic import join as classic_join
 from broker_lite.coordinator.classic import records as classic_records
 from broker_lite.coordinator.classic.answers import (
     LeaveResult,
@@ -37,17 +36,6 @@ class ClassicGroup(ClassicRebalance):
     """One classic group; requests that no group is needed for are in answers."""
 
     # requests
-
-    def join(
-        self, request: messages.JoinGroupRequest, caller: Caller, effects: Effects, now_ms: int
-    ) -> None:
-        """Handle a JoinGroup that `check_join` let pass.
-
-        When the group was made for it and this wrote nothing, `write_created` has to follow.
-
-        See: G-37 to G-50.
-        """
-        classic_join.join(self, request, caller, effects, now_ms)
 
     def sync(
         self, request: messages.SyncGroupRequest, caller: Caller, effects: Effects, now_ms: int

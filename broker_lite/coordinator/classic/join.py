@@ -60,7 +60,10 @@ def join(
     effects: Effects,
     now_ms: int,
 ) -> None:
-    """Handle a JoinGroup; it is answered at once or when the join phase ends."""
+    """Handle a JoinGroup that `check_join` let pass, at once or when the join phase ends.
+
+    When the group was made for it and this wrote nothing, `write_created` has to follow.
+    """
     member_id = request.member_id
     protocols = [(protocol.name, protocol.metadata) for protocol in request.protocols]
     event = _Join(request, protocols, caller, effects, now_ms)

@@ -9,7 +9,6 @@ from broker_lite.coordinator.consumer.core import (
     SYNC_TIMER,
     ConsumerGroupCore,
 )
-from broker_lite.coordinator.consumer.describe import describe
 from broker_lite.coordinator.consumer.heartbeat import heartbeat, leave
 from broker_lite.coordinator.consumer.member import ConsumerMember, MemberState
 from broker_lite.coordinator.effects import Caller, Effects
@@ -129,13 +128,6 @@ class ConsumerGroup(ConsumerGroupCore):
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return _epoch_error(member, member_epoch)
-
-    def describe(self) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
-        """The group's entry of a ConsumerGroupDescribe response.
-
-        See: G-101.
-        """
-        return describe(self)
 
     def subscribed_topics(self) -> frozenset[str]:
         """The topics whose offsets are in use.

@@ -11,6 +11,7 @@ from typing import Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState
+from broker_lite.coordinator.consumer.describe import describe as describe_consumer
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.offsets.removal import OffsetRemovals
@@ -32,107 +33,115 @@ _CLASSIC: Final = "classic"
 _CONSUMER: Final = "consumer"
 
 
-def list_groups(
-    registry: GroupRegistry, request: messages.ListGroupsRequest
-) -> messages.ListGroupsResponse:
-    """Answer a ListGroups.
+class GroupAdmin:
+    """Requests that look at groups from outside, and DeleteGroups."""
 
-    Rule: G-102.
-    """
-    states = {state.lower() for state in request.states_filter}
-    types = {group_type.lower() for group_type in request.types_filter}
-    message = messages.ListGroupsResponse
-    response = message()
-    for group_id, group in registry.groups.items():
-        if isinstance(group, ConsumerGroup):
-            group_type = protocol_type = _CONSUMER
-        else:
-            group_type, protocol_type = _CLASSIC, group.protocol_type or ""
-        state = group.state.value
-        if (not states or state.lower() in states) and (not types or group_type in types):
-            response.groups.append(
-                message.ListedGroup(
-                    group_id=group_id,
-                    protocol_type=protocol_type,
-                    group_state=state,
-                    group_type=group_type,
+    def __init__(self, registry: GroupRegistry, removals: OffsetRemovals) -> None:
+        self._registry = registry
+        self._removals = removals
+
+    def list_groups(self, request: messages.ListGroupsRequest) -> messages.ListGroupsResponse:
+        """Answer a ListGroups.
+
+        Rule: G-102.
+        """
+        states = {state.lower() for state in request.states_filter}
+        types = {group_type.lower() for group_type in request.types_filter}
+        message = messages.ListGroupsResponse
+        response = message()
+        for group_id, group in self._registry.groups.items():
+            if isinstance(group, ConsumerGroup):
+                group_type = protocol_type = _CONSUMER
+            else:
+                group_type, protocol_type = _CLASSIC, group.protocol_type or ""
+            state = group.state.value
+            if (not states or state.lower() in states) and (not types or group_type in types):
+                response.groups.append(
+                    message.ListedGroup(
+                        group_id=group_id,
+                        protocol_type=protocol_type,
+                        group_state=state,
+                        group_type=group_type,
+                    )
                 )
+        return response
+
+    def describe_groups(
+        self, request: messages.DescribeGroupsRequest, version: int
+    ) -> messages.DescribeGroupsResponse:
+        """Answer a DescribeGroups, which is about classic groups only.
+
+        Authorized operations are left for the caller to fill.
+
+        Rule: G-103.
+        """
+        message = messages.DescribeGroupsResponse
+        response = message()
+        for group_id in few_repeats(request.groups):
+            group = self._registry.groups.get(group_id)
+            if isinstance(group, ClassicGroup):
+                response.groups.append(group.describe())
+                continue
+            described = message.DescribedGroup(
+                group_id=group_id, group_state=ClassicGroupState.DEAD.value
             )
-    return response
+            if version >= _GROUP_ID_NOT_FOUND:
+                described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+                described.error_message = _missing(group_id, group is not None, _CLASSIC)
+            response.groups.append(described)
+        return response
 
+    def describe_consumer_groups(
+        self, request: messages.ConsumerGroupDescribeRequest
+    ) -> messages.ConsumerGroupDescribeResponse:
+        """Answer a ConsumerGroupDescribe.
 
-def describe_groups(
-    registry: GroupRegistry, request: messages.DescribeGroupsRequest, version: int
-) -> messages.DescribeGroupsResponse:
-    """Answer a DescribeGroups, which is about classic groups only.
+        See: G-101.
+        """
+        message = messages.ConsumerGroupDescribeResponse
+        response = message()
+        for group_id in few_repeats(request.group_ids):
+            group = self._registry.groups.get(group_id)
+            if isinstance(group, ConsumerGroup):
+                response.groups.append(describe_consumer(group))
+                continue
+            described = message.DescribedGroup(group_id=group_id)
+            if not group_id:
+                described.error_code = ErrorCode.INVALID_GROUP_ID
+            else:
+                described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+                described.error_message = _missing(group_id, group is not None, _CONSUMER)
+            response.groups.append(described)
+        return response
 
-    Rule: G-103.
-    """
-    message = messages.DescribeGroupsResponse
-    response = message()
-    for group_id in few_repeats(request.groups):
-        group = registry.groups.get(group_id)
-        if isinstance(group, ClassicGroup):
-            response.groups.append(group.describe())
-            continue
-        described = message.DescribedGroup(
-            group_id=group_id, group_state=ClassicGroupState.DEAD.value
-        )
-        if version >= _GROUP_ID_NOT_FOUND:
-            described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            described.error_message = _missing(group_id, group is not None, _CLASSIC)
-        response.groups.append(described)
-    return response
+    def delete_groups(
+        self, request: messages.DeleteGroupsRequest
+    ) -> tuple[messages.DeleteGroupsResponse, GroupEffects]:
+        """Answer a DeleteGroups; an id that is there twice is answered once.
 
+        Returns:
+            The response, and what each deleted group leads to. When the records of a group cannot
+            be written, the caller changes its result in the response.
 
-def describe_consumer_groups(
-    registry: GroupRegistry, request: messages.ConsumerGroupDescribeRequest
-) -> messages.ConsumerGroupDescribeResponse:
-    """Answer a ConsumerGroupDescribe.
-
-    See: G-101.
-    """
-    message = messages.ConsumerGroupDescribeResponse
-    response = message()
-    for group_id in few_repeats(request.group_ids):
-        group = registry.groups.get(group_id)
-        if isinstance(group, ConsumerGroup):
-            response.groups.append(group.describe())
-            continue
-        described = message.DescribedGroup(group_id=group_id)
-        if not group_id:
-            described.error_code = ErrorCode.INVALID_GROUP_ID
-        else:
-            described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            described.error_message = _missing(group_id, group is not None, _CONSUMER)
-        response.groups.append(described)
-    return response
-
-
-def delete_groups(
-    registry: GroupRegistry, removals: OffsetRemovals, request: messages.DeleteGroupsRequest
-) -> tuple[messages.DeleteGroupsResponse, GroupEffects]:
-    """Answer a DeleteGroups; an id that is there twice is answered once.
-
-    Rule: G-104.
-    """
-    message = messages.DeleteGroupsResponse
-    response = message()
-    deleted: GroupEffects = []
-    for group_id in dict.fromkeys(request.groups_names):
-        result = message.DeletableGroupResult(group_id=group_id)
-        response.results.append(result)
-        group = registry.groups.get(group_id)
-        if group is None:
-            result.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        elif not is_empty(group):
-            result.error_code = ErrorCode.NON_EMPTY_GROUP
-        else:
-            effects = Effects()
-            removals.delete_all(group_id, effects)
-            registry.discard(group, effects)
-            deleted += in_batches(group_id, effects)
-    return response, deleted
+        Rule: G-104.
+        """
+        message = messages.DeleteGroupsResponse
+        response = message()
+        deleted: GroupEffects = []
+        for group_id in dict.fromkeys(request.groups_names):
+            result = message.DeletableGroupResult(group_id=group_id)
+            response.results.append(result)
+            group = self._registry.groups.get(group_id)
+            if group is None:
+                result.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+            elif not is_empty(group):
+                result.error_code = ErrorCode.NON_EMPTY_GROUP
+            else:
+                effects = Effects()
+                self._removals.delete_all(group_id, effects)
+                self._registry.discard(group, effects)
+                deleted += in_batches(group_id, effects)
+        return response, deleted
 
 
 def _missing(group_id: str, is_other: bool, group_type: str) -> str | None:

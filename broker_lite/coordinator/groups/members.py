@@ -5,8 +5,11 @@ for whoever joins without a member id, and an empty one of the other kind gives 
 protocols can be in one group, which then is a consumer group (G-106 to G-111).
 """
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
+from broker_lite.coordinator.classic import join as classic_join
 from broker_lite.coordinator.classic.answers import (
     answer_heartbeat,
     check_join,
@@ -19,11 +22,13 @@ from broker_lite.coordinator.classic.answers import (
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.consumer.checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.consumer.regexes import prepare_regexes
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.migration import join as migration_join
 from broker_lite.coordinator.migration import requests as migration_requests
 from broker_lite.coordinator.migration.upgrade import check_upgrade, fill_from_classic
 from broker_lite.coordinator.registry import GroupEffects, GroupRegistry, is_empty
+from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.coordinator.texts import cut, is_too_long
 from broker_lite.errors import BrokerError, ErrorCode, GroupIdNotFound
 from broker_lite.wire import messages
@@ -68,7 +73,7 @@ class GroupMembers:
         elif group is None:
             self._join_new_group(request, caller, effects, now_ms)
         else:
-            group.join(request, caller, effects, now_ms)
+            classic_join.join(group, request, caller, effects, now_ms)
         return effects
 
     def _join_new_group(
@@ -83,7 +88,7 @@ class GroupMembers:
             return
         group = self._registry.make_classic(request.group_id, now_ms)
         written = len(effects.records)
-        group.join(request, caller, effects, now_ms)
+        classic_join.join(group, request, caller, effects, now_ms)
         if len(effects.records) == written:
             group.write_created(effects)
 
@@ -168,6 +173,27 @@ class GroupMembers:
             error_code = ErrorCode.GROUP_ID_NOT_FOUND
             _refuse_consumer(effects, caller, error_code, reason.format(request.group_id))
         return effects
+
+    def prepare_regexes(
+        self, request: messages.ConsumerGroupHeartbeatRequest
+    ) -> Iterator[tuple[str, Prepared]]:
+        """Compile the regular expressions that a ConsumerGroupHeartbeat will match.
+
+        See: G-100.
+        """
+        registry = self._registry
+        new = request.subscribed_topic_regex or ""
+        return prepare_regexes(registry.consumer(request.group_id), new, registry.topics)
+
+    @contextmanager
+    def with_prepared(self, regexes: Mapping[str, Prepared]) -> Iterator[None]:
+        """Let the first event in the body use these regular expressions as they were prepared."""
+        topics = self._registry.topics
+        topics.prepared = regexes
+        try:
+            yield
+        finally:
+            topics.prepared = {}
 
     def _heartbeat_new_group(
         self,

@@ -30,71 +30,78 @@ _NO_OFFSETS: Final = GroupOffsets()
 _ALL_STABLE: Final[frozenset[TopicPartition]] = frozenset()
 
 
-def fetch_offsets(
-    registry: GroupRegistry, request: messages.OffsetFetchRequest, version: int
-) -> messages.OffsetFetchResponse:
-    """Answer an OffsetFetch.
+class OffsetFetches:
+    """Answers OffsetFetch in every version."""
 
-    Rule: G-67, G-68, G-70, G-71.
-    See: G-69.
-    """
-    stable = request.require_stable
-    if version >= _SEVERAL_GROUPS:
-        return messages.OffsetFetchResponse(
-            groups=[
-                _GroupFetch(registry, asked, by_id=version >= _BY_ID, require_stable=stable).run()
-                for asked in few_repeats(request.groups, _whole_group)
+    def __init__(self, registry: GroupRegistry) -> None:
+        self._registry = registry
+
+    def fetch(
+        self, request: messages.OffsetFetchRequest, version: int
+    ) -> messages.OffsetFetchResponse:
+        """Answer an OffsetFetch.
+
+        Rule: G-67, G-68, G-70, G-71.
+        See: G-69.
+        """
+        stable = request.require_stable
+        if version >= _SEVERAL_GROUPS:
+            by_id = version >= _BY_ID
+            return messages.OffsetFetchResponse(
+                groups=[
+                    _GroupFetch(self._registry, asked, by_id=by_id, require_stable=stable).run()
+                    for asked in few_repeats(request.groups, _whole_group)
+                ]
+            )
+        asked = messages.OffsetFetchRequest.OffsetFetchRequestGroup(
+            group_id=request.group_id,
+            # the topics of old requests have all fields of those of groups that are read here
+            topics=cast("list[TopicAsked]", request.topics),
+        )
+        fetched = _GroupFetch(self._registry, asked, by_id=False, require_stable=stable).run()
+        return _single_group(fetched)
+
+    @staticmethod
+    def refuse(
+        request: messages.OffsetFetchRequest, version: int, error_code: ErrorCode
+    ) -> messages.OffsetFetchResponse:
+        """Answer an OffsetFetch with an error for every group.
+
+        Rule: G-71 (OffsetFetchResponse.groupError).
+        """
+        message = messages.OffsetFetchResponse
+        if version >= _SEVERAL_GROUPS:
+            return message(
+                groups=[
+                    message.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error_code)
+                    for asked in request.groups
+                ]
+            )
+        if version >= _TOP_LEVEL_ERROR:
+            return message(error_code=error_code)
+        make_partition = message.OffsetFetchResponsePartition
+        return message(
+            topics=[
+                message.OffsetFetchResponseTopic(
+                    name=topic.name,
+                    partitions=[
+                        make_partition(
+                            partition_index=index,
+                            committed_offset=-1,
+                            metadata="",
+                            error_code=error_code,
+                        )
+                        for index in topic.partition_indexes
+                    ],
+                )
+                for topic in request.topics or ()
             ]
         )
-    group = messages.OffsetFetchRequest.OffsetFetchRequestGroup
-    asked = group(
-        group_id=request.group_id,
-        # the topics of old requests have all fields of those of groups that are read here
-        topics=cast("list[TopicAsked]", request.topics),
-    )
-    fetched = _GroupFetch(registry, asked, by_id=False, require_stable=stable).run()
-    return _single_group(fetched)
 
 
 def _whole_group(asked: "messages.OffsetFetchRequest.OffsetFetchRequestGroup") -> str | None:
-    """The group that everything is asked of: that is short, and the answer is not."""
+    """The group, if all its offsets are asked for: the request is short then, not the answer."""
     return asked.group_id if asked.topics is None else None
-
-
-def refuse_fetch(
-    request: messages.OffsetFetchRequest, version: int, error_code: ErrorCode
-) -> messages.OffsetFetchResponse:
-    """Answer an OffsetFetch with an error for every group.
-
-    Rule: G-71 (OffsetFetchResponse.groupError).
-    """
-    message = messages.OffsetFetchResponse
-    if version >= _SEVERAL_GROUPS:
-        return message(
-            groups=[
-                message.OffsetFetchResponseGroup(group_id=asked.group_id, error_code=error_code)
-                for asked in request.groups
-            ]
-        )
-    if version >= _TOP_LEVEL_ERROR:
-        return message(error_code=error_code)
-    return message(
-        topics=[
-            message.OffsetFetchResponseTopic(
-                name=topic.name,
-                partitions=[
-                    message.OffsetFetchResponsePartition(
-                        partition_index=index,
-                        committed_offset=-1,
-                        metadata="",
-                        error_code=error_code,
-                    )
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic in request.topics or ()
-        ]
-    )
 
 
 class _GroupFetch:

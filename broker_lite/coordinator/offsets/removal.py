@@ -37,7 +37,7 @@ class OffsetRemovals:
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
 
-    def delete(self, request: messages.OffsetDeleteRequest, caller: Caller) -> Effects:
+    def delete(self, request: messages.OffsetDeleteRequest, caller: Caller, now_ms: int) -> Effects:
         """Handle an OffsetDelete.
 
         Rule: G-105.

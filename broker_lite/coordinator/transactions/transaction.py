@@ -128,8 +128,8 @@ class Transaction:
         Rule: T-23, T-24, T-25 (TransactionMetadata.prepareIncrementProducerEpoch).
         """
         return self._emptied(
-            timeout_ms,
             now_ms,
+            timeout_ms=timeout_ms,
             producer_epoch=self.producer_epoch + 1,
             last_producer_epoch=last_epoch,
         )
@@ -139,7 +139,7 @@ class Transaction:
 
         Rule: T-24, T-25.
         """
-        return self._emptied(timeout_ms, now_ms)
+        return self._emptied(now_ms, timeout_ms=timeout_ms)
 
     def rotated(self, producer_id: int, *, timeout_ms: int, last_epoch: int, now_ms: int) -> Self:
         """A new producer id with epoch 0.
@@ -147,8 +147,8 @@ class Transaction:
         Rule: T-22, T-25 (TransactionMetadata.prepareProducerIdRotation).
         """
         return self._emptied(
-            timeout_ms,
             now_ms,
+            timeout_ms=timeout_ms,
             producer_id=producer_id,
             producer_epoch=0,
             last_producer_epoch=last_epoch,
@@ -178,19 +178,16 @@ class Transaction:
         Rule: T-49 (TransactionMetadata.prepareAbortOrCommit).
         See: T-47, T-48.
         """
-        epochs: _Changes = {}
+        changes: _Changes = {
+            "started_ms": self.started_ms if self.state is ONGOING else now_ms,
+            "next_producer_id": next_producer_id,
+            "client_version": client_version,
+        }
         if client_version >= EPOCH_BUMP_VERSION:
             # the fence of an exhausted epoch may have used up the last one
-            epoch = min(self.producer_epoch + 1, EPOCH_MAX)
-            epochs = {"producer_epoch": epoch, "last_producer_epoch": self.producer_epoch}
-        return self._moved(
-            PREPARE_COMMIT if is_commit else PREPARE_ABORT,
-            now_ms,
-            started_ms=self.started_ms if self.state is ONGOING else now_ms,
-            next_producer_id=next_producer_id,
-            client_version=client_version,
-            **epochs,
-        )
+            changes["producer_epoch"] = min(self.producer_epoch + 1, EPOCH_MAX)
+            changes["last_producer_epoch"] = self.producer_epoch
+        return self._moved(PREPARE_COMMIT if is_commit else PREPARE_ABORT, now_ms, **changes)
 
     def fenced(self, *, server_version: int, next_producer_id: int, now_ms: int) -> Self:
         """The transaction is aborted by its coordinator, with an epoch that no client ever gets.
@@ -221,26 +218,16 @@ class Transaction:
 
         Rule: T-05, T-49 (TransactionMetadata.prepareComplete).
         """
-        changes: _Changes = {}
+        changes: _Changes = {"next_producer_id": NO_PRODUCER_ID, "partitions": frozenset()}
         if self.next_producer_id != NO_PRODUCER_ID:
-            changes = {"producer_id": self.next_producer_id, "producer_epoch": 0}
-        return self._moved(
-            COMPLETE_COMMIT if self.state is PREPARE_COMMIT else COMPLETE_ABORT,
-            now_ms,
-            next_producer_id=NO_PRODUCER_ID,
-            partitions=frozenset(),
-            **changes,
-        )
+            changes["producer_id"] = self.next_producer_id
+            changes["producer_epoch"] = 0
+        state = COMPLETE_COMMIT if self.state is PREPARE_COMMIT else COMPLETE_ABORT
+        return self._moved(state, now_ms, **changes)
 
-    def _emptied(self, timeout_ms: int, now_ms: int, **changes: Unpack[_Changes]) -> Self:
-        return self._moved(
-            EMPTY,
-            now_ms,
-            timeout_ms=timeout_ms,
-            partitions=frozenset(),
-            started_ms=NO_TIME,
-            **changes,
-        )
+    def _emptied(self, now_ms: int, **changes: Unpack[_Changes]) -> Self:
+        emptied: _Changes = {**changes, "partitions": frozenset(), "started_ms": NO_TIME}
+        return self._moved(EMPTY, now_ms, **emptied)
 
     def _moved(self, state: TransactionState, now_ms: int, **changes: Unpack[_Changes]) -> Self:
         assert self.state in PREVIOUS_STATES[state], f"{self.state.text} -> {state.text}"

@@ -33,7 +33,7 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.ListGroupsRequest, request)
     try:
         context.groups.check_all_loaded()
-        response = context.groups.coordinator.list_groups(body)
+        response = context.groups.coordinator.admin.list_groups(body)
     except BrokerError as error:
         response = messages.ListGroupsResponse(error_code=error.code)
     return encode(messages.ListGroupsResponse, response, request)
@@ -47,7 +47,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     body = decode(messages.DescribeGroupsRequest, request)
     try:
         context.groups.check_loaded(body.groups)
-        response = context.groups.coordinator.describe_groups(body, request.api_version)
+        response = context.groups.coordinator.admin.describe_groups(body, request.api_version)
     except BrokerError as error:
         group = messages.DescribeGroupsResponse.DescribedGroup
         response = messages.DescribeGroupsResponse(

@@ -51,8 +51,8 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
     if _is_on(context):
         prepared = await prepare_regexes(context, body)
         coordinator = context.groups.coordinator
-        event = coordinator.consumer_group_heartbeat
-        with coordinator.with_prepared(prepared):
+        event = coordinator.members.consumer_heartbeat
+        with coordinator.members.with_prepared(prepared):
             response = await ask_group(context, request, event, body, _refusal)
     else:
         response = _refusal(UnsupportedVersion())
@@ -69,7 +69,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
         if not _is_on(context):
             raise UnsupportedVersion
         context.groups.check_loaded(body.group_ids)
-        response = context.groups.coordinator.describe_consumer_groups(body)
+        response = context.groups.coordinator.admin.describe_consumer_groups(body)
     except BrokerError as error:
         response = messages.ConsumerGroupDescribeResponse(
             groups=[

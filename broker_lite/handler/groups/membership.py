@@ -49,7 +49,7 @@ async def handle_join(context: HandlerContext, request: Request) -> Parts:
             member_id=body.member_id,
         )
 
-    event = context.groups.coordinator.join_group
+    event = context.groups.coordinator.members.join
     response = await ask_group(context, request, event, body, refusal)
     return encode(messages.JoinGroupResponse, response, request)
 
@@ -59,7 +59,7 @@ async def handle_sync(context: HandlerContext, request: Request) -> Parts:
 
     See: G-51 to G-53, G-109.
     """
-    event = context.groups.coordinator.sync_group
+    event = context.groups.coordinator.members.sync
     return await answer_group(
         context, request, event, messages.SyncGroupRequest, messages.SyncGroupResponse
     )
@@ -70,7 +70,7 @@ async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
 
     See: G-54, G-110.
     """
-    event = context.groups.coordinator.heartbeat
+    event = context.groups.coordinator.members.heartbeat
     return await answer_group(
         context, request, event, messages.HeartbeatRequest, messages.HeartbeatResponse
     )
@@ -81,7 +81,7 @@ async def handle_leave(context: HandlerContext, request: Request) -> Parts:
 
     See: G-55, G-56, G-111.
     """
-    event = context.groups.coordinator.leave_group
+    event = context.groups.coordinator.members.leave
     return await answer_group(
         context, request, event, messages.LeaveGroupRequest, messages.LeaveGroupResponse
     )

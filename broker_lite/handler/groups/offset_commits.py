@@ -61,7 +61,7 @@ async def handle_commit(context: HandlerContext, request: Request) -> Parts:
 
     if request.api_version == _ZOOKEEPER_VERSION:
         return encode(messages.OffsetCommitResponse, refusal(UnsupportedVersion()), request)
-    event = context.groups.coordinator.commit_offsets
+    event = context.groups.coordinator.commits.commit
     response = await ask_group(context, request, event, body, refusal)
     return encode(messages.OffsetCommitResponse, response, request)
 
@@ -81,12 +81,9 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
         if version == _ZOOKEEPER_VERSION:
             raise UnsupportedVersion
         context.groups.check_loaded(group_ids)
-        response = context.groups.coordinator.fetch_offsets(body, version)
+        response = context.groups.coordinator.fetches.fetch(body, version)
     except BrokerError as error:
-        # not for the start, as all of the coordinator's modules
-        from broker_lite.coordinator.offsets.fetch import refuse_fetch
-
-        response = refuse_fetch(body, version, error.code)
+        response = context.groups.coordinator.fetches.refuse(body, version, error.code)
     return encode(messages.OffsetFetchResponse, response, request)
 
 
@@ -95,7 +92,7 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
 
     See: G-105.
     """
-    event = context.groups.coordinator.delete_offsets
+    event = context.groups.coordinator.removals.delete
     return await answer_group(
         context, request, event, messages.OffsetDeleteRequest, messages.OffsetDeleteResponse
     )

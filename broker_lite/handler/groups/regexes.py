@@ -28,7 +28,7 @@ async def prepare_regexes(
     """
     prepared = {}
     stop = context.stop
-    for regex, ready in context.groups.coordinator.prepare_regexes(body):
+    for regex, ready in context.groups.coordinator.members.prepare_regexes(body):
         prepared[regex] = ready
         if not ready.is_heavy:
             await checkpoint()

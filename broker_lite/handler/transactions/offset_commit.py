@@ -41,7 +41,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     if refused is None:
         try:
             groups = context.groups
-            event = groups.coordinator.commit_transactional_offsets
+            event = groups.coordinator.commits.commit_transactional
             answer = await groups.ask(event, body.group_id, body, caller_of(context, request))
             response = cast("messages.TxnOffsetCommitResponse", answer)
         except BrokerError as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker_lite.coordinator.classic.answers import check_join
 from broker_lite.coordinator.classic.group import ClassicGroup
+from broker_lite.coordinator.classic.join import join
 from broker_lite.coordinator.classic.member import ClassicGroupState, Protocol
 from broker_lite.coordinator.effects import Caller, Effects, StateRecord
 from broker_lite.coordinator.group_settings import GroupSettings
@@ -78,7 +79,7 @@ class Driver:
         assert check_join(request, version, self.settings) is None
         caller = self.caller(version, client_id)
         effects = Effects()
-        self.group.join(request, caller, effects, self.now_ms)
+        join(self.group, request, caller, effects, self.now_ms)
         return self.answered(caller, effects)
 
     def enter(self, **join: Any) -> tuple[str, Any]:

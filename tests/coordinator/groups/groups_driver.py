@@ -137,7 +137,7 @@ class Driver:
                 for name, partitions in topics
             ],
         )
-        response = self.ask(self.coordinator.commit_offsets, request, version, group_id)
+        response = self.ask(self.coordinator.commits.commit, request, version, group_id)
         messages.OffsetCommitResponse.encode(response, version)
         return results(response)
 
@@ -178,7 +178,7 @@ class Driver:
                 for name, partitions in topics
             ],
         )
-        event = self.coordinator.commit_transactional_offsets
+        event = self.coordinator.commits.commit_transactional
         response = self.ask(event, request, version, group_id)
         messages.TxnOffsetCommitResponse.encode(response, version)
         return results(response)
@@ -187,9 +187,7 @@ class Driver:
         """The marker of a transaction is written."""
         partition = self.partition_of(group_id)
         self.log.append((partition, (producer_id, committed)))
-        self.coordinator.complete_transaction(
-            partition, producer_id, committed=committed, now_ms=self.now_ms
-        )
+        self.coordinator.registry.offsets.complete(partition, producer_id, committed=committed)
 
     def fetch(
         self,
@@ -225,7 +223,7 @@ class Driver:
                 topics=topics or None,
             )
             request = message(groups=[asked], require_stable=stable)
-        response = self.coordinator.fetch_offsets(request, version)
+        response = self.coordinator.fetches.fetch(request, version)
         messages.OffsetFetchResponse.encode(response, version)
         group = response.groups[0] if version >= 8 else response
         if group.error_code:
@@ -254,13 +252,13 @@ class Driver:
                 for name, partitions in topics
             ],
         )
-        response = self.ask(self.coordinator.delete_offsets, request, 0, group_id)
+        response = self.ask(self.coordinator.removals.delete, request, 0, group_id)
         messages.OffsetDeleteResponse.encode(response, 0)
         return response.error_code or results(response)
 
     def delete_groups(self, *group_ids: str) -> dict[str, ErrorCode]:
         request = messages.DeleteGroupsRequest(groups_names=list(group_ids))
-        response, deleted = self.coordinator.delete_groups(request, self.now_ms)
+        response, deleted = self.coordinator.admin.delete_groups(request)
         messages.DeleteGroupsResponse.encode(response, 2)
         self.take_all(deleted)
         assert len({one.group_id for one in response.results}) == len(response.results)
@@ -289,7 +287,7 @@ class Driver:
             protocol_type=protocol_type,
             protocols=[protocol],
         )
-        return self.ask(self.coordinator.join_group, request, version, group_id)
+        return self.ask(self.coordinator.members.join, request, version, group_id)
 
     def sync(self, member_id: str, generation: int = 1, *, group_id: str = "g") -> Any:
         message = messages.SyncGroupRequest
@@ -297,7 +295,7 @@ class Driver:
         request = message(
             group_id=group_id, generation_id=generation, member_id=member_id, assignments=[given]
         )
-        return self.ask(self.coordinator.sync_group, request, 3, group_id)
+        return self.ask(self.coordinator.members.sync, request, 3, group_id)
 
     def stable_member(self, **join: Any) -> str:
         """The one member of a classic group that is stable."""
@@ -307,7 +305,7 @@ class Driver:
 
     def leave(self, member_id: str, *, group_id: str = "g") -> ErrorCode:
         request = messages.LeaveGroupRequest(group_id=group_id, member_id=member_id)
-        code: ErrorCode = self.ask(self.coordinator.leave_group, request, 2, group_id).error_code
+        code: ErrorCode = self.ask(self.coordinator.members.leave, request, 2, group_id).error_code
         return code
 
     def consumer_heartbeat(
@@ -325,7 +323,7 @@ class Driver:
             member_epoch=epoch,
             **{**(joining if epoch == 0 else {}), **fields},
         )
-        event = self.coordinator.consumer_group_heartbeat
+        event = self.coordinator.members.consumer_heartbeat
         response = self.ask(event, request, 1, group_id)
         messages.ConsumerGroupHeartbeatResponse.encode(response, 1)
         return response
@@ -333,20 +331,20 @@ class Driver:
     def step(self, elapsed_ms: int) -> list[str]:
         """Time goes by; the groups that timers changed."""
         self.now_ms += elapsed_ms
-        happened = self.coordinator.on_time(self.now_ms)
+        happened = self.coordinator.members.on_time(self.now_ms)
         for group_id, effects in happened:
             self.take(group_id, effects)
         return [group_id for group_id, _ in happened]
 
     def expire(self, elapsed_ms: int = 0) -> dict[str, Effects]:
         self.now_ms += elapsed_ms
-        return self.take_all(self.coordinator.expire(self.now_ms))
+        return self.take_all(self.coordinator.removals.expire(self.now_ms))
 
     # views
 
     def list(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> set[tuple[str, ...]]:
         request = messages.ListGroupsRequest(states_filter=list(states), types_filter=list(types))
-        response = self.coordinator.list_groups(request)
+        response = self.coordinator.admin.list_groups(request)
         messages.ListGroupsResponse.encode(response, 5)
         return {
             (one.group_id, one.protocol_type, one.group_state, one.group_type)
@@ -358,11 +356,13 @@ class Driver:
         self.coordinator = self.make()
         for partition, (producer_id, content) in self.log:
             if isinstance(content, bool):
-                self.coordinator.replay_marker(partition, producer_id, committed=content)
+                self.coordinator.registry.offsets.complete(
+                    partition, producer_id, committed=content
+                )
             else:
-                self.coordinator.replay_batch(partition, producer_id, content)
+                self.coordinator.replay.batch(partition, producer_id, content)
         for partition in range(PARTITIONS):
-            self.take_all(self.coordinator.loaded(partition, self.now_ms))
+            self.take_all(self.coordinator.replay.loaded(partition, self.now_ms))
 
     def offsets(self, *group_ids: str) -> dict[str, Any]:
         """What clients see of the offsets of groups, with what waits for a transaction."""

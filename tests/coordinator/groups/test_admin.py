@@ -43,7 +43,7 @@ def test_g102_filters(
 @pytest.mark.parametrize("version", range(7))
 def test_g103_describe(driver: Driver, version: int) -> None:
     request = messages.DescribeGroupsRequest(groups=["stable", "missing", "new"])
-    response = driver.coordinator.describe_groups(request, version)
+    response = driver.coordinator.admin.describe_groups(request, version)
     messages.DescribeGroupsResponse.encode(response, version)
     stable, missing, new = response.groups
     assert (stable.error_code, stable.group_state, stable.protocol_data) == (0, "Stable", "range")
@@ -60,7 +60,7 @@ def test_g103_describe(driver: Driver, version: int) -> None:
 @pytest.mark.parametrize("version", [0, 1])
 def test_g101_describe(driver: Driver, version: int) -> None:
     request = messages.ConsumerGroupDescribeRequest(group_ids=["new", "missing", "stable", ""])
-    response = driver.coordinator.describe_consumer_groups(request)
+    response = driver.coordinator.admin.describe_consumer_groups(request)
     messages.ConsumerGroupDescribeResponse.encode(response, version)
     new, missing, stable, empty = response.groups
     assert (new.error_code, new.group_state, len(new.members)) == (0, "Stable", 1)

@@ -60,7 +60,7 @@ def remove(driver: Driver, step: tuple[Any, ...]) -> None:
         case ("delete group", group_id):
             driver.delete_groups(group_id)
         case ("delete topic", topic):
-            driver.take_all(driver.coordinator.topics_deleted([topic], driver.now_ms))
+            driver.take_all(driver.coordinator.removals.delete_topics([topic]))
         case ("expire", elapsed_ms):
             driver.expire(elapsed_ms)
 
@@ -116,10 +116,10 @@ def test_all_goes_in_the_end_g74(steps: list[Any]) -> None:
 
 def test_timers_run_in_the_groups_that_they_are_of_g30() -> None:
     driver = Driver()
-    assert driver.coordinator.next_deadline_ms() is None
+    assert driver.coordinator.timers.next_deadline_ms() is None
     driver.stable_member(group_id="g", session_ms=8_000)
     driver.consumer_heartbeat(group_id="c")
-    assert driver.coordinator.next_deadline_ms() == driver.now_ms + 8_000
+    assert driver.coordinator.timers.next_deadline_ms() == driver.now_ms + 8_000
     assert driver.step(7_999) == []
     assert driver.step(1) == ["g"]
     assert driver.step(45_000 - 8_000) == ["c"]
@@ -139,7 +139,7 @@ def test_sessions_start_anew_after_a_restart_g30_g89() -> None:
     driver.consumer_heartbeat(group_id="c")
     driver.now_ms += 1_000_000
     driver.restart()
-    assert driver.coordinator.next_deadline_ms() == driver.now_ms + 8_000
+    assert driver.coordinator.timers.next_deadline_ms() == driver.now_ms + 8_000
     assert driver.list() == {
         ("g", "consumer", "Stable", "classic"),
         ("c", "consumer", "Stable", "consumer"),
@@ -160,15 +160,15 @@ def test_open_requests_of_an_unloaded_partition_are_told_to_ask_again() -> None:
     assert driver.join("", version=3) is None
     parked = driver.last_token
     driver.consumer_heartbeat(group_id="c")
-    replies = dict(driver.coordinator.unload(driver.partition_of("g")))
+    replies = dict(driver.coordinator.replay.unload(driver.partition_of("g")))
     assert replies[parked].error_code == ErrorCode.NOT_COORDINATOR
     assert first
     if driver.partition_of("c") != driver.partition_of("g"):
         assert {one[0] for one in driver.list()} == {"c"}
     for partition in range(PARTITIONS):
-        driver.coordinator.unload(partition)
+        driver.coordinator.replay.unload(partition)
     assert driver.list() == set()
-    assert driver.coordinator.next_deadline_ms() is None
+    assert driver.coordinator.timers.next_deadline_ms() is None
 
 
 @pytest.mark.parametrize("group_id", ["c", "other"])
@@ -176,12 +176,12 @@ def test_g91_configs_of_a_group(group_id: str) -> None:
     driver = Driver()
     driver.consumer_heartbeat(group_id="c")
     configs = {"consumer.heartbeat.interval.ms": "7000", "share.isolation.level": "x"}
-    driver.coordinator.configure_group(group_id, configs)
+    driver.coordinator.registry.configure(group_id, configs)
     beat = driver.consumer_heartbeat(group_id=group_id)
     assert beat.heartbeat_interval_ms == 7_000
-    driver.coordinator.update_settings(GroupSettings(consumer_heartbeat_interval_ms=6_000))
+    driver.coordinator.registry.update_settings(GroupSettings(consumer_heartbeat_interval_ms=6_000))
     assert driver.consumer_heartbeat(group_id=group_id).heartbeat_interval_ms == 7_000
-    driver.coordinator.configure_group(group_id, {})
+    driver.coordinator.registry.configure(group_id, {})
     assert driver.consumer_heartbeat(group_id=group_id).heartbeat_interval_ms == 6_000
 
 
@@ -190,6 +190,6 @@ def test_g84_topics_that_change_are_looked_at_again() -> None:
     first = driver.consumer_heartbeat(subscribed_topic_names=["t", "new"])
     driver.stable_member(group_id="classic")
     driver.topics.topics["new"] = driver.topics.topics["t"].__class__("new", id_of("new"), 2)
-    assert driver.coordinator.topics_changed(["new"], driver.now_ms) == []
+    driver.coordinator.registry.topics_changed(["new"])
     beat = driver.consumer_heartbeat("m", first.member_epoch)
     assert beat.member_epoch > first.member_epoch

@@ -74,7 +74,7 @@ def test_g51_sync_without_a_group(driver: Driver) -> None:
 def test_g54_heartbeat(driver: Driver, group_id: str, expected: int) -> None:
     member_id = driver.stable_member(group_id="there")
     request = messages.HeartbeatRequest(group_id=group_id, generation_id=1, member_id=member_id)
-    response = driver.ask(driver.coordinator.heartbeat, request, 4, "there")
+    response = driver.ask(driver.coordinator.members.heartbeat, request, 4, "there")
     assert response.error_code == expected
 
 
@@ -121,7 +121,7 @@ def test_g80_a_refused_first_member_changes_nothing(driver: Driver) -> None:
     assert driver.list() == {("g", "", "Empty", "classic")}
     refused = driver.consumer_heartbeat(group_id="h", subscribed_topic_regex="(")
     assert driver.list() == {("g", "", "Empty", "classic")}
-    assert driver.coordinator.next_deadline_ms() is None
+    assert driver.coordinator.timers.next_deadline_ms() is None
 
 
 def test_g106_a_group_of_another_kind_is_not_taken_over(driver: Driver) -> None:
@@ -154,7 +154,7 @@ def test_joins_that_no_record_can_hold(driver: Driver, fields: dict[str, Any]) -
     protocol = types.JoinGroupRequestProtocol(name=texts.pop("protocol"), metadata=b"")
     caller = Caller(9, texts.pop("client_id"), "/h", "token")
     request = types(group_id="g", session_timeout_ms=10_000, protocols=[protocol], **texts)
-    effects = driver.coordinator.join_group(request, caller, driver.now_ms)
+    effects = driver.coordinator.members.join(request, caller, driver.now_ms)
     ((_, response),) = effects.replies
     assert response.error_code == ErrorCode.INVALID_REQUEST
     assert messages.JoinGroupResponse.encode(response, 9)

@@ -114,9 +114,11 @@ class Coordinator:
 
     def advance(self, duration_ms: int) -> None:
         end_ms = self.now_ms + duration_ms
-        while (next_ms := self.coordinator.next_deadline_ms()) is not None and next_ms <= end_ms:
+        while (
+            next_ms := self.coordinator.timers.next_deadline_ms()
+        ) is not None and next_ms <= end_ms:
             self.now_ms = max(self.now_ms, next_ms)
-            for _, effects in self.coordinator.on_time(self.now_ms):
+            for _, effects in self.coordinator.members.on_time(self.now_ms):
                 self.take(effects)
         self.now_ms = end_ms
 
@@ -127,7 +129,7 @@ class Coordinator:
     def reader(self) -> GroupCoordinator:
         """A coordinator that has read the log."""
         reader = self.make()
-        reader.replay_batch(0, -1, [(record.key, record.value) for record in self.log])
+        reader.replay.batch(0, -1, [(record.key, record.value) for record in self.log])
         return reader
 
 
@@ -192,7 +194,7 @@ class ClassicClient:
             protocol_type="consumer",
             protocols=[make_protocol(name=name, metadata=self.metadata)],
         )
-        token = self.broker.send(self.broker.coordinator.join_group, request, version)
+        token = self.broker.send(self.broker.coordinator.members.join, request, version)
         self.waits_for = ("join", token)
         return self.broker.answers.get(token)
 
@@ -223,7 +225,7 @@ class ClassicClient:
                 for member_id, assignment in (self._assignments() if leads else {}).items()
             ],
         )
-        token = self.broker.send(self.broker.coordinator.sync_group, request, 5)
+        token = self.broker.send(self.broker.coordinator.members.sync, request, 5)
         self.waits_for = ("sync", token)
         return self.broker.answers.get(token)
 
@@ -264,7 +266,7 @@ class ClassicClient:
             member_id=self.member_id,
             group_instance_id=self.instance_id,
         )
-        token = self.broker.send(self.broker.coordinator.heartbeat, request, 4)
+        token = self.broker.send(self.broker.coordinator.members.heartbeat, request, 4)
         code = ErrorCode(self.broker.answers[token].error_code)
         if code == ErrorCode.REBALANCE_IN_PROGRESS:
             self.has_to_join = True
@@ -285,7 +287,7 @@ class ClassicClient:
         make_member = messages.LeaveGroupRequest.MemberIdentity
         member = make_member(member_id=self.member_id, group_instance_id=self.instance_id)
         request = messages.LeaveGroupRequest(group_id="g", members=[member])
-        token = self.broker.send(self.broker.coordinator.leave_group, request, 5)
+        token = self.broker.send(self.broker.coordinator.members.leave, request, 5)
         self.owned.clear()
         return ErrorCode(self.broker.answers[token].members[0].error_code)
 
@@ -350,7 +352,7 @@ class ConsumerClient:
 
     def _send(self, request: Any) -> Any:
         coordinator = self.broker.coordinator
-        token = self.broker.send(coordinator.consumer_group_heartbeat, request, 1)
+        token = self.broker.send(coordinator.members.consumer_heartbeat, request, 1)
         return self.broker.answers[token]
 
 

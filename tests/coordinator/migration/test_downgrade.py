@@ -175,7 +175,7 @@ def test_g107_metadata_that_was_never_read_may_be_nonsense() -> None:
             protocol_type="consumer",
             protocols=[make_protocol(name=name, metadata=data) for name, data in offered],
         )
-        token = broker.send(broker.coordinator.join_group, request, 3)
+        token = broker.send(broker.coordinator.members.join, request, 3)
         assert broker.answers[token].error_code == ErrorCode.NONE
     assert new.leave() == ErrorCode.NONE
     assert (broker.classic_group.state, broker.classic_group.protocol_name) == (PREPARING, "odd")

@@ -102,7 +102,7 @@ def test_protocols(protocol_type: str, name: str, error_code: int) -> None:
         protocol_type=protocol_type,
         protocols=[make_protocol(name=name, metadata=clients[0].metadata)],
     )
-    token = broker.send(broker.coordinator.join_group, request, 9)
+    token = broker.send(broker.coordinator.members.join, request, 9)
     assert broker.answers[token].error_code == error_code
 
 
@@ -117,7 +117,7 @@ def test_g108_metadata_that_cannot_be_read() -> None:
         protocols=[make_protocol(name="range", metadata=b"")],
     )
     written = len(broker.log)
-    token = broker.send(broker.coordinator.join_group, request, 9)
+    token = broker.send(broker.coordinator.members.join, request, 9)
     assert broker.answers[token].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert len(broker.log) == written
 

@@ -44,7 +44,7 @@ def sync(broker: Coordinator, client: ClassicClient, **changes: Any) -> Any:
         "protocol_name": "range",
         **changes,
     }
-    token = broker.send(broker.coordinator.sync_group, messages.SyncGroupRequest(**fields), 5)
+    token = broker.send(broker.coordinator.members.sync, messages.SyncGroupRequest(**fields), 5)
     return broker.answers[token]
 
 
@@ -112,7 +112,7 @@ def test_g109_member_that_owes_partitions_may_fetch_what_it_keeps() -> None:
 
 def heartbeat(broker: Coordinator, **fields: Any) -> ErrorCode:
     request = messages.HeartbeatRequest(group_id="g", **fields)
-    token = broker.send(broker.coordinator.heartbeat, request, 4)
+    token = broker.send(broker.coordinator.members.heartbeat, request, 4)
     return ErrorCode(broker.answers[token].error_code)
 
 
@@ -206,7 +206,7 @@ def leave(broker: Coordinator, *named: tuple[str, str | None], version: int = 5)
             make_member(member_id=member_id, group_instance_id=instance_id)
             for member_id, instance_id in named
         ]
-    token = broker.send(broker.coordinator.leave_group, request, version)
+    token = broker.send(broker.coordinator.members.leave, request, version)
     answer = broker.answers[token]
     if version < 3:
         return answer.error_code

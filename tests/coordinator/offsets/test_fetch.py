@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_lite.coordinator.offsets.fetch import refuse_fetch
+from broker_lite.coordinator.offsets.fetch import OffsetFetches
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.coordinator.groups.groups_driver import Driver, FakeTopic, id_of
@@ -35,7 +35,7 @@ def test_g67_everything(driver: Driver, version: int) -> None:
 def test_g66_epoch_and_metadata_are_those_of_the_commit(driver: Driver) -> None:
     message = messages.OffsetFetchRequest
     request = message(groups=[message.OffsetFetchRequestGroup(group_id="g", topics=None)])
-    first, _ = driver.coordinator.fetch_offsets(request, 8).groups[0].topics[0].partitions
+    first, _ = driver.coordinator.fetches.fetch(request, 8).groups[0].topics[0].partitions
     assert (first.committed_leader_epoch, first.metadata) == (3, "m")
 
 
@@ -43,7 +43,7 @@ def test_g67_several_groups(driver: Driver) -> None:
     driver.commit(6, group_id="h")
     message = messages.OffsetFetchRequest
     groups = [message.OffsetFetchRequestGroup(group_id=one, topics=None) for one in "hgx"]
-    response = driver.coordinator.fetch_offsets(message(groups=groups), 8)
+    response = driver.coordinator.fetches.fetch(message(groups=groups), 8)
     assert [(one.group_id, len(one.topics)) for one in response.groups] == [
         ("h", 1),
         ("g", 1),
@@ -71,7 +71,7 @@ def test_g68_an_offset_of_another_topic_of_the_name_is_none(driver: Driver) -> N
     message = messages.OffsetFetchRequest
     topic = message.OffsetFetchRequestTopics(topic_id=id_of("new"), partition_indexes=[0, 2])
     request = message(groups=[message.OffsetFetchRequestGroup(group_id="g", topics=[topic])])
-    partitions = driver.coordinator.fetch_offsets(request, 10).groups[0].topics[0].partitions
+    partitions = driver.coordinator.fetches.fetch(request, 10).groups[0].topics[0].partitions
     assert [one.committed_offset for one in partitions] == [-1, 7]
     assert driver.fetch(("t", 0), version=9) == {("t", 0): 5}
 
@@ -111,7 +111,7 @@ def test_g71_errors_of_a_whole_group(version: int) -> None:
     else:
         request = message(groups=[message.OffsetFetchRequestGroup(group_id="g", topics=None)])
     error_code = ErrorCode.NOT_COORDINATOR
-    response = refuse_fetch(request, version, error_code)
+    response = OffsetFetches.refuse(request, version, error_code)
     messages.OffsetFetchResponse.encode(response, version)
     if version == 1:
         assert response.topics[0].partitions[0].error_code == error_code

@@ -70,7 +70,7 @@ def test_g73_offsets_of_a_deleted_topic(driver: Driver) -> None:
     driver.commit(topics=[("t", (0, 1)), ("u", (0,))])
     driver.commit(group_id="h", topics=[("u", (0,))])
     driver.commit_in_transaction(5, group_id="i", topics=[("t", (2,))])
-    happened = driver.take_all(driver.coordinator.topics_deleted({"t"}, driver.now_ms))
+    happened = driver.take_all(driver.coordinator.removals.delete_topics({"t"}))
     assert {group_id: len(effects.records) for group_id, effects in happened.items()} == {
         "g": 2,
         "i": 1,
