@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from broker_lite.control.groups import Groups
     from broker_lite.control.transactions import Transactions
     from broker_lite.handler.fetch.session import FetchSessionCache
-    from broker_lite.handler.large import Lane
+    from broker_lite.handler.lane import Lane
     from broker_lite.log.files.open_file import FileSlice
     from broker_lite.rate_limited_log import RateLimitedLog
     from broker_lite.settings import Settings

@@ -13,8 +13,6 @@ it half done, and a kill can leave it so. In Kafka a request is one change of th
 group.
 """
 
-import asyncio
-import gc
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from heapq import merge as merge_runs
 from time import perf_counter
@@ -23,6 +21,7 @@ from typing import Any, Final, Generic, Self, TypeVar, cast
 from anyio.lowlevel import checkpoint
 
 from broker_lite.handler.context import Handler, HandlerContext, Parts, Request
+from broker_lite.handler.lane import Lane
 from broker_lite.handler.split import Split, merge, parts, split_of
 from broker_lite.wire import messages
 from broker_lite.wire.messages import MessageType
@@ -37,41 +36,10 @@ TURN_S: Final = 0.004
 _SORTED_AT_A_TIME: Final = 4096
 _LET_GO_AT_A_TIME: Final = 256
 
-# To look at so many new objects for garbage takes 3 ms.
-_MANY_OBJECTS: Final = 10_000
 # It is mostly large for its records only, and decodes itself then.
 _PRODUCE: Final = 0
 
 T = TypeVar("T")
-
-
-class Lane:
-    """Where one large request of a node is worked on at a time, the others in the order they came.
-
-    No garbage is looked for meanwhile, and what a request has made that is still there behind it is
-    not looked at later, while it waits: to go through all objects of a large request takes longer
-    than any slice. There are no cycles among them, and none in what other connections leave behind.
-    """
-
-    __slots__ = ("_collects", "_lock")
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._collects = True
-
-    async def enter(self) -> None:
-        """Wait until the lane is free."""
-        await self._lock.acquire()
-        self._collects = gc.isenabled()
-        gc.disable()
-
-    def leave(self) -> None:
-        """Let the next one in."""
-        if gc.get_count()[0] > _MANY_OBJECTS:
-            gc.freeze()
-        if self._collects:
-            gc.enable()
-        self._lock.release()
 
 
 class LargeRequest(Request):

@@ -26,7 +26,7 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch.session import FetchSessionCache
-from broker_lite.handler.large import Lane
+from broker_lite.handler.lane import Lane
 from broker_lite.handler.offered import offered
 from broker_lite.log.directory.data_directory import erase
 from broker_lite.log.files.file_cache import default_open_max

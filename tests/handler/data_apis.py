@@ -12,7 +12,7 @@ from broker_lite.control.coordinators import Coordinators
 from broker_lite.control.topic_rules import NewTopic
 from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.handler.fetch.session import FetchSessionCache
-from broker_lite.handler.large import Lane
+from broker_lite.handler.lane import Lane
 from broker_lite.handler.table import APIS
 from broker_lite.log.log import Log
 from broker_lite.rate_limited_log import RateLimitedLog

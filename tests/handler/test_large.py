@@ -13,8 +13,8 @@ from anyio.lowlevel import checkpoint
 from broker_lite.handler import large, split
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.dispatch import dispatch
+from broker_lite.handler.lane import Lane
 from broker_lite.handler.large import (
-    Lane,
     LargeRequest,
     handle_large,
     in_turns,
@@ -265,39 +265,6 @@ def test_who_waits_is_not_in_the_way() -> None:
         second.leave()
 
     asyncio.run(wait())
-
-
-def test_the_lane_leaves_garbage_alone_that_nobody_collects() -> None:
-    async def pass_through() -> None:
-        lane = Lane()
-        await lane.enter()
-        lane.leave()
-
-    gc.disable()
-    try:
-        asyncio.run(pass_through())
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
-
-
-def test_what_a_large_request_leaves_is_not_looked_at_for_garbage() -> None:
-    async def make(count: int) -> list[list[int]]:
-        lane = Lane()
-        await lane.enter()
-        made = [[number] for number in range(count)]
-        lane.leave()
-        return made
-
-    gc.collect()
-    try:
-        before = gc.get_freeze_count()
-        few = asyncio.run(make(100))
-        assert gc.get_freeze_count() == before
-        many = asyncio.run(make(20_000))
-        assert gc.get_freeze_count() - before >= len(many) + len(few)
-    finally:
-        gc.unfreeze()
 
 
 @pytest.mark.anyio

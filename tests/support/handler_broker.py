@@ -12,7 +12,7 @@ from broker_lite.control.cluster import Cluster
 from broker_lite.control.coordinators import Coordinators
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Request
 from broker_lite.handler.dispatch import dispatch
-from broker_lite.handler.large import Lane
+from broker_lite.handler.lane import Lane
 from broker_lite.handler.table import APIS
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.settings import Given, Settings
