@@ -111,17 +111,17 @@ async def tell_produce(
 
 
 async def tell_fetch(
-    context: HandlerContext, request: Request, reads: "Iterable[PartitionRead]"
+    context: HandlerContext, request: Request, answers: "Iterable[PartitionRead]"
 ) -> None:
     """Tell which partitions of a Fetch were asked for an offset that they do not have."""
     told: Counter[int] = Counter()
     code = ErrorCode.OFFSET_OUT_OF_RANGE
-    async for read in in_turns(reads):
-        if read.answer.error_code != code:
+    async for answer in in_turns(answers):
+        if answer.error_code != code:
             continue
         told[code] += 1
         if told[code] <= _PARTITIONS_MAX:
-            partition = read.partition
+            partition = answer.partition
             name = _topic_name(context, partition.topic)
             log = context.cluster.log(name, partition.index)
             why = Why(

@@ -1,8 +1,8 @@
 """The Fetch response by hand: a list of parts, with the records handed through untouched.
 
 Versions 0 to 18; 12 and later are flexible, 13 and later have topic ids instead of names. The
-records of a partition are whatever the caller gives, usually a slice of a file that the server
-sends without reading it; this module only needs to know how long it is.
+records of a partition are usually a slice of a file that the server sends without reading it. This
+module only needs to know how long they are.
 
 Rule: F-01.
 See: P-178.
@@ -33,10 +33,8 @@ _TOPIC_IDS_FROM: Final = 13
 _NODE_ENDPOINTS_FROM: Final = 16
 
 _INT32: Final = Struct(">i").pack
-_TWO_INT32_AND_TAGS: Final = Struct(">iix").pack
-_INT32_AND_64: Final = Struct(">iqx").pack
-_INT64_AND_32: Final = Struct(">qix").pack
-_HEAD_V1: Final = Struct(">i").pack
+_CURRENT_LEADER: Final = Struct(">iix").pack
+_DIVERGING_EPOCH: Final = Struct(">iqx").pack
 _HEAD_V7: Final = Struct(">ihi").pack
 _PARTITION_V0: Final = Struct(">ihqi").pack
 _PARTITION_V4: Final = Struct(">ihqq").pack
@@ -46,7 +44,11 @@ _PARTITION_V12: Final = Struct(">ihqqqxi").pack
 _ABORTED: Final = Struct(">qq").pack
 _ABORTED_FLEXIBLE: Final = Struct(">qqx").pack
 _NO_TAGS: Final = bytes(1)
-_NOTHING_TAGGED: Final = (None, None, None)
+_NO_REPLICA: Final = -1
+"""The preferred read replica: there is no other one to read from."""
+_THROTTLE_MS: Final = 0
+"""There are no quotas."""
+_TOPIC_ID_BYTES: Final = 16
 _PENDING_MAX: Final = 1024
 
 
@@ -58,28 +60,76 @@ class SizedPart(Protocol):
         """How many bytes it stands for."""
 
 
-Records: TypeAlias = bytes | memoryview | SizedPart
-Part: TypeAlias = bytes | memoryview | SizedPart
+class AbortedTransaction(Protocol):
+    """A transaction whose records the reader has to skip."""
+
+    @property
+    def producer_id(self) -> int:
+        """Whose transaction it is."""
+
+    @property
+    def first_offset(self) -> int:
+        """Where it begins."""
 
 
-class FetchedPartition(NamedTuple):
+Part: TypeAlias = bytes | SizedPart
+
+
+class FetchedPartition:
     """The answer for one partition.
+
+    Attributes:
+        topic: its name up to v12, its id since v13.
+        index: of the partition.
+        error_code: 0 for none.
+        high_watermark: -1 where it is not known, as the next two.
+        last_stable_offset: for readers of committed records.
+        log_start_offset: the first offset that is there.
+        aborted_transactions: None is null on the wire.
+        records: None is null on the wire; Kafka sends empty records instead.
+        diverging_epoch: epoch and end offset, v12+.
+        current_leader: id and epoch of the leader, v12+.
 
     Rule: F-01.
     See: F-06.
     """
 
-    partition_index: int
-    error_code: int = 0
-    high_watermark: int = -1
-    last_stable_offset: int = -1
-    log_start_offset: int = -1
-    aborted_transactions: Sequence[tuple[int, int]] | None = None  # (producer id, first offset)
-    preferred_read_replica: int = -1
-    records: Records | None = b""  # None is null on the wire; Kafka sends empty records instead
-    diverging_epoch: tuple[int, int] | None = None  # (epoch, end offset), v12+
-    current_leader: tuple[int, int] | None = None  # (leader id, leader epoch), v12+
-    snapshot_id: tuple[int, int] | None = None  # (end offset, epoch), v12+
+    __slots__ = (
+        "aborted_transactions",
+        "current_leader",
+        "diverging_epoch",
+        "error_code",
+        "high_watermark",
+        "index",
+        "last_stable_offset",
+        "log_start_offset",
+        "records",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: str | bytes,
+        index: int,
+        error_code: int = 0,
+        high_watermark: int = -1,
+        last_stable_offset: int = -1,
+        log_start_offset: int = -1,
+        aborted_transactions: Sequence[AbortedTransaction] | None = None,
+        records: Part | None = b"",
+        diverging_epoch: tuple[int, int] | None = None,
+        current_leader: tuple[int, int] | None = None,
+    ) -> None:
+        self.topic = topic
+        self.index = index
+        self.error_code = error_code
+        self.high_watermark = high_watermark
+        self.last_stable_offset = last_stable_offset
+        self.log_start_offset = log_start_offset
+        self.aborted_transactions = aborted_transactions
+        self.records = records
+        self.diverging_epoch = diverging_epoch
+        self.current_leader = current_leader
 
 
 class NodeEndpoint(NamedTuple):
@@ -91,15 +141,10 @@ class NodeEndpoint(NamedTuple):
     rack: str | None = None
 
 
-# name (up to v12), topic id (v13+), partitions
-FetchedTopic: TypeAlias = tuple[str | None, bytes | None, Sequence[FetchedPartition]]
-
-
 def encode_fetch_response(
     version: int,
+    partitions: Sequence[FetchedPartition],
     *,
-    topics: Sequence[FetchedTopic],
-    throttle_time_ms: int = 0,
     error_code: int = 0,
     session_id: int = 0,
     node_endpoints: Sequence[NodeEndpoint] = (),
@@ -108,8 +153,7 @@ def encode_fetch_response(
 
     Args:
         version: 0 to 18. What a version does not have (also session_id) is left out.
-        topics: in the order of the answer.
-        throttle_time_ms: 0 without quotas.
+        partitions: in the order of the answer; neighbours of one topic share its head.
         error_code: of the whole answer, v7+.
         session_id: 0 for none.
         node_endpoints: of the leaders in current_leader.
@@ -124,33 +168,35 @@ def encode_fetch_response(
     Rule: F-01.
     See: P-178.
     """
-    encoder = FetchEncoder(version, len(topics), throttle_time_ms, error_code, session_id)
-    for name, topic_id, partitions in topics:
-        encoder.begin_topic(name, topic_id, len(partitions))
-        encoder.add(partitions)
+    starts = []
+    last: str | bytes | None = None
+    for start, partition in enumerate(partitions):
+        if partition.topic != last:
+            last = partition.topic
+            starts.append(start)
+    encoder = FetchEncoder(version, len(starts), error_code, session_id)
+    starts.append(len(partitions))
+    for number in range(1, len(starts)):
+        some = partitions[starts[number - 1] : starts[number]]
+        encoder.begin_topic(some[0].topic, len(some))
+        encoder.add(some)
         encoder.end_topic()
     return encoder.end(node_endpoints)
 
 
 class FetchEncoder:
-    """The same a few partitions at a time, for an answer of very many of them."""
+    """Encodes the same a few partitions at a time, for an answer of very many of them."""
 
     __slots__ = ("_flexible", "_parts", "_pending", "_version")
 
     def __init__(
-        self,
-        version: int,
-        topic_count: int,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        session_id: int = 0,
+        self, version: int, topic_count: int, error_code: int = 0, session_id: int = 0
     ) -> None:
         """Begin an answer.
 
         Args:
             version: see encode_fetch_response(), as for the other ones.
             topic_count: so many will be begun.
-            throttle_time_ms: 0 without quotas.
             error_code: of the whole answer.
             session_id: 0 for none.
 
@@ -163,32 +209,35 @@ class FetchEncoder:
         self._flexible = flexible = version >= _FLEXIBLE_FROM
         self._parts: list[Part] = []
         if version >= _SESSIONS_FROM:
-            pending = [_HEAD_V7(throttle_time_ms, error_code, session_id)]
+            pending = [_HEAD_V7(_THROTTLE_MS, error_code, session_id)]
         else:
-            pending = [_HEAD_V1(throttle_time_ms)] if version >= _THROTTLE_FROM else []
+            pending = [_INT32(_THROTTLE_MS)] if version >= _THROTTLE_FROM else []
         pending.append(encode_count(topic_count, flexible=flexible))
         self._pending = pending
 
-    def begin_topic(self, name: str | None, topic_id: bytes | None, partition_count: int) -> None:
+    def begin_topic(self, topic: str | bytes, partition_count: int) -> None:
         """Go on with a topic, of which so many partitions will be added.
 
         Raises:
-            EncodeError: without what names it in this version.
+            EncodeError: it is not what names a topic in this version.
         """
-        self._pending.append(_topic_name(name, topic_id, self._version))
+        self._pending.append(_topic_name(topic, self._version))
         self._pending.append(encode_count(partition_count, flexible=self._flexible))
 
     def add(self, partitions: Sequence[FetchedPartition]) -> None:
         """Add partitions of the topic."""
         version, flexible, pending = self._version, self._flexible, self._pending
         for partition in partitions:
-            pending.append(_partition_head(partition, version, flexible=flexible))
-            if partition.records is not None and _size_bytes(partition.records):
-                self._parts += (b"".join(pending), partition.records)
+            records = partition.records
+            size_bytes = -1
+            if records is not None:
+                size_bytes = len(records) if isinstance(records, bytes) else records.size_bytes
+            pending.append(_partition_head(partition, size_bytes, version, flexible=flexible))
+            if records is not None and size_bytes:
+                self._parts += (b"".join(pending), records)
                 pending.clear()
             if flexible:
-                tagged = partition[8:] != _NOTHING_TAGGED
-                pending.append(_partition_tags(partition) if tagged else _NO_TAGS)
+                pending.append(_partition_tags(partition))
         if len(pending) > _PENDING_MAX:  # to join those of a whole answer takes milliseconds
             self._parts.append(b"".join(pending))
             pending.clear()
@@ -209,56 +258,56 @@ class FetchEncoder:
         return self._parts
 
 
-def _size_bytes(records: Records) -> int:
-    return len(records) if isinstance(records, (bytes, memoryview)) else records.size_bytes
-
-
-def _topic_name(name: str | None, topic_id: bytes | None, version: int) -> bytes:
+def _topic_name(topic: str | bytes, version: int) -> bytes:
     if version >= _TOPIC_IDS_FROM:
-        if topic_id is None or len(topic_id) != 16:
+        if isinstance(topic, str) or len(topic) != _TOPIC_ID_BYTES:
             raise EncodeError(f"FetchResponse v{version} needs topic ids")
-        return topic_id
-    if name is None:
+        return topic
+    if isinstance(topic, bytes):
         raise EncodeError(f"FetchResponse v{version} needs topic names")
-    return encode_string(name, flexible=version >= _FLEXIBLE_FROM)
+    return encode_string(topic, flexible=version >= _FLEXIBLE_FROM)
 
 
-def _partition_head(partition: FetchedPartition, version: int, *, flexible: bool) -> bytes:
+def _partition_head(
+    partition: FetchedPartition, size_bytes: int, version: int, *, flexible: bool
+) -> bytes:
     """Encode everything of a partition up to and including the length of its records."""
-    records = partition.records
-    size_bytes = -1 if records is None else _size_bytes(records)
-    aborted = partition.aborted_transactions
+    index, code = partition.index, partition.error_code
+    end_offset, stable_offset = partition.high_watermark, partition.last_stable_offset
+    start_offset, aborted = partition.log_start_offset, partition.aborted_transactions
     if aborted is None and version >= _PREFERRED_REPLICA_FROM:
         # the answer to nearly every consumer, in one or two pieces
-        preferred = partition.preferred_read_replica
         if flexible:
-            return _PARTITION_V12(*partition[:5], preferred) + encode_uvarint(size_bytes + 1)
-        return _PARTITION_V11(*partition[:5], -1, preferred, size_bytes)
+            head = _PARTITION_V12(index, code, end_offset, stable_offset, start_offset, _NO_REPLICA)
+            return head + encode_uvarint(size_bytes + 1)
+        return _PARTITION_V11(
+            index, code, end_offset, stable_offset, start_offset, -1, _NO_REPLICA, size_bytes
+        )
     if version < _TRANSACTIONS_FROM:
-        return _PARTITION_V0(*partition[:3], size_bytes)
-    pieces = [
-        _PARTITION_V5(*partition[:5])
-        if version >= _LOG_START_FROM
-        else _PARTITION_V4(*partition[:4])
-    ]
+        return _PARTITION_V0(index, code, end_offset, size_bytes)
+    if version >= _LOG_START_FROM:
+        pieces = [_PARTITION_V5(index, code, end_offset, stable_offset, start_offset)]
+    else:
+        pieces = [_PARTITION_V4(index, code, end_offset, stable_offset)]
     pieces.append(encode_count(-1 if aborted is None else len(aborted), flexible=flexible))
     pack = _ABORTED_FLEXIBLE if flexible else _ABORTED
-    pieces += (pack(*entry) for entry in aborted or ())
+    for entry in aborted or ():
+        pieces.append(pack(entry.producer_id, entry.first_offset))
     if version >= _PREFERRED_REPLICA_FROM:
-        pieces.append(_INT32(partition.preferred_read_replica))
+        pieces.append(_INT32(_NO_REPLICA))
     pieces.append(encode_count(size_bytes, flexible=flexible))
     return b"".join(pieces)
 
 
 def _partition_tags(partition: FetchedPartition) -> bytes:
-    diverging_epoch, current_leader, snapshot_id = partition[8:]
+    diverging_epoch, current_leader = partition.diverging_epoch, partition.current_leader
+    if diverging_epoch is None and current_leader is None:
+        return _NO_TAGS
     tags = []
     if diverging_epoch is not None:
-        tags.append((0, _INT32_AND_64(*diverging_epoch)))
+        tags.append((0, _DIVERGING_EPOCH(diverging_epoch[0], diverging_epoch[1])))
     if current_leader is not None:
-        tags.append((1, _TWO_INT32_AND_TAGS(*current_leader)))
-    if snapshot_id is not None:
-        tags.append((2, _INT64_AND_32(*snapshot_id)))
+        tags.append((1, _CURRENT_LEADER(current_leader[0], current_leader[1])))
     return encode_tags(tags, None)
 
 

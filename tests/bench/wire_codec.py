@@ -94,18 +94,18 @@ def fetch_request(version: int, partitions: int) -> Any:
     return message(max_wait_ms=500, min_bytes=1, max_bytes=1 << 26, session_epoch=0, topics=[topic])
 
 
-def fetch_topics(partitions: int) -> list[fetch.FetchedTopic]:
-    fetched = [
+def fetched_partitions(version: int, count: int) -> list[fetch.FetchedPartition]:
+    return [
         fetch.FetchedPartition(
-            partition_index=i,
+            "topic-0001" if version < 13 else bytes(range(16)),
+            i,
             high_watermark=10,
             last_stable_offset=10,
             log_start_offset=0,
             records=bytes(100),
         )
-        for i in range(partitions)
+        for i in range(count)
     ]
-    return [("topic-0001", bytes(range(16)), fetched)]
 
 
 def join_group_request() -> Any:
@@ -145,11 +145,8 @@ def by_hand(rounds: int) -> None:
         time_us = best_us(lambda: produce.decode_produce_request(view, version), rounds)  # noqa: B023
         print_row(f"by hand: Produce v{version} request, 1 x 16 KiB", len(view), time_us)
     for version, partitions in ((11, 1), (16, 1), (16, 50)):
-        topics = fetch_topics(partitions)
-        time_us = best_us(
-            lambda: fetch.encode_fetch_response(version, topics=topics),  # noqa: B023
-            rounds,
-        )
+        answers = fetched_partitions(version, partitions)
+        time_us = best_us(lambda: fetch.encode_fetch_response(version, answers), rounds)  # noqa: B023
         print_row(f"by hand: Fetch v{version} response, {partitions} partitions", 0, 0, time_us)
     frame = bytes.fromhex("0003000c0000004d0004746573740000")
     time_us = best_us(lambda: headers.decode_request_header(frame, lambda _k, _v: True), rounds)

@@ -1,6 +1,8 @@
 """The hand-written Fetch response against the generated codec."""
 
 import random
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import pytest
@@ -27,19 +29,15 @@ def generated_partition(partition: FetchedPartition, records: Any, version: int)
     if version >= 12 and partition.current_leader is not None:
         leader_id, epoch = partition.current_leader
         fields["current_leader"] = message.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=epoch)
-    if version >= 12 and partition.snapshot_id is not None:
-        end_offset, epoch = partition.snapshot_id
-        fields["snapshot_id"] = message.SnapshotId(end_offset=end_offset, epoch=epoch)
     return message.PartitionData(
-        partition_index=partition.partition_index,
+        partition_index=partition.index,
         error_code=partition.error_code,
         high_watermark=partition.high_watermark,
         last_stable_offset=partition.last_stable_offset,
         log_start_offset=partition.log_start_offset,
         aborted_transactions=None
         if aborted is None
-        else [message.AbortedTransaction(producer_id=p, first_offset=o) for p, o in aborted],
-        preferred_read_replica=partition.preferred_read_replica if version >= 11 else -1,
+        else [message.AbortedTransaction(producer_id=p, first_offset=o) for p, o in aborted],  # type: ignore[misc]
         records=records,
         **fields,
     )
@@ -52,20 +50,28 @@ def joined(parts: list[fetch.Part]) -> bytes:
     )
 
 
-def random_partition(choose: random.Random, version: int) -> FetchedPartition:
+class Aborted(NamedTuple):
+    """Stands for an entry of a log's index."""
+
+    producer_id: int
+    first_offset: int
+
+
+def random_partition(choose: random.Random, topic: str | bytes) -> FetchedPartition:
     pair = (choose.randrange(100), choose.randrange(100))
     return FetchedPartition(
-        partition_index=choose.randrange(10),
+        topic,
+        choose.randrange(10),
         error_code=choose.choice((0, 1)),
         high_watermark=choose.choice((-1, 1 << 40)),
         last_stable_offset=choose.choice((-1, 1 << 40)),
         log_start_offset=choose.choice((-1, 7)),
-        aborted_transactions=choose.choice((None, (), [(1, 2)], [(3, 4), (5, 6)])),
-        preferred_read_replica=choose.choice((-1, 2)),
+        aborted_transactions=choose.choice(
+            (None, (), [Aborted(1, 2)], [Aborted(3, 4), Aborted(5, 6)])
+        ),
         records=choose.choice((None, b"", b"abc", bytes(200), Slice(70_000), Slice(0))),
         diverging_epoch=choose.choice((None, pair)),
         current_leader=choose.choice((None, pair)),
-        snapshot_id=choose.choice((None, pair)),
     )
 
 
@@ -73,37 +79,40 @@ def random_partition(choose: random.Random, version: int) -> FetchedPartition:
 def test_as_generated(version: int) -> None:
     choose = random.Random(version)
     message = messages.FetchResponse
-    topic_id = bytes(range(16))
+    topics: list[str | bytes] = [bytes(range(16)), bytes(16)] if version >= 13 else ["topic", "t"]
     endpoints = [NodeEndpoint(1, "h", 9092), NodeEndpoint(2, "g", 9093, "rack")]
     for _ in range(60):
-        partitions = [random_partition(choose, version) for _ in range(choose.randrange(4))]
+        partitions = [
+            random_partition(choose, topic)
+            for topic in choose.choices(topics, k=2)
+            for _ in range(choose.randrange(4))
+        ]
         with_endpoints = choose.random() < 0.5
         parts = fetch.encode_fetch_response(
             version,
-            topics=[("topic", topic_id, partitions), ("t", topic_id, [])],
-            throttle_time_ms=5,
+            partitions,
             error_code=70,
             session_id=9,
             node_endpoints=endpoints if with_endpoints else (),
         )
-        expected = [
-            generated_partition(
-                partition,
-                bytes(partition.records.size_bytes)
-                if isinstance(partition.records, Slice)
-                else partition.records,
-                version,
-            )
-            for partition in partitions
-        ]
-        name = {"topic_id": topic_id} if version >= 13 else {}
         value = message(
-            throttle_time_ms=5,
             error_code=70,
             session_id=9 if version >= 7 else 0,
             responses=[
-                message.FetchableTopicResponse(topic="topic", partitions=expected, **name),
-                message.FetchableTopicResponse(topic="t", **name),
+                message.FetchableTopicResponse(
+                    **{"topic_id" if version >= 13 else "topic": topic},
+                    partitions=[
+                        generated_partition(
+                            partition,
+                            bytes(partition.records.size_bytes)
+                            if isinstance(partition.records, Slice)
+                            else partition.records,
+                            version,
+                        )
+                        for partition in group
+                    ],
+                )
+                for topic, group in groupby(partitions, attrgetter("topic"))
             ],
         )
         if with_endpoints and version >= 16:
@@ -116,31 +125,34 @@ def test_as_generated(version: int) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_records_are_handed_through_p178(version: int) -> None:
-    first, second = Slice(1000), memoryview(b"second")
+    first, second = Slice(1000), Slice(6)
+    topic = bytes(16) if version >= 13 else "t"
     partitions = [
-        FetchedPartition(partition_index=0, records=first),
-        FetchedPartition(partition_index=1, records=second),
-        FetchedPartition(partition_index=2),
-        FetchedPartition(partition_index=3, records=Slice(0)),
+        FetchedPartition(topic, 0, records=first),
+        FetchedPartition(topic, 1, records=second),
+        FetchedPartition(topic, 2),
+        FetchedPartition(topic, 3, records=Slice(0)),
     ]
-    parts = fetch.encode_fetch_response(version, topics=[("t", bytes(16), partitions)])
+    parts = fetch.encode_fetch_response(version, partitions)
     assert [part for part in parts if not isinstance(part, bytes)] == [first, second]
     assert parts[1] is first
     assert parts[3] is second
-    assert all(parts)
+    assert all(part for part in parts if isinstance(part, bytes))
 
 
 def test_parts_end_with_records_in_old_versions() -> None:
-    partition = FetchedPartition(partition_index=0, records=b"abc")
-    parts = fetch.encode_fetch_response(4, topics=[("t", None, [partition])])
+    parts = fetch.encode_fetch_response(4, [FetchedPartition("t", 0, records=b"abc")])
     assert len(parts) == 2
     assert parts[1] == b"abc"
 
 
 def test_long_counts_p22() -> None:
-    partitions = [FetchedPartition(partition_index=index) for index in range(200)]
-    topics = [(f"{'n' * 200}{number}", None, partitions) for number in range(200)]
-    body = joined(fetch.encode_fetch_response(12, topics=topics))
+    partitions = [
+        FetchedPartition(f"{'n' * 200}{number}", index)
+        for number in range(200)
+        for index in range(200)
+    ]
+    body = joined(fetch.encode_fetch_response(12, partitions))
     value, end = messages.FetchResponse.decode(body, 12)
     assert end == len(body)
     assert [len(topic.partitions) for topic in value.responses] == [200] * 200
@@ -150,29 +162,27 @@ def test_long_counts_p22() -> None:
 @pytest.mark.parametrize("version", [-1, 19])
 def test_other_versions(version: int) -> None:
     with pytest.raises(EncodeError, match="no version"):
-        fetch.encode_fetch_response(version, topics=[])
+        fetch.encode_fetch_response(version, [])
 
 
 @pytest.mark.parametrize(
-    ("version", "name", "topic_id"),
+    ("version", "topic"),
     [
-        pytest.param(12, None, bytes(16), id="P-33 no name"),
-        pytest.param(13, "t", None, id="P-33 no id"),
-        pytest.param(13, "t", b"short", id="P-21 short id"),
-        pytest.param(11, "n" * 32768, None, id="P-23 name too long"),
-        pytest.param(12, "n" * 32768, None, id="P-24 name too long"),
+        pytest.param(12, bytes(16), id="P-33 no name"),
+        pytest.param(13, "t", id="P-33 no id"),
+        pytest.param(13, b"short", id="P-21 short id"),
+        pytest.param(11, "n" * 32768, id="P-23 name too long"),
+        pytest.param(12, "n" * 32768, id="P-24 name too long"),
     ],
 )
-def test_topic_that_the_version_cannot_name(
-    version: int, name: str | None, topic_id: bytes | None
-) -> None:
+def test_topic_that_the_version_cannot_name(version: int, topic: str | bytes) -> None:
     with pytest.raises(EncodeError):
-        fetch.encode_fetch_response(version, topics=[(name, topic_id, [])])
+        fetch.encode_fetch_response(version, [FetchedPartition(topic, 0)])
 
 
 def test_an_answer_of_many_partitions_is_joined_in_pieces_p178() -> None:
-    many = [FetchedPartition(index) for index in range(2000)]
-    parts = fetch.encode_fetch_response(12, topics=[("t", None, many)] * 2)
+    many = [FetchedPartition(topic, index) for topic in "tu" for index in range(2000)]
+    parts = fetch.encode_fetch_response(12, many)
     assert len(parts) > 2
     decoded, _ = messages.FetchResponse.decode(joined(parts), 12)
     assert [len(topic.partitions) for topic in decoded.responses] == [2000, 2000]

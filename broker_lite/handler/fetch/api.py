@@ -18,14 +18,14 @@ message.downconversion.enable, a topic setting that Kafka 4 no longer has: recor
 converted for who needs it.
 """
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from anyio.lowlevel import checkpoint
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode
 from broker_lite.handler.context import HandlerContext, Parts, Request
-from broker_lite.handler.fetch.long_poll import must_wait, wait
+from broker_lite.handler.fetch.long_poll import wait
 from broker_lite.handler.fetch.many import (
     PARTITIONS_AT_A_TIME,
     encode_failed,
@@ -55,7 +55,7 @@ from broker_lite.handler.fetch.session import (
 from broker_lite.handler.large import LargeRequest, leave_lane, let_go
 from broker_lite.handler.refusals import tell_fetch
 from broker_lite.wire import messages
-from broker_lite.wire.fetch import FetchedPartition, NodeEndpoint, encode_fetch_response
+from broker_lite.wire.fetch import NodeEndpoint, encode_fetch_response
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster import Cluster
@@ -86,7 +86,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     if body.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
         return await _incremental(context, request, terms, body)
     sessions = context.fetch_sessions
-    sessions.remove(body.session_id)
+    if body.session_id != NO_SESSION:
+        sessions.remove(body.session_id)
     partitions = FetchPartitions()
     session = None
     try:
@@ -107,12 +108,12 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
             partitions.unwatch()
     session_id = session.session_id if session is not None else NO_SESSION
     if read.answers_at_once:
-        await tell_fetch(context, request, read.partitions)
-    return await _answer(context, terms, read.partitions, session_id)
+        await tell_fetch(context, request, read.answers)
+    return await _answer(context, terms, read.answers, session_id)
 
 
 async def _incremental(
-    context: HandlerContext, request: Request, terms: FetchTerms, body: Any
+    context: HandlerContext, request: Request, terms: FetchTerms, body: messages.FetchRequest
 ) -> Parts:
     """Answer the next request of a session.
 
@@ -134,7 +135,11 @@ async def _incremental(
 
 
 async def _go_on(
-    context: HandlerContext, request: Request, terms: FetchTerms, body: Any, session: FetchSession
+    context: HandlerContext,
+    request: Request,
+    terms: FetchTerms,
+    body: messages.FetchRequest,
+    session: FetchSession,
 ) -> Parts:
     sessions, partitions = context.fetch_sessions, session.partitions
     try:
@@ -153,15 +158,17 @@ async def _go_on(
         code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
         return _refuse(terms, code, session.session_id)
     news = await _news(partitions, read, terms.isolation_level)
-    if len(read.partitions) > PARTITIONS_AT_A_TIME:
-        await let_go(read.partitions)
+    if len(read.answers) > PARTITIONS_AT_A_TIME:
+        await let_go(read.answers)
     if read.answers_at_once:
         await tell_fetch(context, request, news)
     # a session without an id has ended: the client begins a new one
     return await _answer(context, terms, news, session.session_id if has_room else NO_SESSION)
 
 
-def _session_error(session: FetchSession | None, body: Any, version: int) -> ErrorCode | None:
+def _session_error(
+    session: FetchSession | None, body: messages.FetchRequest, version: int
+) -> ErrorCode | None:
     """See: F-41."""
     if session is None:
         return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -172,7 +179,7 @@ def _session_error(session: FetchSession | None, body: Any, version: int) -> Err
     return None
 
 
-def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
+def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -> FetchTerms:
     """Rule: F-11.
 
     See: F-02.
@@ -194,7 +201,9 @@ def _terms(context: HandlerContext, body: Any, version: int) -> FetchTerms:
     )
 
 
-async def _apply(partitions: FetchPartitions, request: Request, body: Any) -> None:
+async def _apply(
+    partitions: FetchPartitions, request: Request, body: messages.FetchRequest
+) -> None:
     """Note what a request wants, and what it wants no more.
 
     Rule: F-03.
@@ -247,24 +256,27 @@ async def _read(
         await load_logs(cluster, pending)
         pending = partitions.pending()
     read = await _look(cluster, terms, pending)
-    if must_wait(read, terms, len(partitions)):
+    if read.must_wait(terms, len(partitions)):
         leave_lane(request)
         await wait(cluster, terms, partitions, read)
         if isinstance(request, LargeRequest):
             await request.enter(context.lane)
         read = await _look(cluster, terms, partitions.pending())
     if terms.is_old:
-        converted = await for_old_client(cluster, terms.version, read.partitions, context.stop)
-        read = read._replace(partitions=converted)
+        await for_old_client(cluster, terms.version, read.answers, context.stop)
     return read
 
 
 async def _look(
     cluster: "Cluster", terms: FetchTerms, partitions: list[FetchPartition]
 ) -> FetchRead:
+    read = FetchRead(terms.max_bytes, cluster.logs.sent_files_max)
     if len(partitions) > PARTITIONS_AT_A_TIME:
-        return await read_many(cluster, terms, partitions)
-    return read_partitions(cluster, terms, partitions)
+        await read_many(cluster, terms, partitions, read)
+    else:
+        read_partitions(cluster, terms, partitions, read)
+    read.end()
+    return read
 
 
 async def _remember_all(partitions: FetchPartitions, read: FetchRead, isolation_level: int) -> None:
@@ -272,14 +284,14 @@ async def _remember_all(partitions: FetchPartitions, read: FetchRead, isolation_
 
     See: F-42, F-45.
     """
-    for position, each in enumerate(read.partitions):
+    for position, answer in enumerate(read.answers):
         if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
             await checkpoint()
-        partition, answer = each.partition, each.answer
+        partition = answer.partition
         partition.high_watermark = answer.high_watermark
         partition.log_start_offset = answer.log_start_offset
-        if each.is_drained:
-            _settle(partitions, each, isolation_level)
+        if answer.is_drained:
+            _settle(partitions, answer, isolation_level)
         partitions.move_to_end(partition)
 
 
@@ -288,22 +300,22 @@ async def _news(
 ) -> list[PartitionRead]:
     """What of a session's partitions the client does not know yet."""
     news = []
-    for position, each in enumerate(read.partitions):
+    for position, answer in enumerate(read.answers):
         if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
             await checkpoint()
-        if _remember(partitions, each, isolation_level):
-            news.append(each)
+        if _remember(partitions, answer, isolation_level):
+            news.append(answer)
     return news
 
 
-def _remember(partitions: FetchPartitions, read: PartitionRead, isolation_level: int) -> bool:
+def _remember(partitions: FetchPartitions, answer: PartitionRead, isolation_level: int) -> bool:
     """Take over what a partition is answered, and tell whether it is news to the client.
 
     See: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
     """
-    partition, answer, _, size_bytes, is_drained = read
+    partition = answer.partition
     is_news = (
-        size_bytes > 0
+        answer.size_bytes > 0
         or answer.error_code != 0
         or partition.high_watermark != answer.high_watermark
         or partition.log_start_offset != answer.log_start_offset
@@ -311,55 +323,42 @@ def _remember(partitions: FetchPartitions, read: PartitionRead, isolation_level:
     )
     partition.high_watermark = answer.high_watermark
     partition.log_start_offset = answer.log_start_offset
-    if size_bytes:
+    if answer.size_bytes:
         partitions.move_to_end(partition)
-    elif is_drained:
-        _settle(partitions, read, isolation_level)
+    elif answer.is_drained:
+        _settle(partitions, answer, isolation_level)
     return is_news
 
 
-def _settle(partitions: FetchPartitions, read: PartitionRead, isolation_level: int) -> None:
+def _settle(partitions: FetchPartitions, answer: PartitionRead, isolation_level: int) -> None:
     """Look at a partition only after the next change, unless there was one since it was read."""
-    partition, log = read.partition, read.log
+    partition, log = answer.partition, answer.log
     if log is not None and partition.fetch_offset >= limit_offset(log, isolation_level):
         partitions.settle(partition, log)
 
 
 async def _answer(
-    context: HandlerContext, terms: FetchTerms, reads: list[PartitionRead], session_id: int
+    context: HandlerContext, terms: FetchTerms, answers: list[PartitionRead], session_id: int
 ) -> Parts:
-    """Encode an answer, and let go of what was read; neighbours of one topic share its head."""
-    has_moved = terms.version >= CURRENT_LEADER_FROM and any(
-        each.answer.current_leader is not None for each in reads
+    """Encode the answers, and let go of them."""
+    # Kafka leaves the addresses out for followers.
+    node_endpoints = (
+        _endpoints(context)
+        if terms.version >= CURRENT_LEADER_FROM
+        and not terms.is_follower
+        and any(each.current_leader is not None for each in answers)
+        else ()
     )
-    # Kafka leaves them out for followers.
-    node_endpoints = _endpoints(context) if has_moved and not terms.is_follower else ()
-    if len(reads) > PARTITIONS_AT_A_TIME:
+    if len(answers) > PARTITIONS_AT_A_TIME:
         many = await encode_many(
-            terms.version, reads, session_id=session_id, node_endpoints=node_endpoints
+            terms.version, answers, session_id=session_id, node_endpoints=node_endpoints
         )
-        await let_go(reads)
+        await let_go(answers)
         return cast(Parts, many)
-    by_id = terms.version >= _TOPIC_IDS_FROM
-    topics: list[tuple[str | None, bytes | None, list[FetchedPartition]]] = []
-    last: str | bytes | None = None
-    for partition, answer, _, _, _ in reads:
-        topic = partition.topic
-        if topic != last:
-            last = topic
-            group: list[FetchedPartition] = []
-            if by_id:
-                topics.append((None, cast(bytes, topic), group))
-            else:
-                topics.append((cast(str, topic), None, group))
-        group.append(answer)
     return cast(
         Parts,
         encode_fetch_response(
-            terms.version,
-            topics=topics,
-            session_id=session_id,
-            node_endpoints=node_endpoints,
+            terms.version, answers, session_id=session_id, node_endpoints=node_endpoints
         ),
     )
 
@@ -370,7 +369,7 @@ def _endpoints(context: HandlerContext) -> list[NodeEndpoint]:
     return [NodeEndpoint(cluster.node_id, host, port, cluster.rack)]
 
 
-async def _fail(body: Any, version: int) -> Parts:
+async def _fail(body: messages.FetchRequest, version: int) -> Parts:
     """Answer a request that makes no sense: by partition as long as topics have names.
 
     Rule: E-05.
@@ -383,5 +382,5 @@ def _refuse(terms: FetchTerms, code: ErrorCode, session_id: int) -> Parts:
     """See: F-41: a top-level error, and no partitions."""
     return cast(
         Parts,
-        encode_fetch_response(terms.version, topics=[], error_code=code, session_id=session_id),
+        encode_fetch_response(terms.version, (), error_code=code, session_id=session_id),
     )

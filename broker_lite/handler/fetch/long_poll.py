@@ -34,24 +34,6 @@ _NOT_READABLE: Final = -1
 _ENOUGH: Final = _INT32_MAX
 
 
-def must_wait(read: FetchRead, terms: FetchTerms, partition_count: int) -> bool:
-    """Whether a fetch is not to be answered at once.
-
-    Args:
-        read: of the partitions that were looked at.
-        terms: of the request.
-        partition_count: of all partitions of the request or session.
-
-    Rule: F-30 (ReplicaManager.fetchMessages).
-    """
-    return not (
-        terms.max_wait_ms <= 0
-        or read.size_bytes >= terms.min_bytes
-        or read.answers_at_once
-        or partition_count == read.unknown_count
-    )
-
-
 async def wait(
     cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions, read: FetchRead
 ) -> None:
@@ -66,17 +48,17 @@ async def wait(
 
     Rule: F-31, F-32 (DelayedFetch).
     """
-    for position, each in enumerate(read.partitions):
+    for position, each in enumerate(read.answers):
         if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
             await checkpoint()
         if each.log is None:
             each.partition.segment_base = _NOT_READABLE
         else:
             each.partition.begin_watching(each.log)
-    if len(read.partitions) > PARTITIONS_AT_A_TIME:
-        await let_go(read.partitions)
+    if len(read.answers) > PARTITIONS_AT_A_TIME:
+        await let_go(read.answers)
     else:
-        read.partitions.clear()
+        read.answers.clear()
     with anyio.move_on_after(terms.max_wait_ms / _MS_PER_S):
         await _until_complete(cluster, terms, partitions)
 

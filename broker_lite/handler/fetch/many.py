@@ -5,13 +5,15 @@ counts as one that has nothing to tell.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
 from anyio.lowlevel import checkpoint
 
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
-from broker_lite.handler.fetch.read import FetchRead, FetchTerms, PartitionRead, read_partitions
+from broker_lite.handler.fetch.read import FetchRead, FetchTerms, read_partitions
 from broker_lite.handler.large import in_turns, let_go
+from broker_lite.wire import messages
 from broker_lite.wire.fetch import FetchedPartition, FetchEncoder, NodeEndpoint, Part
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ PARTITIONS_AT_A_TIME: Final = 256
 """They are read within 1 to 4 ms."""
 
 
-async def want_many(partitions: FetchPartitions, body: Any, *, by_id: bool) -> None:
+async def want_many(
+    partitions: FetchPartitions, body: messages.FetchRequest, *, by_id: bool
+) -> None:
     """Note what a large request wants, and what it wants no more, and let go of its arrays.
 
     See: F-03, F-43.
@@ -45,72 +49,45 @@ async def want_many(partitions: FetchPartitions, body: Any, *, by_id: bool) -> N
 
 
 async def read_many(
-    cluster: "Cluster", terms: FetchTerms, partitions: list[FetchPartition]
-) -> FetchRead:
+    cluster: "Cluster", terms: FetchTerms, partitions: list[FetchPartition], read: FetchRead
+) -> None:
     """Look at partitions in their order, within the limits of the request.
 
     See: F-03 to F-06, F-11, F-30.
     """
-    whole = FetchRead([], 0, 0, False)
-    unknown = []
     for start in range(0, len(partitions), PARTITIONS_AT_A_TIME):
         if start:
             await checkpoint()
         some = partitions[start : start + PARTITIONS_AT_A_TIME]
-        read = read_partitions(cluster, terms, some, whole)
-        known_count = len(read.partitions) - read.unknown_count
-        whole.partitions.extend(read.partitions[:known_count])
-        unknown += read.partitions[known_count:]
-        whole = read._replace(
-            partitions=whole.partitions,
-            unknown_count=len(unknown),
-            answers_at_once=whole.answers_at_once or read.answers_at_once,
-        )
-    whole.partitions.extend(unknown)
-    return whole
-
-
-class _Run(NamedTuple):
-    """Neighbours of one topic, which share its head in the answer."""
-
-    topic: str | bytes
-    start: int
+        read_partitions(cluster, terms, some, read)
 
 
 async def encode_many(
     version: int,
-    reads: Sequence[PartitionRead],
+    partitions: Sequence[FetchedPartition],
     *,
     session_id: int,
     node_endpoints: Sequence[NodeEndpoint],
 ) -> list[Part]:
-    """Encode the answer of a fetch.
-
-    Args:
-        version: of the request.
-        reads: in the order of the answer; topics are names or ids, as the version has them.
-        session_id: 0 for none.
-        node_endpoints: of leaders that have moved, if any.
-    """
-    runs: list[_Run] = []
+    """Encode the answer of a fetch as encode_fetch_response() does."""
+    starts: list[int] = []
     last: str | bytes | None = None
-    async for position, each in in_turns(enumerate(reads)):
-        if each.partition.topic != last:
-            last = each.partition.topic
-            runs.append(_Run(last, position))
-    encoder = FetchEncoder(version, len(runs), session_id=session_id)
-    ends = [*(run.start for run in runs[1:]), len(reads)]
-    async for (topic, start), end in in_turns(zip(runs, ends, strict=True)):
-        name, topic_id = (topic, None) if isinstance(topic, str) else (None, topic)
-        encoder.begin_topic(name, topic_id, end - start)
+    async for start, each in in_turns(enumerate(partitions)):
+        if each.topic != last:
+            last = each.topic
+            starts.append(start)
+    encoder = FetchEncoder(version, len(starts), session_id=session_id)
+    async for start, end in in_turns(pairwise([*starts, len(partitions)])):
+        encoder.begin_topic(partitions[start].topic, end - start)
         async for first in in_turns(range(start, end, PARTITIONS_AT_A_TIME), at_least=1):
-            some = reads[first : min(first + PARTITIONS_AT_A_TIME, end)]
-            encoder.add([each.answer for each in some])
+            encoder.add(partitions[first : min(first + PARTITIONS_AT_A_TIME, end)])
         encoder.end_topic()
     return encoder.end(node_endpoints)
 
 
-async def encode_failed(version: int, topics: Sequence[Any], error_code: int) -> list[Part]:
+async def encode_failed(
+    version: int, topics: Sequence[messages.FetchRequest.FetchTopic], error_code: int
+) -> list[Part]:
     """Encode an answer in which the whole request has failed.
 
     Args:
@@ -123,11 +100,13 @@ async def encode_failed(version: int, topics: Sequence[Any], error_code: int) ->
     encoder = FetchEncoder(version, len(topics), error_code=error_code)
     async for topic in in_turns(topics):
         wanted = topic.partitions
-        encoder.begin_topic(topic.topic, None, len(wanted))
+        encoder.begin_topic(topic.topic, len(wanted))
         async for first in in_turns(range(0, len(wanted), PARTITIONS_AT_A_TIME), at_least=1):
             encoder.add(
                 [
-                    FetchedPartition(each.partition, error_code, aborted_transactions=())
+                    FetchedPartition(
+                        topic.topic, each.partition, error_code, aborted_transactions=()
+                    )
                     for each in wanted[first : first + PARTITIONS_AT_A_TIME]
                 ]
             )

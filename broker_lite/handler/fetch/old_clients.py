@@ -16,13 +16,13 @@ from anyio import to_thread
 
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.context import CloseConnection
+from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.fetch.read import PartitionRead
 from broker_lite.log.converted_slices import convert_slice
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.stopping import Stop, WorkStopped
-from broker_lite.wire.fetch import FetchedPartition
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster import Cluster
@@ -34,47 +34,48 @@ _MAGIC_2_FROM: Final = 4
 
 
 async def for_old_client(
-    cluster: "Cluster", version: int, reads: list[PartitionRead], stop: Stop
-) -> list[PartitionRead]:
-    """Give the answers of a Fetch below version 10 as a release before 4.0 does.
+    cluster: "Cluster", version: int, answers: list[PartitionRead], stop: Stop
+) -> None:
+    """Change the answers of a Fetch below version 10 to those of a release before 4.0.
 
     Args:
         cluster: whose topics were read.
         version: of the request, 0 to 9.
-        reads: what a client of today would be answered.
+        answers: what a client of today would be answered.
         stop: asked for each record.
 
     Raises:
         CloseConnection: by stop.
     """
-    return [await _convert(cluster, version, read, stop) for read in reads]
+    for answer in answers:
+        await _convert(cluster, version, answer, stop)
 
 
-async def _convert(
-    cluster: "Cluster", version: int, read: PartitionRead, stop: Stop
-) -> PartitionRead:
-    config = _topic_config(cluster, read)
+async def _convert(cluster: "Cluster", version: int, answer: PartitionRead, stop: Stop) -> None:
+    config = _topic_config(cluster, answer.partition)
     if config is None:
-        return read
+        return
     if config.codec == Codec.ZSTD:
         # whatever was read, also nothing or an error
-        return _refused(read, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    records = read.answer.records
+        _refuse(answer, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        return
+    records = answer.records
     if version >= _MAGIC_2_FROM or not isinstance(records, FileSlice):
-        return read
+        return
     work = partial(
         _converted,
         records,
         1 if version >= _MAGIC_1_FROM else 0,
-        read.partition.fetch_offset,
+        answer.partition.fetch_offset,
         Bounds(config.decompressed_bytes_max, stop=stop),
     )
     outcome = await to_thread.run_sync(work)
     if isinstance(outcome, WorkStopped):
         raise CloseConnection("the conversion of records was stopped")
     if isinstance(outcome, ErrorCode):
-        return _refused(read, outcome)
-    return read._replace(answer=read.answer._replace(records=outcome))
+        _refuse(answer, outcome)
+    else:
+        answer.records = outcome
 
 
 def _converted(
@@ -89,14 +90,17 @@ def _converted(
         return error.code
 
 
-def _topic_config(cluster: "Cluster", read: PartitionRead) -> "ValidationConfig | None":
+def _topic_config(cluster: "Cluster", partition: FetchPartition) -> "ValidationConfig | None":
     """The settings of a partition's topic, None when there is no such partition."""
-    partition = read.partition
     topic = cluster.topics.get(str(partition.topic))
     if topic is None or not 0 <= partition.index < topic.partition_count:
         return None
     return cluster.validation_config(topic)
 
 
-def _refused(read: PartitionRead, code: ErrorCode) -> PartitionRead:
-    return read._replace(answer=FetchedPartition(read.partition.index, code, records=None))
+def _refuse(answer: PartitionRead, code: ErrorCode) -> None:
+    """Answer with an error, and with nothing else."""
+    answer.error_code = code
+    answer.high_watermark = answer.last_stable_offset = answer.log_start_offset = -1
+    answer.aborted_transactions = answer.records = None
+    answer.diverging_epoch = answer.current_leader = None

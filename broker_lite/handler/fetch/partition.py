@@ -7,10 +7,11 @@ calls it at the next change, and it is pending again. So an incremental fetch of
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from broker_lite.log.log import Log
+    from broker_lite.wire import messages
 
 PartitionKey: TypeAlias = tuple[str | bytes, int]
 """Topic name (up to v12) or topic id (v13 and later) and partition index."""
@@ -48,9 +49,13 @@ class FetchPartition:
     )
 
     def __init__(
-        self, owner: "FetchPartitions", topic: str | bytes, order: int, wanted: Any
+        self,
+        owner: "FetchPartitions",
+        topic: str | bytes,
+        order: int,
+        wanted: "messages.FetchRequest.FetchPartition",
     ) -> None:
-        """Take over what a request says; wanted is a FetchRequest.FetchPartition."""
+        """Take over what a request says."""
         self._owner = owner
         self._log: Log | None = None
         self.topic = topic
@@ -61,7 +66,7 @@ class FetchPartition:
         self.segment_base = -1
         self.update(wanted)
 
-    def update(self, wanted: Any) -> None:
+    def update(self, wanted: "messages.FetchRequest.FetchPartition") -> None:
         """Fetch from elsewhere, or with another limit, from now on.
 
         See: F-43 (CachedPartition.updateRequestParams).
@@ -124,7 +129,7 @@ class FetchPartitions:
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def want(self, topic: str | bytes, wanted: Any) -> None:
+    def want(self, topic: str | bytes, wanted: "messages.FetchRequest.FetchPartition") -> None:
         """Add a partition at the end, or change what is wanted of it where it stands."""
         key = (topic, wanted.partition)
         partition = self._by_key.get(key)

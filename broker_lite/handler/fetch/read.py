@@ -1,6 +1,7 @@
 """Reading the partitions of a Fetch request: which bytes, or which error, for each of them."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,8 +16,9 @@ from broker_lite.errors import (
     UnknownLeaderEpoch,
 )
 from broker_lite.handler.fetch.partition import FetchPartition
+from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.log import Log
-from broker_lite.wire.fetch import FetchedPartition
+from broker_lite.wire.fetch import AbortedTransaction, FetchedPartition
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster import Cluster
@@ -48,32 +50,136 @@ class FetchTerms(NamedTuple):
     is_old: bool = False
 
 
-class PartitionRead(NamedTuple):
-    """A partition that was looked at; `log` is None where its topic or log cannot be found.
+class PartitionRead(FetchedPartition):
+    """The answer for one partition, and what is needed to look at the partition again.
 
-    `is_drained` tells that there is nothing more for this reader until the log changes.
+    Attributes:
+        partition: what is fetched.
+        log: None where the topic or the log cannot be found.
+        size_bytes: of the records as they are in the log.
+        is_drained: there is nothing more for this reader until the log changes.
     """
 
-    partition: FetchPartition
-    answer: FetchedPartition
-    log: Log | None
-    size_bytes: int
-    is_drained: bool
+    __slots__ = ("is_drained", "log", "partition", "size_bytes")
+
+    def __init__(
+        self,
+        partition: FetchPartition,
+        log: Log | None = None,
+        error_code: int = 0,
+        high_watermark: int = -1,
+        last_stable_offset: int = -1,
+        log_start_offset: int = -1,
+        aborted_transactions: Sequence[AbortedTransaction] | None = None,
+        records: FileSlice | None = None,
+        *,
+        is_drained: bool = False,
+        diverging_epoch: tuple[int, int] | None = None,
+        current_leader: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(
+            partition.topic,
+            partition.index,
+            error_code,
+            high_watermark,
+            last_stable_offset,
+            log_start_offset,
+            aborted_transactions,
+            b"" if records is None else records,
+            diverging_epoch,
+            current_leader,
+        )
+        self.partition = partition
+        self.log = log
+        self.size_bytes = 0 if records is None else records.size_bytes
+        self.is_drained = is_drained
 
 
-class FetchRead(NamedTuple):
-    """All partitions that were looked at: those of unknown topics after the others.
+class FetchRead:
+    """The answers to the partitions that were looked at, and what is left of the limits.
 
-    `answers_at_once` tells that a partition has something to say that does not wait for bytes,
-    `file_count` how many partitions give records, of `files_max` that may.
+    Records of no more partitions are given than files may be open: each keeps a file open until it
+    is sent. The other partitions have their turn with the next request. While answers that clients
+    do not take hold all files that may be held, no records are given at all.
+
+    Attributes:
+        answers: in the order of the request; those for unknown partitions come at the end.
+        unknown_count: how many of them there are.
+        size_bytes: of the records of all answers.
+        left_bytes: how many the next partition may give.
+        answers_at_once: a partition has something to say that does not wait for bytes.
+
+    See: F-03, F-11.
     """
 
-    partitions: list[PartitionRead]
-    unknown_count: int
-    size_bytes: int
-    answers_at_once: bool
-    file_count: int = 0
-    files_max: int = 0
+    __slots__ = (
+        "_files_left",
+        "_unknown",
+        "answers",
+        "answers_at_once",
+        "left_bytes",
+        "size_bytes",
+        "unknown_count",
+    )
+
+    def __init__(self, max_bytes: int, files_max: int) -> None:
+        """Begin with nothing.
+
+        Args:
+            max_bytes: of the request; a negative limit fails the first partition.
+            files_max: how many partitions may give records.
+        """
+        self.answers: list[PartitionRead] = []
+        self._unknown: list[PartitionRead] = []
+        self.unknown_count = 0
+        self.size_bytes = 0
+        self.answers_at_once = False
+        self.left_bytes = max_bytes if files_max > 0 else 0
+        self._files_left = files_max
+
+    @property
+    def may_exceed(self) -> bool:
+        """Whether the next partition may give one batch that is larger than what is left."""
+        return self._files_left > 0 and not self.size_bytes
+
+    def add(self, answer: PartitionRead) -> None:
+        """Take the answer for one partition, and count it for the limits."""
+        self.answers.append(answer)
+        size_bytes = answer.size_bytes
+        self.left_bytes = max(self.left_bytes - size_bytes, 0)
+        if size_bytes:
+            self.size_bytes += size_bytes
+            self._files_left -= 1
+            if not self._files_left:
+                self.left_bytes = 0
+        elif answer.error_code or answer.diverging_epoch is not None:
+            self.answers_at_once = True
+
+    def add_unknown(self, answer: PartitionRead) -> None:
+        """Take the answer for a partition that the metadata does not know."""
+        self._unknown.append(answer)
+
+    def end(self) -> None:
+        """Put the answers for unknown partitions behind the others."""
+        self.unknown_count = len(self._unknown)
+        self.answers.extend(self._unknown)
+        self._unknown.clear()
+
+    def must_wait(self, terms: FetchTerms, partition_count: int) -> bool:
+        """Whether the request is not to be answered at once.
+
+        Args:
+            terms: of the request.
+            partition_count: of all partitions of the request or session.
+
+        Rule: F-30 (ReplicaManager.fetchMessages).
+        """
+        return not (
+            terms.max_wait_ms <= 0
+            or self.size_bytes >= terms.min_bytes
+            or self.answers_at_once
+            or partition_count == self.unknown_count
+        )
 
 
 class UnknownPartition(Exception):
@@ -97,66 +203,35 @@ async def load_logs(cluster: "Cluster", partitions: list[FetchPartition]) -> Non
 
 
 def read_partitions(
-    cluster: "Cluster",
-    terms: FetchTerms,
-    partitions: list[FetchPartition],
-    before: FetchRead | None = None,
-) -> FetchRead:
+    cluster: "Cluster", terms: FetchTerms, partitions: list[FetchPartition], read: FetchRead
+) -> None:
     """Look at partitions in their order, within the limits of the request.
-
-    Records of no more partitions are given than may be open: each keeps a file open until it is
-    sent. The others have their turn with the next request. While answers that clients do not take
-    hold all files that may be held, no records are given at all.
 
     Args:
         cluster: where the logs are.
         terms: of the request.
         partitions: in their order.
-        before: what partitions before these gave; its bytes and files count for the limits.
+        read: gets the answers.
 
     Rule: F-04 to F-06 (ReplicaManager.readFromLog).
     See: F-03, F-11, F-30.
     """
-    reads: list[PartitionRead] = []
-    unknown: list[PartitionRead] = []
-    size_bytes = file_count = 0
-    left_bytes = terms.max_bytes
-    files_max = cluster.logs.sent_files_max
-    has_files = files_max > 0
-    if before is not None and before.partitions:
-        size_bytes, file_count, files_max = before.size_bytes, before.file_count, before.files_max
-        left_bytes = max(left_bytes - size_bytes, 0)
-        has_files = file_count < files_max
-    if not has_files:
-        left_bytes = 0
-    answers_at_once = False
     for partition in partitions:
         try:
             log = find_log(cluster, partition)
-            is_first = has_files and not size_bytes and terms.version >= _FIRST_BATCH_FROM
-            read = _read(log, terms, partition, left_bytes, is_first)
+            is_first = read.may_exceed and terms.version >= _FIRST_BATCH_FROM
+            answer = _read(log, terms, partition, read.left_bytes, is_first)
         except UnknownPartition as absent:
-            unknown.append(_unknown(partition, absent.code))
+            # the list of aborted transactions is empty here, not null (F-04)
+            unknown = PartitionRead(partition, None, absent.code, aborted_transactions=())
+            read.add_unknown(unknown)
             continue
         except BrokerError as error:
-            read = _failed(cluster, terms, partition, error.code)
+            answer = _failed(cluster, terms, partition, error.code)
         except Exception:
             logger.exception("fetch failed topic=%s partition=%d", *partition.key)
-            read = _failed(cluster, terms, partition, ErrorCode.UNKNOWN_SERVER_ERROR)
-        reads.append(read)
-        answer = read.answer
-        # A negative limit fails the first partition, and is 0 for the second.
-        left_bytes = max(left_bytes - read.size_bytes, 0)
-        if read.size_bytes:
-            size_bytes += read.size_bytes
-            file_count += 1
-            if file_count == files_max:
-                left_bytes = 0
-        elif answer.error_code or answer.diverging_epoch is not None:
-            answers_at_once = True
-    return FetchRead(
-        reads + unknown, len(unknown), size_bytes, answers_at_once, file_count, files_max
-    )
+            answer = _failed(cluster, terms, partition, ErrorCode.UNKNOWN_SERVER_ERROR)
+        read.add(answer)
 
 
 def find_log(cluster: "Cluster", partition: FetchPartition) -> Log:
@@ -177,7 +252,8 @@ def find_log(cluster: "Cluster", partition: FetchPartition) -> Log:
         topic = cluster.topics.get(name)
         if topic is None:
             raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if not 0 <= partition.index < topic.partition_count:
+    # as topic.partition_count, but without a call of Python in each request
+    if not 0 <= partition.index < len(topic.leader_epochs):
         raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     return cluster.log(topic.name, partition.index)
 
@@ -249,35 +325,35 @@ def _read(
         isolation_level=isolation_level,
         min_one_batch=is_first,
     )
-    aborted_transactions: list[tuple[int, int]] | None = None
-    if aborted is not None:
-        aborted_transactions = [(each.producer_id, each.first_offset) for each in aborted]
     limit = stable_offset if isolation_level == READ_COMMITTED else high_watermark
-    answer = FetchedPartition(
-        partition.index,
+    return PartitionRead(
+        partition,
+        log,
         0,
         high_watermark,
         stable_offset,
         start_offset,
-        aborted_transactions,
-        -1,
-        b"" if records is None else records,
+        aborted,
+        records,
+        is_drained=fetch_offset >= limit,
     )
-    size_bytes = 0 if records is None else records.size_bytes
-    return PartitionRead(partition, answer, log, size_bytes, fetch_offset >= limit)
 
 
 def _without_room(log: Log, partition: FetchPartition, isolation_level: int) -> PartitionRead:
     """Read nothing: a limit is 0, mostly since the partitions before this one used it up."""
-    end_offset, start_offset = log.high_watermark, log.log_start_offset
+    start_offset = log.log_start_offset
     if not start_offset <= partition.fetch_offset <= log.log_end_offset:
         raise OffsetOutOfRange
-    aborted = () if isolation_level == READ_COMMITTED else None
-    answer = FetchedPartition(
-        partition.index, 0, end_offset, log.last_stable_offset, start_offset, aborted
+    return PartitionRead(
+        partition,
+        log,
+        0,
+        log.high_watermark,
+        log.last_stable_offset,
+        start_offset,
+        () if isolation_level == READ_COMMITTED else None,
+        is_drained=partition.fetch_offset >= limit_offset(log, isolation_level),
     )
-    limit = limit_offset(log, isolation_level)
-    return PartitionRead(partition, answer, log, 0, partition.fetch_offset >= limit)
 
 
 def _refuse_follower(partition: FetchPartition) -> None:
@@ -291,20 +367,15 @@ def _refuse_follower(partition: FetchPartition) -> None:
 
 
 def _diverged(log: Log, partition: FetchPartition, diverging: tuple[int, int]) -> PartitionRead:
-    answer = FetchedPartition(
-        partition.index,
-        high_watermark=log.high_watermark,
-        last_stable_offset=log.last_stable_offset,
-        log_start_offset=log.log_start_offset,
+    return PartitionRead(
+        partition,
+        log,
+        0,
+        log.high_watermark,
+        log.last_stable_offset,
+        log.log_start_offset,
         diverging_epoch=diverging,
     )
-    return PartitionRead(partition, answer, log, 0, False)
-
-
-def _unknown(partition: FetchPartition, code: ErrorCode) -> PartitionRead:
-    """Rule: F-04: the list of aborted transactions is empty here, not null."""
-    answer = FetchedPartition(partition.index, code, aborted_transactions=())
-    return PartitionRead(partition, answer, None, 0, False)
 
 
 def _failed(
@@ -314,5 +385,4 @@ def _failed(
     current_leader = None
     if code in _MOVED and terms.version >= CURRENT_LEADER_FROM:
         current_leader = (cluster.node_id, find_log(cluster, partition).leader_epoch)
-    answer = FetchedPartition(partition.index, code, current_leader=current_leader)
-    return PartitionRead(partition, answer, None, 0, False)
+    return PartitionRead(partition, None, code, current_leader=current_leader)

@@ -71,13 +71,12 @@ def test_f43_what_is_appended_in_a_pause_is_not_missed(
     read_partitions = fetch_many.read_partitions
     appended = []
 
-    def read_then_append(*args: Any) -> Any:
-        read = read_partitions(*args)
-        partition = read.partitions[0].partition.index
+    def read_then_append(cluster: Any, terms: Any, partitions: Any, read: Any) -> None:
+        read_partitions(cluster, terms, partitions, read)
+        partition = partitions[0].index
         if partition < COUNT:
             append(handlers, partition)
             appended.append(partition)
-        return read
 
     monkeypatch.setattr(fetch_many, "read_partitions", read_then_append)
     first = answer(handlers, request(handlers, session_id=0, session_epoch=0, max_wait_ms=0))
