@@ -12,7 +12,7 @@ too is shielded (anyio.CancelScope(shield=True)).
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
-from broker_lite.protocol.connection import Request
+from broker_lite.protocol.framing import Request
 from broker_lite.record.stopping import Stop
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ In come bytes as they were received, out go requests with their headers decoded;
 bodies as parts, out go whole frames. No socket, no loop, no clock, and no request body is decoded.
 """
 
-from broker_lite.protocol.connection import Connection, ProtocolError, Request
-from broker_lite.protocol.response import frame, has_flexible_header
+from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
 
-__all__ = ["Connection", "ProtocolError", "Request", "frame", "has_flexible_header"]
+__all__ = ["ProtocolError", "Request", "RequestFraming", "framed"]

@@ -15,8 +15,7 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts
 from broker_lite.handler.dispatch import dispatch
-from broker_lite.protocol.connection import Connection, ProtocolError, Request
-from broker_lite.protocol.response import frame, has_flexible_header
+from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing, TruncatedFile, send_now
 from broker_lite.server.stream import Stream
@@ -41,7 +40,7 @@ class ClientConnection:
     def __init__(
         self,
         sock: socket.socket,
-        framing: Connection,
+        framing: RequestFraming,
         context: HandlerContext,
         loop: AbstractEventLoop,
         resets: Resets,
@@ -193,8 +192,7 @@ class ClientConnection:
         the disk. A client that sends several at a time is woken once for all of them, which is a
         tenth of what each one costs.
         """
-        flexible_header = has_flexible_header(request.api_key, request.flexible)
-        parts = frame(request.correlation_id, flexible_header, body)
+        parts = framed(request, body)
         first = parts[0]
         assert isinstance(first, bytes)
         if self._held:

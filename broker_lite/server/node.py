@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from broker_lite.control.clock import Clock
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
-from broker_lite.protocol.connection import Connection
+from broker_lite.protocol.framing import RequestFraming
 from broker_lite.protocol.request_memory import RequestMemory
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.connection import ClientConnection
@@ -164,7 +164,7 @@ class Node:
         except OSError:
             sock.close()
             return
-        framing = Connection(
+        framing = RequestFraming(
             limits.request_bytes_max,
             self._flexible_from,
             control_bytes_max=limits.control_bytes_max,

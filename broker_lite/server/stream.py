@@ -13,7 +13,7 @@ from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable
 from typing import Final
 
-from broker_lite.protocol.connection import Connection, Request
+from broker_lite.protocol.framing import Request, RequestFraming
 from broker_lite.protocol.request_memory import NoMemory, Pool
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing
@@ -51,7 +51,7 @@ class Stream:
     def __init__(
         self,
         sock: socket.socket,
-        framing: Connection,
+        framing: RequestFraming,
         loop: AbstractEventLoop,
         on_gone: Callable[[], object],
         resets: Resets,
@@ -106,7 +106,7 @@ class Stream:
             None when the client has closed, or finish() was called.
 
         Raises:
-            ProtocolError, DecodeError: see Connection.next_request().
+            ProtocolError, DecodeError: see RequestFraming.next_request().
             OSError: the connection is lost.
         """
         self.framing.rest()

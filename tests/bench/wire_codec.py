@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from broker_lite.wire import fetch, headers, messages, produce
+from broker_lite.protocol.framing import decode_header
+from broker_lite.wire import fetch, messages, produce
 from broker_lite.wire.schema import catalog
 
 
@@ -148,8 +149,8 @@ def by_hand(rounds: int) -> None:
         answers = fetched_partitions(version, partitions)
         time_us = best_us(lambda: fetch.encode_fetch_response(version, answers), rounds)  # noqa: B023
         print_row(f"by hand: Fetch v{version} response, {partitions} partitions", 0, 0, time_us)
-    frame = bytes.fromhex("0003000c0000004d0004746573740000")
-    time_us = best_us(lambda: headers.decode_request_header(frame, lambda _k, _v: True), rounds)
+    frame = memoryview(bytes.fromhex("0003000c0000004d0004746573740000"))
+    time_us = best_us(lambda: decode_header(frame, {3: 9}), rounds)
     print_row("by hand: request header v2", len(frame), time_us)
 
 

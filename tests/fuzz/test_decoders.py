@@ -26,7 +26,7 @@ from broker_lite.log.files.checkpoints import (
 )
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.log.validate.validated import ValidationConfig
-from broker_lite.protocol.connection import Connection, ProtocolError
+from broker_lite.protocol.framing import ProtocolError, RequestFraming
 from broker_lite.record.batch import RecordBatch, walk
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec, compress, decompress
@@ -68,7 +68,7 @@ def validate(data: bytes) -> None:
 
 
 def receive_byte_by_byte(data: bytes) -> None:
-    connection = Connection(1000, {3: 9}, control_bytes_max=100)
+    connection = RequestFraming(1000, {3: 9}, control_bytes_max=100)
     for number in range(len(data)):
         connection.get_buffer()[:1] = data[number : number + 1]
         connection.bytes_received(1)

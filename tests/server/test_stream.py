@@ -11,7 +11,7 @@ import pytest
 
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE
-from broker_lite.protocol.connection import Connection
+from broker_lite.protocol.framing import RequestFraming
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.connection import ClientConnection
 from broker_lite.server.resets import Resets
@@ -63,7 +63,7 @@ async def connected() -> AsyncIterator[Alone]:
         client_address=("127.0.0.1", 50_000),
     )
     loop = asyncio.get_running_loop()
-    framing = Connection(1 << 20, dict.fromkeys(apis, NEVER_FLEXIBLE))
+    framing = RequestFraming(1 << 20, dict.fromkeys(apis, NEVER_FLEXIBLE))
     near, far = tcp_pair()
     alone = Alone(Client(near), parking, context)
     with Resets(loop) as resets, near:

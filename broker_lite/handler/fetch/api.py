@@ -217,9 +217,9 @@ async def _apply(
         name = topic.topic_id if by_id else topic.topic
         for wanted in topic.partitions:
             partitions.want(name, wanted)
-    for topic in body.forgotten_topics_data:
-        name = topic.topic_id if by_id else topic.topic
-        for index in topic.partitions:
+    for unwanted in body.forgotten_topics_data:
+        name = unwanted.topic_id if by_id else unwanted.topic
+        for index in unwanted.partitions:
             partitions.forget(name, index)
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_lite.protocol import connection as module
-from broker_lite.protocol.connection import Connection, ProtocolError, Request
+from broker_lite.protocol import framing as module
+from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming
 from broker_lite.protocol.request_memory import NoMemory, RequestMemory
 from broker_lite.wire.primitives import DecodeError
 
@@ -27,11 +27,11 @@ def request_bytes(
 
 def connection(
     request_bytes_max: int = MAX_BYTES, *, memory: RequestMemory | None = None
-) -> Connection:
-    return Connection(request_bytes_max, FLEXIBLE_FROM, memory=memory)
+) -> RequestFraming:
+    return RequestFraming(request_bytes_max, FLEXIBLE_FROM, memory=memory)
 
 
-def feed(conn: Connection, data: bytes, step_bytes: int) -> Iterable[tuple[Request, bytes]]:
+def feed(conn: RequestFraming, data: bytes, step_bytes: int) -> Iterable[tuple[Request, bytes]]:
     """Deliver in steps, hand out each request with its body as it was at that moment."""
     position = 0
     while position < len(data):
@@ -86,14 +86,14 @@ CONTROL_BYTES_MAX = 200
 )
 @pytest.mark.parametrize("step_bytes", [1, 5, 10_000])
 def test_the_largest_size_is_that_of_the_api(key: int, size: int, step_bytes: int) -> None:
-    conn = Connection(MAX_BYTES, FLEXIBLE_FROM, control_bytes_max=CONTROL_BYTES_MAX)
+    conn = RequestFraming(MAX_BYTES, FLEXIBLE_FROM, control_bytes_max=CONTROL_BYTES_MAX)
     frame = request_bytes(key, body=bytes(size - 14))
     assert len(list(feed(conn, frame + frame, step_bytes))) == 2
 
 
 @pytest.mark.parametrize("key", [1, 3, 18, 999, -1], ids=lambda key: f"P-02 API {key}")
 def test_a_large_request_without_records_is_refused_at_its_key(key: int) -> None:
-    conn = Connection(MAX_BYTES, FLEXIBLE_FROM, control_bytes_max=CONTROL_BYTES_MAX)
+    conn = RequestFraming(MAX_BYTES, FLEXIBLE_FROM, control_bytes_max=CONTROL_BYTES_MAX)
     head = struct.pack(">ih", CONTROL_BYTES_MAX + 1, key)
     assert list(feed(conn, head[:5], 1)) == []
     with pytest.raises(ProtocolError):

@@ -1,18 +1,18 @@
-"""Sans-IO framing of one connection: bytes in, requests out, limits kept.
+"""Sans-IO framing of one connection: bytes in, requests out, limits kept; answers into frames.
 
-Bytes are received straight into one buffer and a request is a view into it, so a produced batch is
+Bytes are received straight into one buffer, and a request is a view into it. So a produced batch is
 checked, stamped and written to its file where it arrived. The buffer of an idle connection is
-small. When 32 KB of a larger frame have arrived, it gets a buffer of its size: pages of the system,
-which take memory only as bytes are received into them, whatever size a client announces. Growing
-makes a new buffer, so views into the old one stay as they are. What all connections have beyond
-their first small buffer is bounded, see RequestMemory.
+small. When 32 KB of a larger frame have arrived, the frame gets a buffer of its size. It is made of
+pages of the system, which take memory only as bytes are received into them, whatever size a client
+announces. Growing makes a new buffer, so views into the old one stay as they are. What all
+connections have beyond their first small buffer is bounded, see RequestMemory.
 
-Reading ahead keeps small requests cheap (one receive call, many requests) and would make large ones
-dear (the head of the next one has to be moved to the front). So the space offered ends with the
-frame when much of that is missing, and is as large as the last frame when nothing is known yet.
+Reading ahead makes small requests cheap (one receive call, many requests), but large ones dear: the
+head of the next one has to be moved to the front. So the space offered ends with the frame when
+much of the frame is missing, and is as large as the last frame when nothing is known yet.
 
 A request without records is small, and what it is decoded to may take 50 times its bytes. So only
-those that carry records may have the size of `socket.request.max.bytes`.
+requests with records may have the size of `socket.request.max.bytes`.
 
 A difference to Kafka: a request that is larger than `broker.lite.control.request.max.bytes` and is
 no Produce closes the connection before it is read (P-02).
@@ -20,8 +20,8 @@ no Produce closes the connection before it is read (P-02).
 
 import mmap
 import struct
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from broker_lite.protocol.request_memory import (
     SMALL_BUFFER_BYTES,
@@ -29,7 +29,7 @@ from broker_lite.protocol.request_memory import (
     Pool,
     RequestMemory,
 )
-from broker_lite.wire.headers import decode_request_header
+from broker_lite.wire.primitives import UNDERFLOW, DecodeError, invalid_length, skip_tags
 
 IDLE_BUFFER_BYTES: Final = 4096
 READ_AHEAD_BYTES: Final = 128 * 1024
@@ -41,6 +41,10 @@ _SIZE_BYTES: Final = 4
 _SHORTEST_HEADER_BYTES: Final = 10
 _SIZE_AND_KEY_BYTES: Final = 6
 _PRODUCE_KEY: Final = 0
+_API_VERSIONS_KEY: Final = 18
+_NEVER_FLEXIBLE: Final = 32768
+"""Above every version."""
+_JOINED_BYTES_MAX: Final = 64 * 1024
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
@@ -48,6 +52,11 @@ _make: Final = tuple.__new__
 _SIZE: Final = struct.Struct(">i")
 _KEY: Final = struct.Struct(">h")
 _SIZE_AND_KEY: Final = struct.Struct(">ih")
+# api key, version, correlation id, length of the client id
+_REQUEST_HEADER: Final = struct.Struct(">hhih")
+# size and correlation id; the flexible header has tagged fields, which are none
+_RESPONSE_HEAD: Final = struct.Struct(">ii")
+_RESPONSE_HEAD_FLEXIBLE: Final = struct.Struct(">iix")
 
 
 class ProtocolError(Exception):
@@ -74,7 +83,18 @@ class Request(NamedTuple):
     flexible: bool
 
 
-class Connection:
+class SizedPart(Protocol):
+    """A part of an answer that is not in memory; only its size matters here."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes it adds to the answer."""
+
+
+PartT = TypeVar("PartT", bound=SizedPart)
+
+
+class RequestFraming:
     """The receiving half of one connection, without its socket."""
 
     __slots__ = (
@@ -195,10 +215,7 @@ class Connection:
         self._last_frame_bytes = frame_bytes
         self._start = start + frame_bytes
         frame = self._view[start + _SIZE_BYTES : start + frame_bytes]
-        key, version, correlation_id, client_id, position, flexible = decode_request_header(
-            frame, self._flexible_from
-        )
-        return _make(Request, (key, version, correlation_id, client_id, frame, position, flexible))
+        return decode_header(frame, self._flexible_from)
 
     def has_whole_produce(self) -> bool:
         """Whether next_request() would give a Produce request."""
@@ -286,3 +303,63 @@ def _allocate(capacity: int) -> bytearray | mmap.mmap:
     if capacity <= SMALL_BUFFER_BYTES:
         return bytearray(capacity)
     return mmap.mmap(-1, capacity, flags=_PAGES)
+
+
+def decode_header(frame: memoryview, flexible_from: Mapping[int, int]) -> Request:
+    """Decode the header of a request.
+
+    Args:
+        frame: one request without its size.
+        flexible_from: API key to its first version whose header ends with tagged fields; a key
+            that is missing has none.
+
+    Raises:
+        DecodeError: the frame is too short, or a length in the header is wrong.
+
+    Rule: P-15, P-40, P-41 (the client id has an int16 length in both).
+    See: P-03.
+    """
+    length: int
+    try:
+        api_key, api_version, correlation_id, length = _REQUEST_HEADER.unpack_from(frame)
+        position = _SHORTEST_HEADER_BYTES
+        client_id = None
+        if length >= 0:
+            position += length
+            if position > len(frame):
+                invalid_length("client_id", length)
+            client_id = str(frame[_SHORTEST_HEADER_BYTES:position], "utf-8", "replace")
+        is_flexible = api_version >= flexible_from.get(api_key, _NEVER_FLEXIBLE)
+        if is_flexible:
+            position = skip_tags(frame, position)
+    except UNDERFLOW:
+        raise DecodeError("the request header ends too early") from None
+    return _make(
+        Request, (api_key, api_version, correlation_id, client_id, frame, position, is_flexible)
+    )
+
+
+def framed(request: Request, body: Sequence[bytes | PartT]) -> list[bytes | PartT]:
+    """Put the size and the header in front of the body of an answer.
+
+    Args:
+        request: what is answered.
+        body: bytes, and parts that know their size.
+
+    Returns:
+        The parts of one whole frame; the head is joined to a first part that is in memory.
+
+    Rule: P-42, P-43 (the answer to ApiVersions never has the flexible header).
+    See: P-01, P-05.
+    """
+    flexible = request.flexible and request.api_key != _API_VERSIONS_KEY
+    head = _RESPONSE_HEAD_FLEXIBLE if flexible else _RESPONSE_HEAD
+    size_bytes = head.size - _SIZE_BYTES
+    for part in body:
+        size_bytes += len(part) if isinstance(part, bytes) else part.size_bytes
+    start = head.pack(size_bytes, request.correlation_id)
+    if body:
+        first = body[0]
+        if isinstance(first, bytes) and len(first) <= _JOINED_BYTES_MAX:
+            return [start + first, *body[1:]]
+    return [start, *body]
