@@ -1,7 +1,4 @@
-"""Headers of requests and answers.
-
-Also tests: broker_lite.protocol.framing.
-"""
+"""Framing: the headers of requests and answers."""
 
 import random
 from typing import Any, NamedTuple

@@ -3,7 +3,7 @@
 Nothing is polled. The partitions are watched, a log calls at each of its changes, and the waiting
 task looks again: at all changes since then together.
 
-Rule: F-30 to F-32.
+Rule: F-31, F-32.
 """
 
 from typing import TYPE_CHECKING, Final
