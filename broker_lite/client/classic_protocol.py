@@ -4,10 +4,12 @@ Joining and syncing wait for all other members, so their answers are looked for 
 the group makes its leader assigns the partitions of all members.
 """
 
+from __future__ import annotations
+
 import select
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from broker_lite.client.connection import Connection
 from broker_lite.client.errors import check
@@ -34,6 +36,7 @@ _ASSIGNOR: Final = "range"
 _PROTOCOL_VERSION: Final = 0
 _HEARTBEAT_INTERVAL_S: Final = 3.0
 _FIRST_WITH_MEMBERS: Final = 3  # of LeaveGroup
+_Answer = TypeVar("_Answer", bound="messages.Message")
 
 
 class ClassicProtocol:
@@ -44,7 +47,7 @@ class ClassicProtocol:
         self._me = membership
         self._heartbeat_at_s = 0.0
         self._joined = False
-        self._waiting: tuple[Connection, Callable[[Any], None]] | None = None
+        self._waiting: tuple[Connection, Callable[[], None]] | None = None
 
     def subscription_changed(self, before: Mapping[str, Topic]) -> None:
         """Join anew, if there are other topics or partitions to share out."""
@@ -60,7 +63,7 @@ class ClassicProtocol:
             if not connection.closed and not _is_readable(connection, wait_s):
                 return
             self._waiting = None
-            take(connection.receive())
+            take()
         if self._joined and time.monotonic() >= self._heartbeat_at_s:
             self._heartbeat()
 
@@ -85,15 +88,21 @@ class ClassicProtocol:
                 protocol_type=PROTOCOL_TYPE,
                 protocols=[make.JoinGroupRequestProtocol(name=_ASSIGNOR, metadata=metadata)],
             ),
+            messages.JoinGroupResponse,
             self._take_join,
         )
 
-    def _ask(self, value: Any, take: Callable[[Any], None]) -> None:
+    def _ask(
+        self,
+        value: messages.Request[_Answer],
+        response: type[_Answer],
+        take: Callable[[_Answer], None],
+    ) -> None:
         connection = self._me.connection()
         connection.send(value)
-        self._waiting = (connection, take)
+        self._waiting = (connection, lambda: take(connection.receive(response)))
 
-    def _take_join(self, answer: Any) -> None:
+    def _take_join(self, answer: messages.JoinGroupResponse) -> None:
         if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self._me.member_id = answer.member_id
             self._send_join()
@@ -116,10 +125,13 @@ class ClassicProtocol:
                     for member_id, share in shares.items()
                 ],
             ),
+            messages.SyncGroupResponse,
             self._take_sync,
         )
 
-    def _share_out(self, members: list[Any]) -> dict[str, bytes]:
+    def _share_out(
+        self, members: list[messages.JoinGroupResponse.JoinGroupResponseMember]
+    ) -> dict[str, bytes]:
         """The assignment of every member, by the same assignor as the broker's own."""
         wanted = {
             each.member_id: parse_subscription(bytes(each.metadata)).topics for each in members
@@ -147,7 +159,7 @@ class ClassicProtocol:
             for member_id, target in assignment.items()
         }
 
-    def _take_sync(self, answer: Any) -> None:
+    def _take_sync(self, answer: messages.SyncGroupResponse) -> None:
         if self._must_rejoin(answer.error_code):
             return
         partitions = parse_assignment(bytes(answer.assignment))[0] if answer.assignment else {}

@@ -5,8 +5,10 @@ first, to a bootstrap server; leaders and coordinators are reached at the addres
 advertises for them, over the first connection when that is the same.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from broker_lite.client.address import Address, parse_addresses
 from broker_lite.client.connection import Connection
@@ -33,6 +35,7 @@ RETRIED: Final = frozenset(
 _PAUSE_S: Final = 0.1
 _FIRST_WITH_SEVERAL_KEYS: Final = 4  # of FindCoordinator
 _Result = TypeVar("_Result")
+_Answer = TypeVar("_Answer", bound="messages.Message")
 
 
 class Client:
@@ -72,12 +75,12 @@ class Client:
 
     def request(
         self,
-        value: Any,
+        value: messages.Request[_Answer],
         *,
         node_id: int | None = None,
         timeout_s: float | None = None,
         version_max: int | None = None,
-    ) -> Any:
+    ) -> _Answer:
         """Send a request and return its answer.
 
         Args:
@@ -126,7 +129,9 @@ class Client:
         assert self._controller_id is not None
         return self._controller_id
 
-    def metadata(self, topics: Iterable[str] | None = None, *, create: bool = False) -> Any:
+    def metadata(
+        self, topics: Iterable[str] | None = None, *, create: bool = False
+    ) -> messages.MetadataResponse:
         """Ask what brokers, topics and partitions there are; the brokers are remembered.
 
         Args:
@@ -134,7 +139,7 @@ class Client:
             create: whether topics that do not exist are made, where the broker does that.
 
         Returns:
-            The MetadataResponse. Topics carry their own codes.
+            Topics carry their own codes.
         """
         wanted = [messages.MetadataRequest.MetadataRequestTopic(name=name) for name in topics or ()]
         answer = self.request(
@@ -177,15 +182,17 @@ class Client:
         what = f"{'group' if kind == GROUP else 'transactional id'} {key}"
 
         def ask() -> int:
-            connection = self.connection()
-            if connection.version_of(messages.FindCoordinatorRequest) >= _FIRST_WITH_SEVERAL_KEYS:
-                value = messages.FindCoordinatorRequest(key_type=kind, coordinator_keys=[key])
-                (found,) = self.request(value).coordinators
-            else:
-                found = self.request(messages.FindCoordinatorRequest(key_type=kind, key=key))
+            make = messages.FindCoordinatorRequest
+            several = self.connection().version_of(make) >= _FIRST_WITH_SEVERAL_KEYS
+            answer = self.request(
+                make(key_type=kind, coordinator_keys=[key])
+                if several
+                else make(key_type=kind, key=key)
+            )
+            found = answer.coordinators[0] if several else answer
             check(what, found.error_code, found.error_message)
             self._addresses[found.node_id] = Address(found.host, found.port)
-            return int(found.node_id)
+            return found.node_id
 
         return self.retry(ask)
 

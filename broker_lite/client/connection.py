@@ -5,11 +5,13 @@ then `receive` as often. `request` is one of each. What versions the broker spea
 when the connection opens; every request goes out in the highest one that both sides know.
 """
 
+from __future__ import annotations
+
 import socket
 import struct
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, NoReturn, Self, cast
+from typing import Final, NamedTuple, NoReturn, Self, TypeVar, cast
 
 from broker_lite import __version__
 from broker_lite.client.address import Address
@@ -35,6 +37,7 @@ _CHUNK_BYTES_MAX: Final = 1 << 20
 _SIZE = struct.Struct(">i")
 _HEAD = struct.Struct(">ihhih")  # size, api key, version, correlation id, length of the client id
 _HEAD_BYTES_AFTER_SIZE: Final = 10
+_Answer = TypeVar("_Answer", bound="messages.Message")
 
 
 class ApiVersion(NamedTuple):
@@ -132,8 +135,12 @@ class Connection:
         return version
 
     def request(
-        self, value: Any, *, timeout_s: float | None = None, version_max: int | None = None
-    ) -> Any:
+        self,
+        value: messages.Request[_Answer],
+        *,
+        timeout_s: float | None = None,
+        version_max: int | None = None,
+    ) -> _Answer:
         """Send a request and return its answer; nothing else may be in flight.
 
         Args:
@@ -146,9 +153,15 @@ class Connection:
         """
         assert not self._sent, "answers of other requests come first"
         self.send(value, version_max=version_max)
-        return self.receive(timeout_s)
+        return self.receive(cast("type[_Answer]", self._sent[0].response), timeout_s)
 
-    def send(self, value: Any, *, version_max: int | None = None, answered: bool = True) -> int:
+    def send(
+        self,
+        value: messages.Request[messages.Message],
+        *,
+        version_max: int | None = None,
+        answered: bool = True,
+    ) -> int:
         """Send a request without waiting for its answer.
 
         Args:
@@ -169,8 +182,12 @@ class Connection:
         self._send(request, value, version, answered=answered)
         return version
 
-    def receive(self, timeout_s: float | None = None) -> Any:
+    def receive(self, answer: type[_Answer], timeout_s: float | None = None) -> _Answer:
         """Return the answer to the oldest request that has none.
+
+        Args:
+            answer: its type, messages.MetadataResponse for example.
+            timeout_s: how long it may take; None is what the connection was made with.
 
         Raises:
             NoConnection: the connection ended.
@@ -178,10 +195,11 @@ class Connection:
             BadAnswer: it cannot be read.
         """
         sent = self._sent.popleft()
+        assert sent.response.name == answer.name
         body = self._receive_body(
             sent, Deadline(self._timeout_s if timeout_s is None else timeout_s)
         )
-        return self._decode(sent.response, body, sent.version)
+        return self._decode(answer, body, sent.version)
 
     def _ask_versions(self, deadline: Deadline) -> Mapping[int, ApiVersion]:
         """Ask in the newest version; a broker that does not have it says so in version 0."""
@@ -199,12 +217,19 @@ class Connection:
             key.api_key: ApiVersion(key.min_version, key.max_version) for key in answer.api_keys
         }
 
-    def _ask(self, value: Any, version: int, deadline: Deadline) -> memoryview:
+    def _ask(
+        self, value: messages.ApiVersionsRequest, version: int, deadline: Deadline
+    ) -> memoryview:
         self._send(messages.ApiVersionsRequest, value, version, answered=True)
         return self._receive_body(self._sent.popleft(), deadline)
 
     def _send(
-        self, request: messages.MessageType, value: Any, version: int, *, answered: bool
+        self,
+        request: messages.MessageType,
+        value: messages.Message,
+        version: int,
+        *,
+        answered: bool,
     ) -> None:
         try:
             body = request.encode(value, version)
@@ -256,7 +281,7 @@ class Connection:
             data += chunk
         return data
 
-    def _decode(self, response: messages.MessageType, body: memoryview, version: int) -> Any:
+    def _decode(self, response: type[_Answer], body: memoryview, version: int) -> _Answer:
         try:
             value, _ = response.decode(body, version)
         except DecodeError as error:

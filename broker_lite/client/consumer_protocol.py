@@ -1,10 +1,12 @@
 """A member of a group of the consumer protocol: heartbeats, and the broker assigns (KIP-848)."""
 
+from __future__ import annotations
+
 import base64
 import os
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.client.errors import check
 from broker_lite.client.group_member import (
@@ -66,7 +68,7 @@ class ConsumerProtocol:
         self._wanted = sorted(self._me.topics)
         self._told = None
 
-    def _heartbeat(self) -> Any:
+    def _heartbeat(self) -> messages.ConsumerGroupHeartbeatRequest:
         """A heartbeat says only what has changed, but for the first, which says all."""
         request = messages.ConsumerGroupHeartbeatRequest
         joining = self._me.generation == _JOIN
@@ -86,7 +88,7 @@ class ConsumerProtocol:
             topic_partitions=owned,
         )
 
-    def _take(self, target: Any) -> None:
+    def _take(self, target: messages.ConsumerGroupHeartbeatResponse.Assignment) -> None:
         """Give up what is not in the target, begin what is new, and tell so with a heartbeat."""
         ids = {topic.topic_id for topic in target.topic_partitions}
         names = {topic.topic_id: name for name, topic in self._me.topics.items()}

@@ -4,8 +4,10 @@ Every fetch names all partitions and where each is to go on: no session is kept 
 brokers are asked at once and wait until there is something; each answers when it has.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.client.client import Client
 from broker_lite.client.connection import Connection
@@ -113,8 +115,9 @@ class Fetcher:
             asked.append(connection)
         batches: list[FetchedBatch] = []
         for connection in asked:
-            answer = connection.receive(deadline.remaining_s + self._client.timeout_s)
-            check("fetch", getattr(answer, "error_code", 0))
+            timeout_s = deadline.remaining_s + self._client.timeout_s
+            answer = connection.receive(messages.FetchResponse, timeout_s)
+            check("fetch", answer.error_code)
             batches += self._take(answer)
         if self._stale and not batches:
             deadline.pause(_PAUSE_S)
@@ -162,7 +165,9 @@ class Fetcher:
                 found.setdefault(leader, {}).setdefault(name, []).append((partition, position))
         return found
 
-    def _request(self, partitions: Mapping[str, Iterable[tuple[int, int]]], wait_s: float) -> Any:
+    def _request(
+        self, partitions: Mapping[str, Iterable[tuple[int, int]]], wait_s: float
+    ) -> messages.FetchRequest:
         make = messages.FetchRequest
         topics = [
             make.FetchTopic(
@@ -188,7 +193,7 @@ class Fetcher:
             topics=topics,
         )
 
-    def _take(self, answer: Any) -> Iterator[FetchedBatch]:
+    def _take(self, answer: messages.FetchResponse) -> Iterator[FetchedBatch]:
         names = {topic.topic_id: name for name, topic in self._topics.items()}
         for topic in answer.responses:
             name = topic.topic or names[topic.topic_id]
@@ -203,13 +208,17 @@ class Fetcher:
                     check(f"partition {name}-{fetched.partition_index}", fetched.error_code)
                     yield from self._take_records(key, fetched)
 
-    def _take_records(self, key: TopicPartition, fetched: Any) -> Iterator[FetchedBatch]:
+    def _take_records(
+        self, key: TopicPartition, fetched: messages.FetchResponse.PartitionData
+    ) -> Iterator[FetchedBatch]:
         records = fetched.records
         position = self.positions[key]
         if not records or position is None:
             return
         try:
-            batches = [batch for batch in _batches(records) if batch.last_offset >= position]
+            batches = [
+                batch for batch in _batches(memoryview(records)) if batch.last_offset >= position
+            ]
             visible = set(map(id, self._visible(batches, fetched.aborted_transactions or ())))
         except BrokerError as error:
             raise BadAnswer(
@@ -224,10 +233,12 @@ class Fetcher:
                 yield FetchedBatch(*key, position, batch)
 
     def _visible(
-        self, batches: Iterable[RecordBatch], aborted: Iterable[Any]
+        self,
+        batches: Iterable[RecordBatch],
+        aborted: Iterable[messages.FetchResponse.AbortedTransaction],
     ) -> Iterator[RecordBatch]:
         """Leave out control batches and, reading committed, those of aborted transactions."""
-        pending = sorted(aborted, key=lambda each: int(each.first_offset), reverse=True)
+        pending = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
         producers: set[int] = set()
         for batch in batches:
             while pending and pending[-1].first_offset <= batch.last_offset:

@@ -1,7 +1,9 @@
 """Groups from outside: which there are, who is in them, and how to get rid of them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.client.address import Address
 from broker_lite.client.client import Client
@@ -89,20 +91,30 @@ def describe_group(client: Client, group: str) -> Group:
 def _describe(client: Client, group: str) -> Group:
     node_id = client.coordinator(group)
     connection = client.connection(node_id)
+    address = client.nodes().get(node_id, connection.address)
     answer = _describe_consumer_group(connection, group)
     if answer is not None:
-        members = [_consumer_member(each) for each in answer.members]
-        assignor, epochs = answer.assignor_name, (answer.group_epoch, answer.assignment_epoch)
-    else:
-        (answer,) = connection.request(messages.DescribeGroupsRequest(groups=[group])).groups
-        check(f"group {group}", answer.error_code, answer.error_message)
-        members = [_classic_member(each, answer.protocol_type) for each in answer.members]
-        assignor, epochs = answer.protocol_data, (None, None)
-    address = client.nodes().get(node_id, connection.address)
-    return Group(group, answer.group_state, assignor, node_id, address, members, *epochs)
+        return Group(
+            group,
+            answer.group_state,
+            answer.assignor_name,
+            node_id,
+            address,
+            [_consumer_member(each) for each in answer.members],
+            answer.group_epoch,
+            answer.assignment_epoch,
+        )
+    (found,) = connection.request(messages.DescribeGroupsRequest(groups=[group])).groups
+    check(f"group {group}", found.error_code, found.error_message)
+    members = [_classic_member(each, found.protocol_type) for each in found.members]
+    return Group(
+        group, found.group_state, found.protocol_data, node_id, address, members, None, None
+    )
 
 
-def _describe_consumer_group(connection: Connection, group: str) -> Any | None:
+def _describe_consumer_group(
+    connection: Connection, group: str
+) -> messages.ConsumerGroupDescribeResponse.DescribedGroup | None:
     """The answer about a group of the consumer protocol; None when it is not one."""
     value = messages.ConsumerGroupDescribeRequest(group_ids=[group])
     try:
@@ -115,7 +127,7 @@ def _describe_consumer_group(connection: Connection, group: str) -> Any | None:
     return answer
 
 
-def _consumer_member(answer: Any) -> Member:
+def _consumer_member(answer: messages.ConsumerGroupDescribeResponse.Member) -> Member:
     return Member(
         answer.member_id,
         answer.instance_id or "",
@@ -127,11 +139,15 @@ def _consumer_member(answer: Any) -> Member:
     )
 
 
-def _named(assignment: Any) -> dict[str, list[int]]:
+def _named(
+    assignment: messages.ConsumerGroupDescribeResponse.Assignment,
+) -> dict[str, list[int]]:
     return {each.topic_name: sorted(each.partitions) for each in assignment.topic_partitions}
 
 
-def _classic_member(answer: Any, protocol_type: str) -> Member:
+def _classic_member(
+    answer: messages.DescribeGroupsResponse.DescribedGroupMember, protocol_type: str
+) -> Member:
     data = bytes(answer.member_assignment)
     assignment: Partitions = {}
     if data and protocol_type == PROTOCOL_TYPE:
@@ -188,7 +204,7 @@ def delete_offsets(
         for name, numbers in by_topic(partitions).items()
     ]
 
-    def ask() -> Any:
+    def ask() -> messages.OffsetDeleteResponse:
         value = make(group_id=group, topics=topics)
         answer = client.request(value, node_id=client.coordinator(group))
         check(f"group {group}", answer.error_code)

@@ -3,8 +3,10 @@
 Names, not ids, go out in every version: who asks for a group does not know the topics before.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.client.client import Client
 from broker_lite.client.connection import Connection
@@ -68,7 +70,9 @@ def list_offsets(
     return found
 
 
-def offsets_request(asked: Mapping[str, Mapping[int, int]], *, read_committed: bool = False) -> Any:
+def offsets_request(
+    asked: Mapping[str, Mapping[int, int]], *, read_committed: bool = False
+) -> messages.ListOffsetsRequest:
     """The request for the offsets of timestamps, by topic and partition, of one leader."""
     make = messages.ListOffsetsRequest
     topics = [
@@ -105,14 +109,16 @@ def fetch_committed(
     Raises:
         Refused: the coordinator says no.
     """
-    wanted = None if partitions is None else by_topic(partitions)
+    wanted = None if partitions is None else by_topic(partitions).items()
     request = messages.OffsetFetchRequest
     version = connection.version_of(request, _LAST_WITH_NAMES)
     if version < _FIRST_WITH_SEVERAL_GROUPS:
         make = request.OffsetFetchRequestTopic
         value = request(
             group_id=group,
-            topics=_named(make, wanted),
+            topics=None
+            if wanted is None
+            else [make(name=name, partition_indexes=numbers) for name, numbers in wanted],
             require_stable=version >= _FIRST_WITH_STABLE,
         )
     else:
@@ -120,7 +126,12 @@ def fetch_committed(
             group_id=group,
             member_id=member_id,
             member_epoch=member_epoch,
-            topics=_named(request.OffsetFetchRequestTopics, wanted),
+            topics=None
+            if wanted is None
+            else [
+                request.OffsetFetchRequestTopics(name=name, partition_indexes=numbers)
+                for name, numbers in wanted
+            ],
         )
         value = request(groups=[asked], require_stable=True)
     answer = connection.request(value, version_max=_LAST_WITH_NAMES)
@@ -129,13 +140,12 @@ def fetch_committed(
     return dict(_committed(found.topics))
 
 
-def _named(make: Any, wanted: Mapping[str, list[int]] | None) -> list[Any] | None:
-    if wanted is None:
-        return None
-    return [make(name=name, partition_indexes=numbers) for name, numbers in wanted.items()]
-
-
-def _committed(topics: Iterable[Any]) -> Iterable[tuple[TopicPartition, Committed]]:
+def _committed(
+    topics: Iterable[
+        messages.OffsetFetchResponse.OffsetFetchResponseTopic
+        | messages.OffsetFetchResponse.OffsetFetchResponseTopics
+    ],
+) -> Iterable[tuple[TopicPartition, Committed]]:
     for topic in topics:
         for answer in topic.partitions:
             check(f"partition {topic.name}-{answer.partition_index}", answer.error_code)

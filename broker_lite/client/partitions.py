@@ -4,12 +4,15 @@ A topic that is not there, or not yet, is simply left out: whether that is an er
 wait for it, is for who asks.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.client.client import Client
 from broker_lite.client.errors import check
 from broker_lite.errors import ErrorCode
+from broker_lite.wire import messages
 
 TopicPartition = tuple[str, int]
 
@@ -67,18 +70,26 @@ def find_topics(
     """
     found = {}
     for answer in client.metadata(names, create=create).topics:
-        if answer.error_code in MISSING:
-            continue
-        check(f"topic {answer.name}", answer.error_code)
-        found[answer.name] = _topic(answer)
+        if answer.error_code not in MISSING:
+            check(f"topic {answer.name}", answer.error_code)
+            found[name_of(answer)] = _topic(answer)
     return found
 
 
-def _topic(answer: Any) -> Topic:
+def name_of(
+    topic: messages.MetadataResponse.MetadataResponseTopic
+    | messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic,
+) -> str:
+    """The name of a topic that was asked for by it; only who asks by id may get none."""
+    assert topic.name is not None
+    return topic.name
+
+
+def _topic(answer: messages.MetadataResponse.MetadataResponseTopic) -> Topic:
     leaders = {
         partition.partition_index: partition.leader_id
         for partition in answer.partitions
         if partition.leader_id >= 0
     }
     count = len(answer.partitions)
-    return Topic(answer.name, answer.topic_id, answer.is_internal, leaders, count)
+    return Topic(name_of(answer), answer.topic_id, answer.is_internal, leaders, count)

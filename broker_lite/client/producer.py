@@ -5,9 +5,11 @@ not sent yet is therefore bounded by a batch a partition. A batch that was lost 
 the same sequence numbers, so that an idempotent producer writes each record exactly once, in order.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from broker_lite.client.client import Client
 from broker_lite.client.deadline import Deadline
@@ -195,7 +197,7 @@ class Producer:
             for batch in batches:
                 self._count_sent(batch)
 
-    def _request(self, batches: Iterable[Batch]) -> Any:
+    def _request(self, batches: Iterable[Batch]) -> messages.ProduceRequest:
         make = messages.ProduceRequest
         partitions = [
             make.PartitionProduceData(index=batch.partition, records=memoryview(batch.data))
@@ -214,13 +216,16 @@ class Producer:
         leader, batches = self._under_way
         self._under_way = None
         try:
-            answer = self._client.connection(leader).receive(self._config.request_timeout_s)
+            connection = self._client.connection(leader)
+            answer = connection.receive(messages.ProduceResponse, self._config.request_timeout_s)
         except (NoConnection, NoAnswer) as error:
             self._send_again([(batch, error) for batch in batches])
             return
         self._send_again(self._take_answer(batches, answer))
 
-    def _take_answer(self, batches: Iterable[Batch], answer: Any) -> _Unsettled:
+    def _take_answer(
+        self, batches: Iterable[Batch], answer: messages.ProduceResponse
+    ) -> _Unsettled:
         """Count what was taken, give up what cannot be; return what is to be sent again, and why.
 
         A batch that is too large for the topic comes back as two halves.
@@ -323,7 +328,7 @@ class Producer:
         self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
         self._sequences.clear()
 
-    def _ask_producer_id(self) -> Any:
+    def _ask_producer_id(self) -> messages.InitProducerIdResponse:
         answer = self._client.request(
             messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
         )
@@ -335,7 +340,9 @@ def _record_batch(batch: Batch) -> RecordBatch:
     return RecordBatch(memoryview(batch.data), 0, len(batch.data))
 
 
-def _refusal(what: str, answer: Any) -> Refused | None:
+def _refusal(
+    what: str, answer: messages.ProduceResponse.PartitionProduceResponse | None
+) -> Refused | None:
     if answer is None:
         return Refused(what, ErrorCode.UNKNOWN_SERVER_ERROR, "no answer for the partition")
     # the very same batch was taken before, its answer was lost

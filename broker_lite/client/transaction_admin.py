@@ -1,7 +1,9 @@
 """Transactions from outside: which there are, who writes to a partition, and how to end one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.client.client import TRANSACTION, Client
 from broker_lite.client.errors import NotSupported, check
@@ -81,7 +83,9 @@ def list_transactions(
     return sorted(found)
 
 
-def describe_transaction(client: Client, transactional_id: str) -> tuple[int, Any]:
+def describe_transaction(
+    client: Client, transactional_id: str
+) -> tuple[int, messages.DescribeTransactionsResponse.TransactionState]:
     """Describe one transactional id.
 
     Returns:
@@ -91,7 +95,7 @@ def describe_transaction(client: Client, transactional_id: str) -> tuple[int, An
         Refused: the coordinator does not know it, or says no.
     """
 
-    def ask() -> tuple[int, Any]:
+    def ask() -> tuple[int, messages.DescribeTransactionsResponse.TransactionState]:
         node_id = client.coordinator(transactional_id, TRANSACTION)
         value = messages.DescribeTransactionsRequest(transactional_ids=[transactional_id])
         (found,) = client.request(value, node_id=node_id).transaction_states

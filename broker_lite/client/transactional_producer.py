@@ -4,8 +4,10 @@ It speaks the versions of before transaction.version 2, which every broker has: 
 to a transaction by a request of their own, and the epoch stays what it is when one ends.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from broker_lite.client.client import TRANSACTION, Client
 from broker_lite.client.errors import check
@@ -18,6 +20,7 @@ from broker_lite.wire import messages
 _PRODUCE_VERSION_MAX: Final = 11
 _ADD_PARTITIONS_VERSION_MAX: Final = 3
 _END_VERSION_MAX: Final = 4
+_Answer = TypeVar("_Answer", bound="messages.Message")
 
 
 class TransactionalProducer(Producer):
@@ -85,7 +88,7 @@ class TransactionalProducer(Producer):
 
     def _request(  # type: ignore[explicit-override]
         self, batches: Iterable[Batch]
-    ) -> Any:
+    ) -> messages.ProduceRequest:
         batches = tuple(batches)
         added = {batch.partition for batch in batches} - self._added
         if added:
@@ -109,7 +112,9 @@ class TransactionalProducer(Producer):
             for result in found.results_by_partition:
                 self._check(result.partition_error_code)
 
-    def _ask_producer_id(self) -> Any:  # type: ignore[explicit-override]
+    def _ask_producer_id(  # type: ignore[explicit-override]
+        self,
+    ) -> messages.InitProducerIdResponse:
         value = messages.InitProducerIdRequest(
             transactional_id=self._transactional_id, transaction_timeout_ms=self._timeout_ms
         )
@@ -118,7 +123,7 @@ class TransactionalProducer(Producer):
         self._added.clear()
         return answer
 
-    def _ask(self, value: Any, version_max: int | None) -> Any:
+    def _ask(self, value: messages.Request[_Answer], version_max: int | None) -> _Answer:
         node_id = self._client.coordinator(self._transactional_id, TRANSACTION)
         return self._client.request(value, node_id=node_id, version_max=version_max)
 

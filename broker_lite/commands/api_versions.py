@@ -4,9 +4,11 @@ It prints what kafka-broker-api-versions.sh prints; `usable` is the version that
 project's message schemas picks.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.errors import ClientError
@@ -24,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Ask each broker; one that cannot be reached does not keep the others from being told."""
     with connect(options) as client:
-        brokers = sorted(client.metadata(()).brokers, key=lambda broker: int(broker.node_id))
+        brokers = sorted(client.metadata(()).brokers, key=lambda broker: broker.node_id)
         for broker in brokers:
             print(f"{_title(broker)} -> ", end="")
             try:
@@ -36,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _title(broker: Any) -> str:
+def _title(broker: messages.MetadataResponse.MetadataResponseBroker) -> str:
     rack = "null" if broker.rack is None else broker.rack
     return f"{broker.host}:{broker.port} (id: {broker.node_id} rack: {rack} isFenced: false)"
 

@@ -3,11 +3,13 @@
 It takes the flags of kafka-cluster.sh and prints what that prints.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterable
-from typing import Any
 
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.wire import messages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,13 +31,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_endpoints(brokers: Iterable[Any]) -> None:
+def _print_endpoints(brokers: Iterable[messages.MetadataResponse.MetadataResponseBroker]) -> None:
     """Print a table of the brokers; one that is fenced is in no answer."""
     rows = [("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE")]
-    rows += [
-        (broker.node_id, broker.host, broker.port, broker.rack or "null", "unfenced", "broker")
-        for broker in sorted(brokers, key=lambda each: int(each.node_id))
-    ]
+    for each in sorted(brokers, key=lambda each: each.node_id):
+        rack = each.rack or "null"
+        rows.append((str(each.node_id), each.host, str(each.port), rack, "unfenced", "broker"))
     width = max(len(host) for _, host, *_ in rows)
     for number, host, port, rack, state, kind in rows:
         print(f"{number:<10} {host:<{width}} {port:<10} {rack:<10} {state:<10} {kind:<15}")

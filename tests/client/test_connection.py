@@ -47,7 +47,7 @@ def test_several_requests_under_way(bootstrap: str, topic: str) -> None:
             connection.send(messages.MetadataRequest(topics=[wanted]))
         assert connection.in_flight == 3
         assert select.select([connection], [], [], 10)[0] == [connection]
-        names = [connection.receive().topics[0].name for _ in range(3)]
+        names = [connection.receive(messages.MetadataResponse).topics[0].name for _ in range(3)]
         assert names == [f"{topic}-1", f"{topic}-2", f"{topic}-3"]
         assert connection.in_flight == 0
 
@@ -64,7 +64,10 @@ def test_the_highest_version_that_both_know(bootstrap: str) -> None:
         known = connection.versions[messages.MetadataRequest.api_key or 0]
         assert connection.send(ask_for_nothing()) == known.last
         assert connection.send(ask_for_nothing(), version_max=5) == 5
-        assert [len(connection.receive().brokers) for _ in range(2)] == [1, 1]
+        assert [len(connection.receive(messages.MetadataResponse).brokers) for _ in range(2)] == [
+            1,
+            1,
+        ]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from broker_lite.wire.primitives import Buffer
 from broker_lite.wire.structs import Struct
 
 _M = TypeVar("_M", bound=Struct)
-_R = TypeVar("_R", bound=Struct)
+_R_co = TypeVar("_R_co", bound="Message", covariant=True)
 
 # Self types that are narrower than their class are what mypy calls misc: the first overloads are
 # for messages that are known, whose struct they tell, the second ones for any.
@@ -82,8 +82,8 @@ class _Struct(Struct):
 class Message(_Struct, metaclass=MessageType):
     """The root struct of any message; for annotations only."""
 
-class Request(Message, Generic[_R]):
-    """Any request that is answered by an _R; for annotations only."""
+class Request(Message, Generic[_R_co]):
+    """Any request that is answered by an _R_co; for annotations only."""
 '''
 
 _TYPES = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.client import Client, check
+from broker_lite.client.partitions import name_of
 from broker_lite.commands.configs.changes import alter, changes_of
 from broker_lite.commands.configs.entries import (
     BROKER,
@@ -230,7 +231,7 @@ def _names(client: Client, kind: str) -> list[str]:
     """Every entity of a type that the cluster has."""
     match kind:
         case "topics":
-            return sorted(topic.name for topic in client.metadata().topics)
+            return sorted(name_of(topic) for topic in client.metadata().topics)
         case "brokers":
             return [*map(str, sorted(client.nodes())), DEFAULTS]
         case "broker-loggers":

@@ -1,7 +1,9 @@
 """Asking brokers for configs: the resources that have some, and their entries."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.client import Client, check
 from broker_lite.errors import ClientError
@@ -87,7 +89,10 @@ def node_of(resource: Resource) -> int | None:
     return int(name) if kind in {BROKER, BROKER_LOGGER} and name else None
 
 
-def check_resource(result: Any) -> None:
+def check_resource(
+    result: messages.DescribeConfigsResponse.DescribeConfigsResult
+    | messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse,
+) -> None:
     """Raise what the broker said about a resource, in its own words where there are any.
 
     Raises:
@@ -98,7 +103,7 @@ def check_resource(result: Any) -> None:
     check(result.resource_name, result.error_code)
 
 
-def _entry(entry: Any) -> Entry:
+def _entry(entry: messages.DescribeConfigsResponse.DescribeConfigsResourceResult) -> Entry:
     return Entry(
         entry.name,
         entry.value,

@@ -5,7 +5,7 @@ Source: ConfigCommand.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.client import Client, check
 from broker_lite.commands.shared.kafka_errors import exception_text
@@ -88,7 +88,7 @@ def alter_quotas(
     invalid = [name for name, value in changes.items() if value is None and name not in current]
     if invalid:
         raise ClientError(f"Invalid config(s): {','.join(invalid)}")
-    make: Any = messages.AlterClientQuotasRequest
+    make = messages.AlterClientQuotasRequest
     entry = make.EntryData(
         entity=[
             make.EntityData(entity_type=_KINDS[kind], entity_name=name or None)
@@ -152,7 +152,7 @@ def _quotas(
     client: Client, kinds: Sequence[str], names: Sequence[str]
 ) -> Iterable[tuple[dict[str, str | None], dict[str, float]]]:
     """Entities with their quotas."""
-    make: Any = messages.DescribeClientQuotasRequest
+    make = messages.DescribeClientQuotasRequest
     components = []
     for kind, name in zip_longest(kinds, names):
         match = _ANY if name is None else _EXACTLY if name else _THE_DEFAULT
@@ -169,7 +169,7 @@ def _quotas(
 
 
 def _describe_credentials(client: Client, names: Sequence[str]) -> None:
-    make: Any = messages.DescribeUserScramCredentialsRequest
+    make = messages.DescribeUserScramCredentialsRequest
     value = make(users=[make.UserName(name=name) for name in names] or None)
     answer = client.request(value, node_id=client.controller_id())
     check("credentials", answer.error_code, answer.error_message)

@@ -73,10 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--formatter-property",
         "--property",
         dest="formatter_property",
-        help="what is printed: print.timestamp, print.partition, print.offset, print.headers,"
+        text="what is printed: print.timestamp, print.partition, print.offset, print.headers,"
         " print.key, print.value, key.separator, line.separator, headers.separator, null.literal",
     )
-    add_file(parser, "--formatter-config", help="the same in a file")
+    add_file(parser, "--formatter-config", "the same in a file")
     for what in ("key", "value"):
         parser.add_argument(
             f"--{what}-deserializer",
@@ -96,10 +96,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--command-property",
         "--consumer-property",
         dest="command_property",
-        help="a property of Kafka's consumer: group.id, group.protocol, auto.offset.reset ...",
+        text="a property of Kafka's consumer: group.id, group.protocol, auto.offset.reset ...",
     )
     add_connection(parser)
-    add_alias(parser, "--consumer.config", dest="command_config", metavar="FILE", type=Path)
+    add_alias(parser, "--consumer.config", dest="command_config", metavar="FILE", kind=Path)
 
 
 def run(options: argparse.Namespace) -> int:

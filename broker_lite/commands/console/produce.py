@@ -55,20 +55,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reader-property",
         "--property",
         dest="reader_property",
-        help="how a line is read: parse.key, key.separator, parse.headers, headers.delimiter,"
+        text="how a line is read: parse.key, key.separator, parse.headers, headers.delimiter,"
         " headers.separator, headers.key.separator, null.marker, ignore.error",
     )
-    add_file(parser, "--reader-config", help="the same in a file")
+    add_file(parser, "--reader-config", "the same in a file")
     add_repeatable(
         parser,
         "--command-property",
         "--producer-property",
         dest="command_property",
-        help="a property of Kafka's producer: acks, compression.type, linger.ms, batch.size ...",
+        text="a property of Kafka's producer: acks, compression.type, linger.ms, batch.size ...",
     )
     add_connection(parser)
     add_alias(parser, "--broker-list", dest="bootstrap_server", metavar="HOST:PORT")
-    add_alias(parser, "--producer.config", dest="command_config", metavar="FILE", type=Path)
+    add_alias(parser, "--producer.config", dest="command_config", metavar="FILE", kind=Path)
     parser.add_argument("--sync", action="store_true", help="a request a record")
     for flag, (name, text) in _FLAGS.items():
         optional: dict[str, Any] = {}

@@ -4,6 +4,8 @@ It takes the flags of kafka-acls.sh and prints what that prints. broker-lite has
 it refuses all of that, as a Kafka without one does.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -155,7 +157,7 @@ def _describe(client: Client, resource: Resource) -> Acls:
         **_filter(EVERY_ENTRY),
     )
     answer = client.request(value)
-    _check(answer)
+    _check(answer.error_code, answer.error_message)
     return {
         Resource(
             RESOURCE_TYPES[each.resource_type],
@@ -172,25 +174,25 @@ def _describe(client: Client, resource: Resource) -> Acls:
 
 
 def _create(client: Client, resource: Resource, entries: Iterable[Entry]) -> None:
-    make: Any = messages.CreateAclsRequest
+    make = messages.CreateAclsRequest  # the flags leave no name, principal or host open
     creations = [
         make.AclCreation(
             resource_type=RESOURCE_TYPES.index(resource.kind),
-            resource_name=resource.name,
+            resource_name=resource.name or "",
             resource_pattern_type=PATTERN_TYPES.index(resource.pattern_type),
-            principal=entry.principal,
-            host=entry.host,
+            principal=entry.principal or "",
+            host=entry.host or "",
             operation=OPERATIONS.index(entry.operation),
             permission_type=PERMISSIONS.index(entry.permission),
         )
         for entry in entries
     ]
     for result in client.request(make(creations=creations), node_id=client.controller_id()).results:
-        _check(result)
+        _check(result.error_code, result.error_message)
 
 
 def _delete(client: Client, resource: Resource, entries: Iterable[Entry]) -> None:
-    make: Any = messages.DeleteAclsRequest
+    make = messages.DeleteAclsRequest
     filters = [
         make.DeleteAclsFilter(
             resource_type_filter=RESOURCE_TYPES.index(resource.kind),
@@ -202,9 +204,9 @@ def _delete(client: Client, resource: Resource, entries: Iterable[Entry]) -> Non
     ]
     answer = client.request(make(filters=filters), node_id=client.controller_id())
     for result in answer.filter_results:
-        _check(result)
+        _check(result.error_code, result.error_message)
         for each in result.matching_acls:
-            _check(each)
+            _check(each.error_code, each.error_message)
 
 
 def _filter(entry: Entry) -> dict[str, Any]:
@@ -216,13 +218,13 @@ def _filter(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _check(result: Any) -> None:
+def _check(code: int, message: str | None) -> None:
     """Let a code of 0 pass.
 
     Raises:
         ClientError: with the line that Kafka's tool prints before its stack trace.
     """
-    if result.error_code:
+    if code:
         sys.stdout.flush()
-        reason = exception_line(result.error_code, result.error_message)
+        reason = exception_line(code, message)
         raise ClientError(f"Error while executing ACL command: {reason}")

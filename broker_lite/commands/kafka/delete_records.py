@@ -4,10 +4,12 @@ It takes the flags of kafka-delete-records.sh and prints what that prints. As th
 that cannot be done is one line of the output, and the exit code is 0.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections import Counter
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.client import Client
 from broker_lite.client.partitions import NO_LEADER, TopicPartition, find_topics
@@ -76,9 +78,11 @@ def _delete(client: Client, offsets: dict[TopicPartition, int]) -> dict[TopicPar
     return results
 
 
-def _request(partitions: list[TopicPartition], offsets: dict[TopicPartition, int]) -> Any:
+def _request(
+    partitions: list[TopicPartition], offsets: dict[TopicPartition, int]
+) -> messages.DeleteRecordsRequest:
     make = messages.DeleteRecordsRequest
-    topics: dict[str, list[Any]] = {}
+    topics: dict[str, list[messages.DeleteRecordsRequest.DeleteRecordsPartition]] = {}
     for name, number in partitions:
         asked = make.DeleteRecordsPartition(partition_index=number, offset=offsets[name, number])
         topics.setdefault(name, []).append(asked)
@@ -86,7 +90,7 @@ def _request(partitions: list[TopicPartition], offsets: dict[TopicPartition, int
     return make(topics=named, timeout_ms=_TIMEOUT_MS)
 
 
-def _result(answer: Any) -> str:
+def _result(answer: messages.DeleteRecordsResponse.DeleteRecordsPartitionResult) -> str:
     if answer.error_code:
         return f"error: {exception_line(answer.error_code)}"
     return f"low_watermark: {answer.low_watermark}"

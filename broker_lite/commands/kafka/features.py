@@ -3,10 +3,12 @@
 It takes the flags of kafka-features.sh and prints what that prints.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from broker_lite import __version__
 from broker_lite.client import Client, check
@@ -87,7 +89,7 @@ def _describe(client: Client) -> None:
         print("".join(f"{name}: {text:<{width}}" for name, text, width in columns))
 
 
-def _versions_request() -> Any:
+def _versions_request() -> messages.ApiVersionsRequest:
     """A request for versions and features; brokers refuse one that names no client."""
     return messages.ApiVersionsRequest(
         client_software_name="broker-lite", client_software_version=__version__
@@ -164,7 +166,7 @@ def _ask(client: Client, options: argparse.Namespace, levels: Mapping[str, int])
     upgrade_type = _UPGRADE
     if options.action != "upgrade":
         upgrade_type = _UNSAFE_DOWNGRADE if options.unsafe else _SAFE_DOWNGRADE
-    make: Any = messages.UpdateFeaturesRequest
+    make = messages.UpdateFeaturesRequest
     updates = [
         make.FeatureUpdateKey(
             feature=name,

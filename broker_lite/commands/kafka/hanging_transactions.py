@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.client import Client, Refused, check
-from broker_lite.client.partitions import TopicPartition
+from broker_lite.client.partitions import TopicPartition, name_of
 from broker_lite.client.transaction_admin import (
     ActiveProducer,
     describe_producers,
@@ -104,7 +104,7 @@ def _searched(client: Client, options: argparse.Namespace) -> dict[int, list[Top
                 continue
             asked = each.leader_id if options.broker_id is None else options.broker_id
             if asked in each.replica_nodes:
-                by_node.setdefault(asked, []).append((topic.name, each.partition_index))
+                by_node.setdefault(asked, []).append((name_of(topic), each.partition_index))
     return by_node
 
 

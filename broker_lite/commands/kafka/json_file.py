@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from broker_lite.errors import SettingsError
 
 _VERSION: Final = 1
+_Kind = TypeVar("_Kind")
 
 
 def read_partitions(path: Path, *, field: str = "partitions") -> Iterator[dict[str, Any]]:
@@ -28,7 +29,7 @@ def read_partitions(path: Path, *, field: str = "partitions") -> Iterator[dict[s
         yield entry
 
 
-def member(entry: dict[str, Any], name: str, kind: type) -> Any:
+def member(entry: dict[str, Any], name: str, kind: type[_Kind]) -> _Kind:
     """One member of an object.
 
     Raises:

@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.client import Client, check
 from broker_lite.client.offsets import by_topic
@@ -77,7 +77,7 @@ def _elect(
     client: Client, kind: int, partitions: Iterable[TopicPartition] | None
 ) -> dict[str, str | None]:
     """What became of each partition: None is elected, nothing is not needed, else why not."""
-    make: Any = messages.ElectLeadersRequest
+    make = messages.ElectLeadersRequest
     asked = None
     if partitions is not None:
         asked = [

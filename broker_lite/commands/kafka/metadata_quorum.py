@@ -3,11 +3,13 @@
 It takes the flags of kafka-metadata-quorum.sh and prints what that prints.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import time
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.client import Client, check
 from broker_lite.commands.shared.connecting import add_connection, connect
@@ -57,23 +59,30 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ask(client: Client) -> tuple[Any, Iterable[Any]]:
+def _ask(
+    client: Client,
+) -> tuple[
+    messages.DescribeQuorumResponse.PartitionData, list[messages.DescribeQuorumResponse.Node]
+]:
     """The quorum of the metadata log, and where its nodes are."""
     make = messages.DescribeQuorumRequest
     partition = make.PartitionData(partition_index=0)
     topic = make.TopicData(topic_name=_TOPIC, partitions=[partition])
     answer = client.request(make(topics=[topic]))
-    check("quorum", answer.error_code, getattr(answer, "error_message", None))
+    check("quorum", answer.error_code, answer.error_message)
     (found,) = answer.topics[0].partitions
-    check("quorum", found.error_code, getattr(found, "error_message", None))
-    return found, getattr(answer, "nodes", ())
+    check("quorum", found.error_code, found.error_message)
+    return found, answer.nodes
 
 
-def _status(quorum: Any, nodes: Iterable[Any], cluster_id: str | None) -> Iterable[str]:
+def _status(
+    quorum: messages.DescribeQuorumResponse.PartitionData,
+    nodes: Iterable[messages.DescribeQuorumResponse.Node],
+    cluster_id: str | None,
+) -> Iterable[str]:
     leader = _leader(quorum)
-    slowest = min(
-        (*quorum.current_voters, *quorum.observers), key=lambda each: int(each.log_end_offset)
-    )
+    replicas = (*quorum.current_voters, *quorum.observers)
+    slowest = min(replicas, key=lambda each: each.log_end_offset)
     lag = leader.log_end_offset - slowest.log_end_offset
     if lag == 0:
         lag_ms = 0
@@ -95,20 +104,25 @@ def _status(quorum: Any, nodes: Iterable[Any], cluster_id: str | None) -> Iterab
     yield f"CurrentObservers:       {_replicas(quorum.observers, {})}"
 
 
-def _replicas(replicas: Iterable[Any], endpoints: dict[int, list[str]]) -> str:
+def _replicas(
+    replicas: Iterable[messages.DescribeQuorumResponse.ReplicaState],
+    endpoints: dict[int, list[str]],
+) -> str:
     """Nodes as JSON, with what is known of each."""
     found = []
     for each in replicas:
-        node: dict[str, Any] = {"id": each.replica_id}
-        if _directory(each) != _NO_DIRECTORY:
-            node["directoryId"] = format_uuid(_directory(each))
+        node: dict[str, object] = {"id": each.replica_id}
+        if each.replica_directory_id != _NO_DIRECTORY:
+            node["directoryId"] = format_uuid(each.replica_directory_id)
         if endpoints.get(each.replica_id):
             node["endpoints"] = endpoints[each.replica_id]
         found.append(node)
     return json.dumps(found)
 
 
-def _replication(quorum: Any, *, readable: bool) -> Iterable[str]:
+def _replication(
+    quorum: messages.DescribeQuorumResponse.PartitionData, *, readable: bool
+) -> Iterable[str]:
     leader = _leader(quorum)
     now_ms = time.time_ns() // 1_000_000
 
@@ -119,7 +133,7 @@ def _replication(quorum: Any, *, readable: bool) -> Iterable[str]:
     rows = [
         (
             each.replica_id,
-            format_uuid(_directory(each)),
+            format_uuid(each.replica_directory_id),
             each.log_end_offset,
             leader.log_end_offset - each.log_end_offset,
             moment(each.last_fetch_timestamp),
@@ -133,9 +147,7 @@ def _replication(quorum: Any, *, readable: bool) -> Iterable[str]:
     return tabbed_table(_COLUMNS, rows)
 
 
-def _leader(quorum: Any) -> Any:
+def _leader(
+    quorum: messages.DescribeQuorumResponse.PartitionData,
+) -> messages.DescribeQuorumResponse.ReplicaState:
     return next(each for each in quorum.current_voters if each.replica_id == quorum.leader_id)
-
-
-def _directory(replica: Any) -> bytes:
-    return bytes(replica.replica_directory_id)

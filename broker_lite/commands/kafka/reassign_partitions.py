@@ -4,14 +4,16 @@ It takes the flags of kafka-reassign-partitions.sh and prints what that prints. 
 throttles, and --generate does not look at the racks of brokers.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.client import Client, check
 from broker_lite.client.offsets import by_topic
-from broker_lite.client.partitions import TopicPartition
+from broker_lite.client.partitions import TopicPartition, name_of
 from broker_lite.commands.configs.changes import alter
 from broker_lite.commands.configs.entries import BROKER, TOPIC
 from broker_lite.commands.kafka.json_file import member, read_partitions
@@ -155,8 +157,8 @@ def _generate(client: Client, options: argparse.Namespace) -> None:
         brokers = [int(word) for word in options.broker_list.split(",")]
     except ValueError:
         raise SettingsError(f"--broker-list {options.broker_list}: not numbers") from None
-    if twice := duplicates(brokers):
-        raise ClientError(f"Broker list contains duplicate entries: {twice}")
+    if repeated := duplicates(brokers):
+        raise ClientError(f"Broker list contains duplicate entries: {repeated}")
     path = options.topics_to_move_json_file
     topics = [member(each, "topic", str) for each in read_partitions(path, field="topics")]
     if twice := duplicates(topics):
@@ -236,7 +238,9 @@ def _names(partitions: Collection[TopicPartition]) -> tuple[str, str]:
     return ",".join(map(name, sorted(partitions))), "" if len(partitions) == 1 else "s"
 
 
-def _ongoing(client: Client) -> dict[TopicPartition, Any]:
+def _ongoing(
+    client: Client,
+) -> dict[TopicPartition, messages.ListPartitionReassignmentsResponse.OngoingPartitionReassignment]:
     """The reassignments that are under way."""
     make = messages.ListPartitionReassignmentsRequest
     value = make(topics=None, timeout_ms=_TIMEOUT_MS)
@@ -252,7 +256,7 @@ def _ongoing(client: Client) -> dict[TopicPartition, Any]:
 def _replicas(client: Client, topics: Iterable[str]) -> Assignment:
     """The replicas of every partition of topics; those that do not exist have none."""
     return {
-        (topic.name, each.partition_index): each.replica_nodes
+        (name_of(topic), each.partition_index): each.replica_nodes
         for topic in client.metadata(topics).topics
         for each in topic.partitions
     }
@@ -279,13 +283,13 @@ def _with_directories(client: Client, assignment: Assignment) -> str:
     )
 
 
-def _alter(client: Client, wanted: Mapping[TopicPartition, Any], what: str) -> None:
+def _alter(client: Client, wanted: Mapping[TopicPartition, list[int] | None], what: str) -> None:
     """Ask for reassignments; None cancels one.
 
     Raises:
         ClientError: one is refused; the text says why, for each that is.
     """
-    make: Any = messages.AlterPartitionReassignmentsRequest
+    make = messages.AlterPartitionReassignmentsRequest
     topics = [
         make.ReassignableTopic(
             name=topic,

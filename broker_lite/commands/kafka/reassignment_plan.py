@@ -8,7 +8,7 @@ import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from broker_lite.client.partitions import TopicPartition
 from broker_lite.commands.kafka.json_file import member, read_partitions
@@ -16,6 +16,7 @@ from broker_lite.commands.kafka.replica_dirs import Replica
 from broker_lite.errors import ClientError, SettingsError
 
 _ANY: Final = "any"
+_Kind = TypeVar("_Kind")
 
 Assignment = Mapping[TopicPartition, Sequence[int]]
 
@@ -37,7 +38,7 @@ class Plan:
 
     def _read(self, entry: dict[str, Any]) -> None:
         partition = (member(entry, "topic", str), member(entry, "partition", int))
-        replicas: list[int] = _all_of(int, member(entry, "replicas", list), "replicas")
+        replicas = _all_of(int, member(entry, "replicas", list), "replicas")
         directories: list[str] = [_ANY] * len(replicas)
         if "log_dirs" in entry:
             directories = _all_of(str, member(entry, "log_dirs", list), "log_dirs")
@@ -68,9 +69,9 @@ class Plan:
                 f"Partition reassignment contains duplicate topic partitions: {names}"
             )
         lists = [
-            f"{name(partition)} contains multiple entries for {joined(twice)}"
+            f"{name(partition)} contains multiple entries for {joined(repeated)}"
             for partition, replicas in self.replicas.items()
-            if (twice := duplicates(replicas))
+            if (repeated := duplicates(replicas))
         ]
         if lists:
             raise ClientError(
@@ -78,7 +79,7 @@ class Plan:
             )
 
 
-def _all_of(kind: type, values: list[Any], what: str) -> list[Any]:
+def _all_of(kind: type[_Kind], values: list[_Kind], what: str) -> list[_Kind]:
     if not all(isinstance(value, kind) for value in values):
         raise SettingsError(f"{what}: {json.dumps(values)} is not a list of {kind.__name__}")
     return values
@@ -94,7 +95,7 @@ def joined(numbers: Iterable[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def duplicates(values: Iterable[Any]) -> list[Any]:
+def duplicates(values: Iterable[_Kind]) -> list[_Kind]:
     """Those that are there more than once."""
     return [value for value, count in Counter(values).items() if count > 1]
 

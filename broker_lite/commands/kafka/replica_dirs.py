@@ -3,9 +3,11 @@
 Source: ReassignPartitionsCommand.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.client import Client, check
 from broker_lite.commands.shared.kafka_errors import exception_text
@@ -115,8 +117,8 @@ def _begin(client: Client, targets: Mapping[Replica, str]) -> Collection[Replica
     return sorted(begun)
 
 
-def _request(targets: Mapping[Replica, str]) -> Any:
-    make: Any = messages.AlterReplicaLogDirsRequest
+def _request(targets: Mapping[Replica, str]) -> messages.AlterReplicaLogDirsRequest:
+    make = messages.AlterReplicaLogDirsRequest
     directories: dict[str, dict[str, list[int]]] = {}
     for replica, path in targets.items():
         topics = directories.setdefault(path, {})

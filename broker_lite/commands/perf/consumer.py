@@ -61,10 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--print-metrics", action="store_true", help="counts at the end")
     parser.add_argument("--socket-buffer-size", help="accepted, without a meaning here")
     add_repeatable(
-        parser, "--command-property", help="a property of Kafka's consumer: isolation.level ..."
+        parser, "--command-property", text="a property of Kafka's consumer: isolation.level ..."
     )
     add_connection(parser)
-    add_alias(parser, "--consumer.config", dest="command_config", metavar="FILE", type=Path)
+    add_alias(parser, "--consumer.config", dest="command_config", metavar="FILE", kind=Path)
 
 
 def run(options: argparse.Namespace) -> int:

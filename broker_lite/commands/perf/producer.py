@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--warmup-records", type=int, default=0, metavar="N", help="[0]")
     parser.add_argument("--reporting-interval", type=int, default=5000, metavar="MS", help="[5000]")
     add_connection(parser)
-    add_alias(parser, "--producer.config", dest="command_config", metavar="FILE", type=Path)
+    add_alias(parser, "--producer.config", dest="command_config", metavar="FILE", kind=Path)
     parser.set_defaults(bootstrap_server=None)
 
 

@@ -5,6 +5,8 @@ A decoder takes a key and a value, and gives what is printed for each, None for 
 Source: DumpLogSegments and its parsers.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -135,7 +137,7 @@ def _state(value_type: MessageType, data: bytes) -> Json:
     return {"version": str(version), "data": found}
 
 
-def _member(member: Any, content: Json) -> Json:
+def _member(member: messages.GroupMetadataValue.MemberMetadata, content: Json) -> Json:
     """Look into what a consumer sent to its group; what is none of a consumer stays as it is."""
     embedded = {
         "subscription": (messages.ConsumerProtocolSubscription, member.subscription),

@@ -13,18 +13,19 @@ from typing import Any
 from broker_lite.log.files.checkpoints import format_uuid
 from broker_lite.wire.messages import MessageType
 from broker_lite.wire.schema import Field, MessageSchema
+from broker_lite.wire.structs import Struct
 
 Json = Mapping[str, Any]
 
 
-def message_json(message_type: MessageType, value: Any, version: int) -> Json:
+def message_json(message_type: MessageType, value: Struct, version: int) -> Json:
     """Give a decoded message as it was in the version that it was decoded from."""
     layout = message_type.layout(version)
     assert layout is not None, "it was decoded from this version"
     return _struct(layout.schema, message_type.name, value, version)
 
 
-def _struct(schema: MessageSchema, name: str, value: Any, version: int) -> Json:
+def _struct(schema: MessageSchema, name: str, value: object, version: int) -> Json:
     found = {}
     for field in schema.structs[name]:
         if version not in field.versions:
@@ -36,25 +37,20 @@ def _struct(schema: MessageSchema, name: str, value: Any, version: int) -> Json:
     return found
 
 
-def _default(field: Field) -> Any:
+def _default(field: Field) -> object:
     return [] if field.default == () and field.is_array else field.default
 
 
-def _value(schema: MessageSchema, field: Field, content: Any, version: int) -> Any:
-    if content is None:
-        return None
-    if field.is_array:
-        return [_element(schema, field, element, version) for element in content]
-    return _element(schema, field, content, version)
-
-
-def _element(schema: MessageSchema, field: Field, content: Any, version: int) -> Any:
-    if field.is_struct:
+def _value(schema: MessageSchema, field: Field, content: object, version: int) -> object:
+    if isinstance(content, list):
+        return [_value(schema, field, element, version) for element in content]
+    if isinstance(content, Struct):
         return _struct(schema, field.element_type, content, version)
-    match field.element_type:
-        case "uuid":
-            return format_uuid(bytes(content))
-        case "bytes" | "records":
-            return base64.b64encode(bytes(content)).decode("ascii")
-        case _:
-            return content
+    if isinstance(content, bytes | bytearray | memoryview):
+        data = bytes(content)
+        return (
+            format_uuid(data)
+            if field.element_type == "uuid"
+            else base64.b64encode(data).decode("ascii")
+        )
+    return content

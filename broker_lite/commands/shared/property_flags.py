@@ -1,27 +1,42 @@
 """Flags of Kafka's tools that set properties: a file of them, and `NAME=VALUE` one by one."""
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from broker_lite.client.properties import read_client_properties
 
 
-def add_repeatable(parser: argparse.ArgumentParser, *flags: str, **details: Any) -> None:
+def add_repeatable(
+    parser: argparse.ArgumentParser, *flags: str, text: str, dest: str | None = None
+) -> None:
     """Add a flag `--flag NAME=VALUE` that may be there several times, under several names."""
-    parser.add_argument(*flags, action="append", default=[], metavar="NAME=VALUE", **details)
+    parser.add_argument(
+        *flags, action="append", default=[], metavar="NAME=VALUE", help=text, dest=dest
+    )
 
 
-def add_file(parser: argparse.ArgumentParser, *flags: str, **details: Any) -> None:
-    """Add a flag that names a file of properties, under several names."""
-    parser.add_argument(*flags, type=Path, metavar="FILE", **details)
+def add_file(parser: argparse.ArgumentParser, flag: str, text: str) -> None:
+    """Add a flag that names a file of properties."""
+    parser.add_argument(flag, type=Path, metavar="FILE", help=text)
 
 
-def add_alias(parser: argparse.ArgumentParser, flag: str, *, dest: str, **details: Any) -> None:
+def add_alias(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    *,
+    dest: str,
+    metavar: str,
+    kind: Callable[[str], object] = str,
+) -> None:
     """Add an older name of a flag that is there already."""
     parser.add_argument(
-        flag, dest=dest, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **details
+        flag,
+        dest=dest,
+        metavar=metavar,
+        type=kind,
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
     )
 
 

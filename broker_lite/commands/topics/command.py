@@ -3,11 +3,14 @@
 It takes the flags of kafka-topics.sh and prints what that prints.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.client import Client, check
+from broker_lite.client.partitions import name_of
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.topics.describe import add_describe_filters, by_id, describe
 from broker_lite.commands.topics.topic_names import choice_of
@@ -117,7 +120,7 @@ def _create(client: Client, options: argparse.Namespace) -> None:
     (result,) = answer.topics
     if result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS and options.if_not_exists:
         return
-    _check_topic(options.topic, result)
+    _check_topic(options.topic, result.error_code, result.error_message)
     print(f"Created topic {options.topic}.")
 
 
@@ -128,7 +131,7 @@ def _alter(client: Client, options: argparse.Namespace) -> None:
     request = messages.CreatePartitionsRequest
     changes = [
         request.CreatePartitionsTopic(
-            name=topic.name,
+            name=name_of(topic),
             count=options.partitions,
             assignments=[
                 request.CreatePartitionsAssignment(broker_ids=brokers)
@@ -144,13 +147,13 @@ def _alter(client: Client, options: argparse.Namespace) -> None:
         request(topics=changes, timeout_ms=_TIMEOUT_MS), node_id=client.controller_id()
     )
     for result in answer.results:
-        _check_topic(result.name, result)
+        _check_topic(result.name, result.error_code, result.error_message)
 
 
 def _delete(client: Client, options: argparse.Namespace) -> None:
     topics = _chosen(client, options)
     _require(topics, options)
-    names = [topic.name for topic in topics]
+    names = [*map(name_of, topics)]
     if not names:
         return
     node_id = client.controller_id()
@@ -161,7 +164,7 @@ def _delete(client: Client, options: argparse.Namespace) -> None:
     else:
         value = request(topic_names=names, timeout_ms=_TIMEOUT_MS)
     for result in client.request(value, node_id=node_id).responses:
-        _check_topic(result.name, result)
+        _check_topic(result.name, result.error_code, result.error_message)
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Client, argparse.Namespace], None]]] = {
@@ -173,29 +176,30 @@ _ACTIONS: Final[Mapping[str, Callable[[Client, argparse.Namespace], None]]] = {
 }
 
 
-def _chosen(client: Client, options: argparse.Namespace) -> list[Any]:
+def _chosen(
+    client: Client, options: argparse.Namespace
+) -> list[messages.MetadataResponse.MetadataResponseTopic]:
     """The topics that --topic and --exclude-internal leave, by name."""
     chosen = choice_of(options.topic)
-    topics = sorted(client.metadata().topics, key=lambda topic: str(topic.name))
+    topics = sorted(client.metadata().topics, key=name_of)
     return [
         topic
         for topic in topics
-        if chosen(topic.name) and not (options.exclude_internal and topic.is_internal)
+        if chosen(name_of(topic)) and not (options.exclude_internal and topic.is_internal)
     ]
 
 
-def _require(topics: Sequence[Any], options: argparse.Namespace) -> None:
+def _require(topics: Sequence[object], options: argparse.Namespace) -> None:
     """Raise when --topic leaves none, unless that is allowed."""
     if not topics and options.topic is not None and not options.if_exists:
         raise ClientError(f"Topic '{options.topic}' does not exist as expected")
 
 
-def _check_topic(name: str, result: Any) -> None:
+def _check_topic(name: str | None, code: int, message: str | None) -> None:
     """Raise what the broker said about a topic, in its own words where there are any."""
-    message = getattr(result, "error_message", None)
-    if result.error_code and message:
+    if code and message:
         raise ClientError(message)
-    check(f"topic {name}", result.error_code)
+    check(f"topic {name}", code)
 
 
 def _config(text: str) -> tuple[str, str]:

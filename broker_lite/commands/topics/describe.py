@@ -1,20 +1,33 @@
 """What `broker-lite topics --describe` prints: a line a topic, and a line a partition."""
 
+from __future__ import annotations
+
 import argparse
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.client import Client, check
-from broker_lite.commands.configs.entries import DEFAULT_CONFIG, TOPIC, describe_configs
+from broker_lite.client.partitions import name_of
+from broker_lite.commands.configs.entries import DEFAULT_CONFIG, TOPIC, Entry, describe_configs
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.wire import messages
+
+if TYPE_CHECKING:  # a broker that tells of eligible leaders gives the second of each
+    _Topic = (
+        messages.MetadataResponse.MetadataResponseTopic
+        | messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+    )
+    _Partition = (
+        messages.MetadataResponse.MetadataResponsePartition
+        | messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
+    )
 
 _DESCRIBE_TOPIC_PARTITIONS: Final = 75
 _UUID_BYTES: Final = 16
 _MIN_ISR: Final = "min.insync.replicas"
-_PARTITION_FILTERS: Final[Mapping[str, tuple[str, Callable[[Any, int], bool]]]] = {
+_PARTITION_FILTERS: Final[Mapping[str, tuple[str, Callable[[_Partition, int], bool]]]] = {
     "under_replicated_partitions": (
         "only partitions with replicas that lag behind",
         lambda partition, _min_isr: len(partition.isr_nodes) < len(partition.replica_nodes),
@@ -50,41 +63,49 @@ def add_describe_filters(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def describe(client: Client, topics: Sequence[Any], options: argparse.Namespace) -> None:
+def describe(
+    client: Client,
+    topics: Sequence[messages.MetadataResponse.MetadataResponseTopic],
+    options: argparse.Namespace,
+) -> None:
     """Print what the filters leave of some topics.
 
     Args:
         client: of the cluster.
-        topics: as a MetadataResponse has them.
+        topics: those to print.
         options: with what add_describe_filters() adds.
     """
     filters = [keep for name, (_, keep) in _PARTITION_FILTERS.items() if getattr(options, name)]
-    names = [topic.name for topic in topics]
+    names = [name_of(topic) for topic in topics]
     if not names:
         return
     configs = describe_configs(client, [(TOPIC, name) for name in names])
-    with_elr = _DESCRIBE_TOPIC_PARTITIONS in client.connection().versions
-    if with_elr:
-        topics = _asked_by_page(client, names, options.partition_size_limit_per_response)
-    for topic in topics:
+    described: Iterable[_Topic] = topics
+    if _DESCRIBE_TOPIC_PARTITIONS in client.connection().versions:
+        described = _asked_by_page(client, names, options.partition_size_limit_per_response)
+    for topic in described:
         check(f"topic {topic.name}", topic.error_code)
-        entries = configs[TOPIC, topic.name]
+        name = name_of(topic)
+        entries = configs[TOPIC, name]
         own = [entry for entry in entries if entry.source != DEFAULT_CONFIG]
         if not filters and (own or not options.topics_with_overrides):
             print(_topic_line(topic, own))
         if options.topics_with_overrides:
             continue
         min_isr = next((int(each.value or 1) for each in entries if each.name == _MIN_ISR), 1)
-        for partition in sorted(topic.partitions, key=lambda each: int(each.partition_index)):
+        partitions: Iterable[_Partition] = topic.partitions
+        for partition in sorted(partitions, key=lambda each: each.partition_index):
             if not filters or any(keep(partition, min_isr) for keep in filters):
-                print(_partition_line(topic.name, partition, with_elr))
+                print(_partition_line(name, partition))
 
 
-def by_id(topics: Iterable[Any], text: str, *, if_exists: bool) -> list[Any]:
+def by_id(
+    topics: Iterable[messages.MetadataResponse.MetadataResponseTopic], text: str, *, if_exists: bool
+) -> list[messages.MetadataResponse.MetadataResponseTopic]:
     """Choose the topic that has an id.
 
     Args:
-        topics: as a MetadataResponse has them.
+        topics: of the cluster.
         text: the id as Kafka prints it.
         if_exists: whether none is fine.
 
@@ -104,11 +125,16 @@ def by_id(topics: Iterable[Any], text: str, *, if_exists: bool) -> list[Any]:
     return found
 
 
-def _asked_by_page(client: Client, names: Iterable[str], page_size: int) -> list[Any]:
+def _asked_by_page(
+    client: Client, names: Iterable[str], page_size: int
+) -> list[messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic]:
     """Topics with the eligible leaders of their partitions, by name."""
     request = messages.DescribeTopicPartitionsRequest
     wanted = sorted(names)
-    found: dict[str, Any] = {}
+    found: dict[
+        str | None,
+        messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic,
+    ] = {}
     cursor = None
     while True:
         value = request(
@@ -131,7 +157,7 @@ def _asked_by_page(client: Client, names: Iterable[str], page_size: int) -> list
         wanted = [name for name in wanted if name >= following.topic_name]
 
 
-def _topic_line(topic: Any, own: Iterable[Any]) -> str:
+def _topic_line(topic: _Topic, own: Iterable[Entry]) -> str:
     topic_id = base64.urlsafe_b64encode(topic.topic_id).decode().rstrip("=")
     replicas = len(topic.partitions[0].replica_nodes) if topic.partitions else 0
     configs = ",".join(f"{entry.name}={entry.value}" for entry in own)
@@ -141,10 +167,13 @@ def _topic_line(topic: Any, own: Iterable[Any]) -> str:
     )
 
 
-def _partition_line(name: str, partition: Any, with_elr: bool) -> str:
+def _partition_line(name: str, partition: _Partition) -> str:
     leader = "none" if partition.leader_id < 0 else partition.leader_id
-    eligible = _nodes(partition.eligible_leader_replicas or ()) if with_elr else "N/A"
-    known = _nodes(partition.last_known_elr or ()) if with_elr else "N/A"
+    eligible = known = "N/A"
+    make = messages.DescribeTopicPartitionsResponse
+    if isinstance(partition, make.DescribeTopicPartitionsResponsePartition):
+        eligible = _nodes(partition.eligible_leader_replicas or ())
+        known = _nodes(partition.last_known_elr or ())
     return (
         f"\tTopic: {name}\tPartition: {partition.partition_index}\tLeader: {leader}"
         f"\tReplicas: {_nodes(partition.replica_nodes)}\tIsr: {_nodes(partition.isr_nodes)}"

@@ -11,7 +11,7 @@ from typing import Final
 
 from broker_lite.client import RETRIED, Client, NotSupported, Refused, error_name
 from broker_lite.client.offsets import offsets_request
-from broker_lite.client.partitions import NO_LEADER
+from broker_lite.client.partitions import NO_LEADER, name_of
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.topics.partition_names import PartitionChoice, partition_choice
 from broker_lite.errors import ClientError
@@ -75,9 +75,9 @@ def _look(
         if topic.is_internal and options.exclude_internal_topics:
             continue
         for partition in topic.partitions:
-            if chosen(topic.name, partition.partition_index):
+            if chosen(name_of(topic), partition.partition_index):
                 asked = by_leader.setdefault(partition.leader_id, {})
-                asked.setdefault(topic.name, []).append(partition.partition_index)
+                asked.setdefault(name_of(topic), []).append(partition.partition_index)
     if not by_leader:
         raise ClientError("Could not match any topic-partitions with the specified filters")
     leaderless = by_leader.pop(NO_LEADER, {})

@@ -115,7 +115,7 @@ def _control(record: Record) -> dict[str, Any]:
     return {"control": control_type.name, "value": value}
 
 
-def _bytes(data: bytes | None) -> Any:
+def _bytes(data: bytes | None) -> str | dict[str, str] | None:
     if data is None:
         return None
     try:
