@@ -9,8 +9,8 @@ by a new client id in each request, gains nothing. Used by one thread.
 """
 
 import logging
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
 
 Key: TypeAlias = tuple[str | int, ...]
 """What a kind of line is known by; it is printed with the count of what was left out."""
@@ -52,7 +52,14 @@ class RateLimitedLog:
         self._end_ms = 0
 
     def write(
-        self, logger: logging.Logger, level: int, key: Key, message: str, *args: Any, **how: Any
+        self,
+        logger: logging.Logger,
+        level: int,
+        key: Key,
+        message: str,
+        *args: object,
+        exc_info: BaseException | None = None,
+        extra: Mapping[str, object] | None = None,
     ) -> None:
         """Write a line, or count it.
 
@@ -62,10 +69,11 @@ class RateLimitedLog:
             key: of its kind; texts of clients in it are short.
             message: with args as logging takes them.
             args: formatted only when the line is written.
-            how: exc_info and extra, as logging takes them.
+            exc_info: as logging takes it.
+            extra: as logging takes it.
         """
         if self.admits(logger, level, key):
-            logger.log(level, message, *args, **how)
+            logger.log(level, message, *args, exc_info=exc_info, extra=extra)
 
     def admits(self, logger: logging.Logger, level: int, key: Key) -> bool:
         """Take the place of one line: the caller writes it now, or it is counted as left out."""

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
@@ -227,7 +227,7 @@ def _answer_all(effects: Effects) -> None:
         _answer(token, response)
 
 
-def _answer(token: object, response: Any) -> None:
+def _answer(token: object, response: object) -> None:
     assert isinstance(token, asyncio.Future)
     if not token.done():  # else its client has gone
         token.set_result(response)

@@ -83,7 +83,7 @@ class PartitionRecords(NamedTuple):
 MetadataChange = MetadataRecord | PartitionRecords
 
 
-def make(api_key: int, **fields: Any) -> MetadataRecord:
+def make(api_key: int, **fields: object) -> MetadataRecord:
     """A record from its fields; those left out have the schema's defaults."""
     return MetadataRecord(api_key, messages.metadata_record(api_key)(**fields))
 

@@ -26,6 +26,7 @@ from broker_lite.handler.split import Split, merge, parts, split_of
 from broker_lite.wire import messages
 from broker_lite.wire.messages import MessageType
 from broker_lite.wire.produce import ManyPartitions
+from broker_lite.wire.structs import Struct
 
 LARGE_BYTES: Final = 8192
 """A request above this size is a large one; smaller ones hold the loop for some milliseconds."""
@@ -196,7 +197,7 @@ async def _handle_parts(
     return body
 
 
-async def _decode(message: MessageType, request: Request) -> Any:
+async def _decode(message: MessageType, request: Request) -> Struct:
     slices = message.decode_slices(
         request.body, request.api_version, request.position, ELEMENTS_MAX
     )
@@ -218,7 +219,7 @@ async def _result(slices: Generator[None, None, T]) -> T:
             began = perf_counter()
 
 
-async def encode_in_turns(message: MessageType, value: Any, version: int) -> bytes:
+async def encode_in_turns(message: MessageType, value: Struct, version: int) -> bytes:
     """Encode a message of many elements.
 
     Raises:

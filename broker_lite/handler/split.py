@@ -7,8 +7,11 @@ other connections between. A table says where the parts are in the request and i
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
+from broker_lite.wire.structs import Struct
+
+_Value = TypeVar("_Value")
 PARTS_AT_A_TIME: Final = 256
 """Leaves of a request that are handled before others have their turn: 1 to 5 ms."""
 
@@ -70,7 +73,7 @@ def split_of(api_key: int, version: int) -> Split | None:
     return SPLITS.get(api_key)
 
 
-def parts(request: Any, split: Split, at_a_time: int = PARTS_AT_A_TIME) -> Iterator[Any]:
+def parts(request: _Value, split: Split, at_a_time: int = PARTS_AT_A_TIME) -> Iterator[_Value]:
     """Smaller requests that together ask what a request asks, in its order."""
     if split.is_distinct:
         request = copy(request)
@@ -79,10 +82,10 @@ def parts(request: Any, split: Split, at_a_time: int = PARTS_AT_A_TIME) -> Itera
     return (piece for piece, _ in _pieces(request, split.asked, at_a_time))
 
 
-def _pieces(value: Any, path: Sequence[str], at_a_time: int) -> Iterator[tuple[Any, int]]:
+def _pieces(value: _Value, path: Sequence[str], at_a_time: int) -> Iterator[tuple[_Value, int]]:
     """Copies of a struct with some of its parts each, and how many."""
     attribute, rest = path[0], path[1:]
-    items: list[Any] = []
+    items: list[object] = []
     count = 0
     for item in getattr(value, attribute) or ():
         for piece, weight in _pieces(item, rest, at_a_time) if rest else ((item, 1),):
@@ -97,13 +100,13 @@ def _pieces(value: Any, path: Sequence[str], at_a_time: int) -> Iterator[tuple[A
         yield value, 1
 
 
-def _with(value: Any, attribute: str, items: list[Any]) -> Any:
+def _with(value: _Value, attribute: str, items: list[object]) -> _Value:
     changed = copy(value)
     setattr(changed, attribute, items)
     return changed
 
 
-def merge(response: Any, more: Any, split: Split) -> bool:
+def merge(response: Struct, more: Struct, split: Split) -> bool:
     """Add the answers of a later part to those of the earlier ones.
 
     Returns:
@@ -115,7 +118,7 @@ def merge(response: Any, more: Any, split: Split) -> bool:
     return True
 
 
-def _extend(value: Any, more: Any, path: Sequence[str]) -> None:
+def _extend(value: Struct, more: Struct, path: Sequence[str]) -> None:
     attribute, rest = path[0], path[1:]
     items = getattr(value, attribute)
     for item in getattr(more, attribute):
@@ -125,7 +128,7 @@ def _extend(value: Any, more: Any, path: Sequence[str]) -> None:
             items.append(item)
 
 
-def _is_same(value: Any, other: Any, but: str) -> bool:
+def _is_same(value: Struct, other: Struct, but: str) -> bool:
     """Whether two structs of one type differ at most in one array."""
     return all(
         getattr(value, name) == getattr(other, name) for name in value.__slots__ if name != but

@@ -20,7 +20,7 @@ class NewRecord(NamedTuple):
 
 
 def make_batch(
-    *records: Any,
+    *records: bytes | str | tuple[Any, ...] | None,
     compression: str = "none",
     base_offset: int = 0,
     timestamp_ms: int = 0,

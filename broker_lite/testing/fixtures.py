@@ -37,7 +37,7 @@ _LOG_SIZES: Final = pytest.StashKey[dict[Path, int]]()
 class BrokerFactory(Protocol):
     """Starts a broker: settings with dots as underscores, and what Broker takes."""
 
-    def __call__(self, settings: dict[str, object] | None = None, /, **options: Any) -> "Broker":
+    def __call__(self, settings: dict[str, object] | None = None, /, **options: object) -> "Broker":
         """Start one."""
 
 
@@ -77,8 +77,8 @@ def broker_factory() -> Iterator[BrokerFactory]:
 
     with ExitStack() as brokers:
 
-        def make(settings: dict[str, object] | None = None, /, **options: Any) -> Broker:
-            own = {name: options.pop(name) for name in _OF_BROKER & options.keys()}
+        def make(settings: dict[str, object] | None = None, /, **options: object) -> Broker:
+            own: dict[str, Any] = {name: options.pop(name) for name in _OF_BROKER & options.keys()}
             named = {name.replace("_", "."): value for name, value in options.items()}
             return brokers.enter_context(Broker({**(settings or {}), **named}, **own))
 

@@ -83,7 +83,7 @@ class _DecoderWriter:
             }
         )
 
-    def write(self) -> Any:
+    def write(self) -> Callable[..., Any]:
         source = self.source
         room = ", room" if self.in_slices else ""
         source.line(f"def decode(data, p{room}, new=object.__new__):")

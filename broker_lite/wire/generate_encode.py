@@ -77,7 +77,7 @@ class _EncoderWriter:
             }
         )
 
-    def write(self) -> Any:
+    def write(self) -> Callable[..., Any]:
         source = self.source
         root = self.layout.schema.name
         source.line("def encode(o):")

@@ -9,7 +9,7 @@ See: P-170 to P-172.
 import struct
 from collections.abc import Generator, Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.wire.codegen import Layout
 from broker_lite.wire.generate_decode import (
@@ -67,11 +67,11 @@ class MessageType:
     def __repr__(self) -> str:  # type: ignore[explicit-override]
         return f"<MessageType {self.name}>"
 
-    def __call__(self, **fields: Any) -> Any:
+    def __call__(self, **fields: object) -> Struct:
         """Make the root struct; fields that are not given have the schema's defaults."""
         return self._root(**fields)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> type[Struct]:
         """Return the class of a struct by its name in the schema; then it is a plain attribute."""
         if name[0].isupper() and name in self._classes:
             struct_class = self._classes[name]
@@ -102,7 +102,7 @@ class MessageType:
         """Where a request is answered: "broker" or "controller", or both."""
         return self._schema.listeners
 
-    def decode(self, data: Buffer, version: int, position: int = 0) -> tuple[Any, int]:
+    def decode(self, data: Buffer, version: int, position: int = 0) -> tuple[Struct, int]:
         """Decode one message.
 
         Args:
@@ -124,7 +124,7 @@ class MessageType:
         except UNDERFLOW:
             raise DecodeError(f"{self.name} v{version} ends too early") from None
 
-    def encode(self, value: Any, version: int) -> bytes:
+    def encode(self, value: Struct, version: int) -> bytes:
         """Encode one message.
 
         Args:
@@ -148,7 +148,7 @@ class MessageType:
 
     def decode_slices(
         self, data: Buffer, version: int, position: int, elements_max: int
-    ) -> Generator[None, None, tuple[Any, int]]:
+    ) -> Generator[None, None, tuple[Struct, int]]:
         """Decode one message as decode() does, with a pause after each few elements.
 
         Args:
@@ -174,7 +174,7 @@ class MessageType:
         except UNDERFLOW:
             raise DecodeError(f"{self.name} v{version} ends too early") from None
 
-    def encode_slices(self, value: Any, version: int) -> Generator[bytes, None, None]:
+    def encode_slices(self, value: Struct, version: int) -> Generator[bytes, None, None]:
         """Encode one message as encode() does, with a pause after each few elements.
 
         Yields:

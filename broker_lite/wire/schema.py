@@ -54,6 +54,9 @@ class Versions:
         return self.first <= self.last
 
 
+Default = bool | int | float | str | bytes | tuple[()] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """One field of a struct, over all versions."""
@@ -68,7 +71,7 @@ class Field:
     tag: int
     flexible: Versions | None  # None: as the message
     ignorable: bool
-    default: Any  # None, bool, int, float, str, bytes; for a struct or array that is not None: ()
+    default: Default  # () for a struct or array that is not None
 
     @property
     def is_struct(self) -> bool:
@@ -189,7 +192,7 @@ def _parse_field(field: Mapping[str, Any]) -> Field:
     )
 
 
-def _parse_default(field: Mapping[str, Any], element_type: str, is_array: bool) -> Any:
+def _parse_default(field: Mapping[str, Any], element_type: str, is_array: bool) -> Default:
     """Return the default of a field; the files write it as text, as a number or as a boolean.
 
     The *text* "null" is null. A JSON null is no default at all, as in Kafka's generator: the

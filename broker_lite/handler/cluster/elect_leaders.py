@@ -7,7 +7,7 @@ Each partition has one replica, which leads, so no election is ever needed.
 Not done: timeout_ms, since nothing is waited for.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.control.cluster import Cluster
 from broker_lite.errors import ErrorCode
@@ -54,7 +54,9 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.ElectLeadersResponse, response, request)
 
 
-def _result(cluster: Cluster, name: str, index: int, unknown_type: str | None) -> Any:
+def _result(
+    cluster: Cluster, name: str, index: int, unknown_type: str | None
+) -> "messages.ElectLeadersResponse.PartitionResult":
     topic = cluster.topics.get(name)
     if unknown_type is not None:
         code, text = ErrorCode.INVALID_REQUEST, unknown_type

@@ -13,7 +13,7 @@ Not done: share groups, of which this broker keeps nothing: 42 like types that d
 """
 
 import logging
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from broker_lite.errors import (
@@ -64,15 +64,25 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         text = _MESSAGES[error_code] if is_odd else ""
         response = messages.FindCoordinatorResponse(
             coordinators=[
-                _placed(coordinator(key=key, error_code=error_code, error_message=text), node)
+                coordinator(
+                    key=key,
+                    node_id=node[0],
+                    host=node[1],
+                    port=node[2],
+                    error_code=error_code,
+                    error_message=text,
+                )
                 for key in body.coordinator_keys
             ]
         )
     else:
         response = messages.FindCoordinatorResponse(
-            error_code=error_code, error_message=_MESSAGES[error_code]
+            node_id=node[0],
+            host=node[1],
+            port=node[2],
+            error_code=error_code,
+            error_message=_MESSAGES[error_code],
         )
-        _placed(response, node)
     return encode(messages.FindCoordinatorResponse, response, request)
 
 
@@ -96,8 +106,3 @@ def _make_topic(context: HandlerContext, key_type: int) -> None:
                 *("%s cannot be made, so nothing that needs it works reason=%s", name, reason),
             )
             raise CoordinatorNotAvailable from error
-
-
-def _placed(answer: Any, node: tuple[int, str, int]) -> Any:
-    answer.node_id, answer.host, answer.port = node
-    return answer

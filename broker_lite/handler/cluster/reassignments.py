@@ -8,7 +8,7 @@ is never one to list or to cancel.
 Not done: timeout_ms, since nothing is waited for.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.control.topic import Topic
 from broker_lite.control.topic_rules import check_assignment
@@ -50,7 +50,12 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     return encode(messages.AlterPartitionReassignmentsResponse, response, request)
 
 
-def _result(name: str, topic: Topic | None, asked: Any, node_id: int) -> Any:
+def _result(
+    name: str,
+    topic: Topic | None,
+    asked: "messages.AlterPartitionReassignmentsRequest.ReassignablePartition",
+    node_id: int,
+) -> "messages.AlterPartitionReassignmentsResponse.ReassignablePartitionResponse":
     index, text = asked.partition_index, None
     if topic is None:
         code: int = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

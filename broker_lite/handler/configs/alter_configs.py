@@ -14,7 +14,7 @@ Java's: refused like types that do not exist.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from broker_lite.control import eligible_replicas
 from broker_lite.control.cluster import Cluster
@@ -40,8 +40,14 @@ CONFIGS_AT_A_TIME: Final = 1000
 CONFIGS_OF_ONE_MAX: Final = 10_000
 """As many records as Kafka writes for one request (QuorumController.MAX_RECORDS_PER_USER_OP)."""
 
-Plan = Callable[[Cluster, Any], Values]
-Outcome = tuple[Any, Values | BrokerError]
+_Resource = TypeVar(
+    "_Resource",
+    "messages.AlterConfigsRequest.AlterConfigsResource",
+    "messages.IncrementalAlterConfigsRequest.AlterConfigsResource",
+)
+_Result = TypeVar("_Result")
+Plan = Callable[[Cluster, _Resource], Values]
+Outcome = tuple[_Resource, Values | BrokerError]
 """A resource of the request and what is to be written of it, or why nothing."""
 
 
@@ -53,7 +59,9 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.AlterConfigsRequest, request)
     result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
-    responses = await _alter(context.cluster, body, _replacement, result)
+    responses = await _alter(
+        context.cluster, body.resources, _replacement, result, validate_only=body.validate_only
+    )
     response = messages.AlterConfigsResponse(responses=responses)
     return encode(messages.AlterConfigsResponse, response, request)
 
@@ -66,17 +74,23 @@ async def handle_incremental(context: HandlerContext, request: Request) -> Parts
     """
     body = decode(messages.IncrementalAlterConfigsRequest, request)
     result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
-    responses = await _alter(context.cluster, body, _operations, result)
+    responses = await _alter(
+        context.cluster, body.resources, _operations, result, validate_only=body.validate_only
+    )
     response = messages.IncrementalAlterConfigsResponse(responses=responses)
     return encode(messages.IncrementalAlterConfigsResponse, response, request)
 
 
-def _replacement(cluster: Cluster, resource: Any) -> Values:
+def _replacement(
+    cluster: Cluster, resource: "messages.AlterConfigsRequest.AlterConfigsResource"
+) -> Values:
     configs = [(config.name, config.value) for config in resource.configs]
     return plan_replacement(cluster, resource.resource_type, resource.resource_name, configs)
 
 
-def _operations(cluster: Cluster, resource: Any) -> Values:
+def _operations(
+    cluster: Cluster, resource: "messages.IncrementalAlterConfigsRequest.AlterConfigsResource"
+) -> Values:
     operations = [
         ConfigOperation(config.name, config.config_operation, config.value)
         for config in resource.configs
@@ -84,14 +98,20 @@ def _operations(cluster: Cluster, resource: Any) -> Values:
     return plan_operations(cluster, resource.resource_type, resource.resource_name, operations)
 
 
-async def _alter(cluster: Cluster, body: Any, plan: Plan, result: Callable[..., Any]) -> list[Any]:
+async def _alter(
+    cluster: Cluster,
+    resources: list[_Resource],
+    plan: Plan[_Resource],
+    result: Callable[..., _Result],
+    *,
+    validate_only: bool,
+) -> list[_Result]:
     """Alter some resources at a time, with turns of other connections between."""
-    resources = body.resources
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    results: list[Any] = []
+    results: list[_Result] = []
     async for some in in_turns(_changes(resources), at_least=1):
         outcomes = _plan(cluster, some, counts, plan)
-        if not body.validate_only:
+        if not validate_only:
             outcomes = _write(cluster, outcomes)
         results += [
             result(
@@ -104,9 +124,9 @@ async def _alter(cluster: Cluster, body: Any, plan: Plan, result: Callable[..., 
     return results
 
 
-def _changes(resources: Sequence[Any]) -> Iterator[list[Any]]:
+def _changes(resources: Sequence[_Resource]) -> Iterator[list[_Resource]]:
     """The resources that are altered as one change each time."""
-    some: list[Any] = []
+    some: list[_Resource] = []
     config_count = 0
     for resource in resources:
         count = len(resource.configs)
@@ -122,10 +142,10 @@ def _changes(resources: Sequence[Any]) -> Iterator[list[Any]]:
 
 def _plan(
     cluster: Cluster,
-    resources: Sequence[Any],
+    resources: Sequence[_Resource],
     counts: Mapping[tuple[int, str], int],
-    plan: Plan,
-) -> list[Outcome]:
+    plan: Plan[_Resource],
+) -> list[Outcome[_Resource]]:
     """What comes out of each resource; one that is named twice fails each time.
 
     Args:
@@ -136,7 +156,7 @@ def _plan(
 
     See: P-127 (ConfigAdminManager.preprocess).
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[Outcome[_Resource]] = []
     for resource in resources:
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
@@ -154,7 +174,7 @@ def _plan(
     return outcomes
 
 
-def _write(cluster: Cluster, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _write(cluster: Cluster, outcomes: Sequence[Outcome[_Resource]]) -> list[Outcome[_Resource]]:
     """Put into force what was planned; no other request was handled since then."""
     try:
         cluster.alter_configs(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import Parts
@@ -27,7 +27,7 @@ async def list_many(request: LargeRequest, answer: Answer) -> Parts:
 
     See: F-70, F-73.
     """
-    asked = request.decoded
+    asked: messages.ListOffsetsRequest = request.decoded
     body = ListOffsetsRequest(asked.replica_id, asked.isolation_level, [])
     counts: Counter[tuple[str, int]] = Counter()
     if request.api_version >= _DUPLICATES_SINCE:
@@ -49,13 +49,17 @@ async def list_many(request: LargeRequest, answer: Answer) -> Parts:
     return []
 
 
-def _names(topics: Any) -> Iterator[tuple[str, int]]:
+def _names(
+    topics: "list[messages.ListOffsetsRequest.ListOffsetsTopic]",
+) -> Iterator[tuple[str, int]]:
     for topic in topics:
         for partition in topic.partitions:
             yield topic.name, partition.partition_index
 
 
-def _asked_once(topics: Any) -> Iterator[tuple[bool, str, AskedPartition | None]]:
+def _asked_once(
+    topics: "list[messages.ListOffsetsRequest.ListOffsetsTopic]",
+) -> Iterator[tuple[bool, str, AskedPartition | None]]:
     """The partitions of each topic, and of one that comes more than once the last; None first."""
     for topic in topics:
         yield True, topic.name, None

@@ -30,7 +30,9 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     Rule: P-162, X-41.
     """
     body = decode(messages.DescribeAclsRequest, request)
-    _check(body.resource_type_filter, body.pattern_type_filter, body)
+    _check(
+        body.resource_type_filter, body.pattern_type_filter, body.operation, body.permission_type
+    )
     response = messages.DescribeAclsResponse(
         error_code=ErrorCode.SECURITY_DISABLED, error_message=_NO_AUTHORIZER_TO_DESCRIBE
     )
@@ -44,7 +46,12 @@ async def handle_create(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.CreateAclsRequest, request)
     for creation in body.creations:
-        _check(creation.resource_type, creation.resource_pattern_type, creation)
+        _check(
+            creation.resource_type,
+            creation.resource_pattern_type,
+            creation.operation,
+            creation.permission_type,
+        )
     results = _refusals(messages.CreateAclsResponse.AclCreationResult, len(body.creations))
     response = messages.CreateAclsResponse(results=results)
     return encode(messages.CreateAclsResponse, response, request)
@@ -57,7 +64,9 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.DeleteAclsRequest, request)
     for one in body.filters:
-        _check(one.resource_type_filter, one.pattern_type_filter, one)
+        _check(
+            one.resource_type_filter, one.pattern_type_filter, one.operation, one.permission_type
+        )
     results = _refusals(messages.DeleteAclsResponse.DeleteAclsFilterResult, len(body.filters))
     response = messages.DeleteAclsResponse(filter_results=results)
     return encode(messages.DeleteAclsResponse, response, request)
@@ -68,10 +77,10 @@ def _refusals(result: Callable[..., Any], count: int) -> list[Any]:
     return [result(error_code=code, error_message=_NO_AUTHORIZER) for _ in range(count)]
 
 
-def _check(resource_type: int, pattern_type: int, entry: Any) -> None:
+def _check(*elements: int) -> None:
     """Close the connection of who asks for something unknown.
 
     Rule: P-162 (CreateAclsRequest.validate).
     """
-    if _UNKNOWN in (resource_type, pattern_type, entry.operation, entry.permission_type):
+    if _UNKNOWN in elements:
         raise CloseConnection("an ACL with an unknown element")

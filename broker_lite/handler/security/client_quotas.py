@@ -10,9 +10,9 @@ A difference to Kafka: an AlterClientQuotas request closes the connection if an 
 """
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from socket import gaierror
-from typing import Any, Final
+from typing import Final
 
 import anyio
 
@@ -65,16 +65,15 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
         async for entity in in_turns(list(quotas))
         if entity in quotas and selected.has(entity)
     ]
-    entries = (_told(types, entity, quotas.get(entity, {})) for entity in entities)
+    entries = (
+        types.EntryData(
+            entity=[types.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+            values=[types.ValueData(key=k, value=v) for k, v in quotas.get(entity, {}).items()],
+        )
+        for entity in entities
+    )
     response = types(error_message="", entries=lazily(len(entities), entries))
     return await encode_long(types, response, request)
-
-
-def _told(types: Any, entity: Entity, values: Mapping[str, float]) -> Any:
-    return types.EntryData(
-        entity=_entity(types, entity),
-        values=[types.ValueData(key=key, value=value) for key, value in values.items()],
-    )
 
 
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
@@ -102,18 +101,17 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     if not body.validate_only:
         outcomes.update(await write_in_turns(context.cluster, planned, quota_changes))
     entries = (
-        types.EntryData(entity=_entity(types, entity), **code_and_message(outcome))
+        types.EntryData(
+            entity=[types.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+            **code_and_message(outcome),
+        )
         for entity, outcome in outcomes.items()
     )
     response = types(entries=lazily(len(outcomes), entries))
     return await encode_long(types, response, request)
 
 
-def _entity(types: Any, entity: Entity) -> list[Any]:
-    return [types.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
-
-
-async def _addresses(entries: Sequence[Any]) -> set[str]:
+async def _addresses(entries: "list[messages.AlterClientQuotasRequest.EntryData]") -> set[str]:
     """Those of the names of entities that are addresses, or hosts that have one."""
     names: set[str] = set()
     async for entry in in_turns(entries):

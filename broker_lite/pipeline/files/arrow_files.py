@@ -1,6 +1,6 @@
 """Files that pyarrow opens: s3, gs, abfs, hdfs, and whatever its build knows."""
 
-from typing import Any, Self
+from typing import Self
 
 import pyarrow as pa
 from pyarrow import fs
@@ -26,7 +26,7 @@ class ArrowFileIO:
 
     __slots__ = ("_file_system",)
 
-    def __init__(self, file_system: Any) -> None:
+    def __init__(self, file_system: fs.FileSystem) -> None:
         self._file_system = file_system
 
     def list(self, path: str) -> list[FileInfo]:
@@ -82,7 +82,7 @@ class _ArrowFile:
 
     __slots__ = ("_file",)
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: pa.NativeFile) -> None:
         self._file = file
 
     @property

@@ -1,6 +1,6 @@
 """Files that fsspec opens, for storages that pyarrow does not know."""
 
-from typing import Any, Self
+from typing import Self
 
 import fsspec
 from fsspec.core import url_to_fs
@@ -36,7 +36,7 @@ class FsspecFileIO:
 
     __slots__ = ("_file_system",)
 
-    def __init__(self, file_system: Any) -> None:
+    def __init__(self, file_system: fsspec.AbstractFileSystem) -> None:
         self._file_system = file_system
 
     def list(self, path: str) -> list[FileInfo]:
@@ -93,7 +93,7 @@ class _FsspecFile:
 
     __slots__ = ("_file_system", "_path", "_size_bytes")
 
-    def __init__(self, file_system: Any, path: str) -> None:
+    def __init__(self, file_system: fsspec.AbstractFileSystem, path: str) -> None:
         self._file_system = file_system
         self._path = path
         self._size_bytes: int = file_system.info(path)["size"]

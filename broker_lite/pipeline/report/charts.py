@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib import dates
+from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -129,19 +131,19 @@ def _figure(title: str, height: float = _SIZE_INCHES[1]) -> tuple[Figure, Any]:
     return figure, axes
 
 
-def _scale(axes: Any, text: Text) -> None:
+def _scale(axes: Axes, text: Text) -> None:
     axes.grid(axis="y")
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
 
 
-def _date(axis: Any) -> None:
+def _date(axis: XAxis | YAxis) -> None:
     locator = _DATES.AutoDateLocator(tz=UTC, maxticks=7)
     axis.set_major_locator(locator)
     axis.set_major_formatter(_DATES.ConciseDateFormatter(locator, tz=UTC))
 
 
-def _legend(axes: Any, count: int) -> None:
+def _legend(axes: Axes, count: int) -> None:
     if count > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
 

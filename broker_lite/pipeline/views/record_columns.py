@@ -8,7 +8,7 @@ to its place. Arrow takes that memory as it is.
 from collections.abc import Callable, Mapping
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -144,7 +144,7 @@ class _Constants:
         return array[:rows]
 
 
-def _binary(rows: int, bits: Any, ends: Any, data: Any) -> pa.Array:
+def _binary(rows: int, bits: memoryview, ends: memoryview, data: memoryview) -> pa.Array:
     buffers = [pa.py_buffer(bits), pa.py_buffer(ends), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), rows, buffers)
 
