@@ -11,7 +11,7 @@ from broker_lite.wire.primitives import Buffer
 from broker_lite.wire.structs import Struct
 
 _M = TypeVar("_M", bound=Struct)
-_R_co = TypeVar("_R_co", bound="Message", covariant=True)
+_R_co = TypeVar("_R_co", bound=Struct, covariant=True)
 
 # Self types that are narrower than their class are what mypy calls misc: the first overloads are
 # for messages that are known, whose struct they tell, the second ones for any.
