@@ -33,7 +33,7 @@ def read_properties(path: Path) -> dict[str, str]:
         SettingsError: the file cannot be read.
     """
     # comes with every setting of a broker, and these take longer to import than a broker to ask
-    from broker_lite.settings.properties import parse_properties
+    from broker_lite.settings.sources.java_properties import parse_properties
 
     try:
         return parse_properties(path.read_text())

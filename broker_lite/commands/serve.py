@@ -20,7 +20,7 @@ from broker_lite.commands.shared.umask import masked
 from broker_lite.commands.sources import Place, add_sources, load
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, with_first_address, with_flag
-from broker_lite.settings.one_broker import beyond_one_broker
+from broker_lite.settings.sources.one_broker import beyond_one_broker
 
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _IMPORTED_S: Final = time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from broker_lite.settings import Settings, load_settings, parse_assignment
-from broker_lite.settings.memory_limit import read_memory_limit
-from broker_lite.settings.memory_shares import fit
+from broker_lite.settings.sources.memory_limit import read_memory_limit
+from broker_lite.settings.sources.memory_shares import fit
 
 _NOTHING: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({})
 

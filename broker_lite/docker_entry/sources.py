@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from broker_lite.settings.sources import read_environment
+from broker_lite.settings.sources.texts import read_environment
 
 _ORIGIN: Final = "the image"
 _DEFAULTS: Final = {

@@ -16,8 +16,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.features import tells_features
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.features import tells_features
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import Api, HandlerContext, Parts, Request

@@ -17,9 +17,9 @@ from broker_lite.record.stopping import Stop
 
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
-    from broker_lite.control.cluster import Cluster
-    from broker_lite.control.groups import Groups
-    from broker_lite.control.transactions import Transactions
+    from broker_lite.control.cluster.cluster import Cluster
+    from broker_lite.control.coordinators.group_service import Groups
+    from broker_lite.control.coordinators.transaction_service import Transactions
     from broker_lite.handler.fetch.session import FetchSessionCache
     from broker_lite.handler.lane import Lane
     from broker_lite.log.files.open_file import FileSlice

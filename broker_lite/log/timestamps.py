@@ -11,10 +11,10 @@ from broker_lite.log.validate.produced_batch import AT_ONCE_BYTES_MAX, AT_ONCE_P
 from broker_lite.log.validate.validated import TakesLong
 from broker_lite.record.batch import CURRENT_MAGIC, MAGIC_OFFSET, RecordBatch
 from broker_lite.record.codecs.decompressed import UNBOUNDED, Bounds
-from broker_lite.record.first_record import FirstRecord
 from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.loops.first_record import FirstRecord
+from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.records import read_content
-from broker_lite.record.scan_status import scan_error
 
 if TYPE_CHECKING:
     from broker_lite.log.files.segment import LogSegment

@@ -2,7 +2,8 @@
 
 from types import ModuleType
 
-from broker_lite.record import batch, scan
+from broker_lite.record import batch
+from broker_lite.record.loops import scan
 
 
 def implementations() -> str:

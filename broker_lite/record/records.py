@@ -11,9 +11,9 @@ from broker_lite.errors import InvalidRecord
 from broker_lite.record.batch import NO_SEQUENCE, RecordBatch, increment_sequence
 from broker_lite.record.codecs.compression import decompress
 from broker_lite.record.codecs.decompressed import UNBOUNDED, Bounds, Decompressed
-from broker_lite.record.locate import locate_keys_and_values
-from broker_lite.record.scan import RecordCursor, scan_records
-from broker_lite.record.scan_status import ScanStatus, scan_error
+from broker_lite.record.loops.locate import locate_keys_and_values
+from broker_lite.record.loops.scan import RecordCursor, scan_records
+from broker_lite.record.loops.scan_status import ScanStatus, scan_error
 from broker_lite.record.varint import decode_varint, varint_size_bytes
 
 _MASK_64: Final = 0xFFFFFFFFFFFFFFFF

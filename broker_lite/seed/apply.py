@@ -7,7 +7,7 @@ from anyio.lowlevel import checkpoint
 
 if TYPE_CHECKING:
     from broker_lite.control.clock import Clock
-    from broker_lite.control.cluster import Cluster
+    from broker_lite.control.cluster.cluster import Cluster
     from broker_lite.seed.marker import Marker
 
 # Read before the event loop gets its turn to hear a signal: some 5 ms.

@@ -9,8 +9,8 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.topic_rules import TopicPlan
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.topics.topic_rules import TopicPlan
 from broker_lite.errors import KafkaStorageError
 
 SEED_MARKER_FILE: Final = "broker-lite-seed-unfinished"

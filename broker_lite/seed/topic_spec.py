@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from broker_lite.control.topic_rules import USE_DEFAULT, NewTopic
+from broker_lite.control.topics.topic_rules import USE_DEFAULT, NewTopic
 from broker_lite.errors import SettingsError
 
 _SEPARATED: Final = re.compile(r"(?:\[[^\]\n]*\]|[^\s;])+")

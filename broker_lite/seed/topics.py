@@ -8,10 +8,10 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.names import collision_key
-from broker_lite.control.topic import Topic
-from broker_lite.control.topic_rules import USE_DEFAULT, TopicPlan, check_partition_total
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic_names import collision_key
+from broker_lite.control.topics.topic_rules import USE_DEFAULT, TopicPlan, check_partition_total
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.seed.topic_spec import TopicSpec, parse_spec_lines, parse_specs
 from broker_lite.settings import Settings

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.topic import Topic
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, KafkaStorageError, SettingsError
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.log.validate.validated import RejectedRecords

@@ -20,10 +20,10 @@ from anyio import CapacityLimiter, to_thread
 from anyio.to_thread import current_default_thread_limiter
 
 from broker_lite import seed
-from broker_lite.control.changes import Endpoint
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.coordinators import Coordinators
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.metadata_changes import Endpoint
+from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane

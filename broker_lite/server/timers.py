@@ -7,8 +7,8 @@ from typing import Final, Protocol
 import anyio
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
+from broker_lite.control.coordinators.alarm import Alarm
 
 logger = logging.getLogger("broker_lite.server")
 

@@ -5,37 +5,37 @@ TopicConfig (a topic's), Listener values, the rows of DescribeConfigs and of the
 It opens no socket, starts nothing and keeps no state.
 """
 
-from broker_lite.settings.declarations import (
-    BROKER_SETTINGS,
-    SETTINGS,
-    TOPIC_SETTINGS,
-    find_broker_setting,
-)
-from broker_lite.settings.describe import (
+from broker_lite.settings.configs.describe import (
     ConfigEntry,
     ConfigSynonym,
     describe_broker,
     describe_cluster_default,
     describe_topic,
 )
-from broker_lite.settings.dynamic import with_dynamic_broker_configs
-from broker_lite.settings.listeners import (
-    Listener,
-    join_address,
-    parse_listeners,
-    with_first_address,
-)
-from broker_lite.settings.load import load_settings, parse_assignment, with_flag
-from broker_lite.settings.network_settings import DEFAULT_RELEASE, DESCRIBED, RELEASES
-from broker_lite.settings.setting import ConfigSource, ConfigType, InvalidValue, Scope, Setting
-from broker_lite.settings.settings import Given, Settings
-from broker_lite.settings.topic_config import (
+from broker_lite.settings.configs.dynamic import with_dynamic_broker_configs
+from broker_lite.settings.configs.topic_config import (
     TopicConfig,
     is_list,
     topic_config,
     validate_topic_config,
     validate_topic_configs,
 )
+from broker_lite.settings.declared.declarations import (
+    BROKER_SETTINGS,
+    SETTINGS,
+    TOPIC_SETTINGS,
+    find_broker_setting,
+)
+from broker_lite.settings.declared.network_settings import DEFAULT_RELEASE, DESCRIBED, RELEASES
+from broker_lite.settings.listeners import (
+    Listener,
+    join_address,
+    parse_listeners,
+    with_first_address,
+)
+from broker_lite.settings.setting import ConfigSource, ConfigType, InvalidValue, Scope, Setting
+from broker_lite.settings.settings import Given, Settings
+from broker_lite.settings.sources.load import load_settings, parse_assignment, with_flag
 
 __all__ = [
     "BROKER_SETTINGS",

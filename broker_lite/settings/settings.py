@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_lite.settings.attributes import SettingAttributes
-from broker_lite.settings.declarations import BROKER_SETTINGS
+from broker_lite.settings.declared.declarations import BROKER_SETTINGS
 from broker_lite.settings.setting import ConfigSource
 from broker_lite.settings.together import check_together
 from broker_lite.settings.values import Value

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from broker_lite.settings.declarations import SETTINGS
+from broker_lite.settings.declared.declarations import SETTINGS
 from broker_lite.settings.setting import Scope, Setting
 from broker_lite.settings.settings import Settings
 from broker_lite.settings.values import show

@@ -12,8 +12,8 @@ from typing import Final
 import broker_lite.coordinator.groups.coordinator  # noqa: F401 - so that no fork has to
 from broker_lite import logging_setup
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.coordinators import Coordinators
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.server.run import serve
 from broker_lite.settings import Settings, load_settings, with_first_address, with_flag

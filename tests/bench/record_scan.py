@@ -10,10 +10,10 @@ import sys
 import time
 from types import ModuleType
 
-from broker_lite.record import scan as imported_scan
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.implementation import form_of
+from broker_lite.record.loops import scan as imported_scan
 from tests.record.conftest import load_python
 
 ROUNDS = {"native": 25, "python": 5}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.recovery.loading import LoadRequest, load_log

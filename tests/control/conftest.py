@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.settings import Given, Settings
 from tests.control.group_node import Node
 from tests.support.disk import disk

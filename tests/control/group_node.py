@@ -5,11 +5,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.groups import Groups
-from broker_lite.control.internal_topics import OFFSETS_TOPIC
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.alarm import Alarm
+from broker_lite.control.coordinators.group_service import Groups
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.coordinator.effects import Caller
 from broker_lite.settings import Given, Settings
 from broker_lite.wire import messages

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import BrokerError, KafkaStorageError, SettingsError, cause_of
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.settings import Settings

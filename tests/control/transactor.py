@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.internal_topics import TRANSACTIONS_TOPIC
-from broker_lite.control.state_topic import ReplayedBatch, StateTopic
-from broker_lite.control.topic_rules import NewTopic
-from broker_lite.control.transactions import Transactions
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.state_topic import ReplayedBatch, StateTopic
+from broker_lite.control.coordinators.transaction_service import Transactions
+from broker_lite.control.topics.internal_topics import TRANSACTIONS_TOPIC
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.transactions.coordinator import Outcome
 from broker_lite.coordinator.transactions.rules import Producer

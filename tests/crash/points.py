@@ -22,8 +22,8 @@ from tests.crash.calls import Call
 # Function, or module, to operation. An operation of ALWAYS counts for all that it does, whatever
 # else is found further inside; of the rest the innermost counts.
 OPERATIONS: Final = {
-    "broker_lite.control.metadata_log": "metadata",
-    "broker_lite.control.quorum_files": "metadata",
+    "broker_lite.control.metadata.metadata_log": "metadata",
+    "broker_lite.control.metadata.quorum_files": "metadata",
     "broker_lite.log.recovery.loading": "recovery",
     "broker_lite.log.recovery.recover_segment": "recovery",
     "broker_lite.log.recovery.temporary_files": "recovery",

@@ -5,7 +5,7 @@ from typing import Final
 
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.codecs.compression import decompress
-from broker_lite.record.scan import RecordCursor
+from broker_lite.record.loops.scan import RecordCursor
 from tests.differential.case import Case
 
 HUGE_BYTES: Final = 64 * 1024 * 1024

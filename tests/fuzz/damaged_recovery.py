@@ -30,7 +30,7 @@ from typing import Final, NamedTuple
 
 from broker_lite.commands.log import repair as log_repair
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.log.files.checkpoints import format_partition_metadata
 from broker_lite.log.log import Log

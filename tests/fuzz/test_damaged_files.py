@@ -16,7 +16,7 @@ import pytest
 from crc32c import crc32c
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import BrokerError, OffsetOutOfRange, SettingsError
 from broker_lite.log.log import Log
 from broker_lite.record.batch import RecordBatch

@@ -1,8 +1,8 @@
 """Every decoder of batches, files and settings, given valid input with edited bytes: P-08, R-84.
 
 The messages of the wire are fuzzed in tests/wire (test_generate_decode, test_produce and
-test_headers), the record scan in tests/record/test_scan, leader epochs and producer snapshots in
-tests/log, files as a whole in test_damaged_files.
+test_headers), the record scan in tests/record/loops/test_scan, leader epochs and producer snapshots
+in tests/log, files as a whole in test_damaged_files.
 """
 
 import struct
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from broker_lite.control.metadata_records import FEATURE_LEVEL, decode, encode, make
+from broker_lite.control.metadata.metadata_records import FEATURE_LEVEL, decode, encode, make
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.log.files.checkpoints import (
     CorruptCheckpoint,

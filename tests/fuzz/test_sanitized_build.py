@@ -9,7 +9,7 @@ def test_reports_are_found_in_a_log() -> None:
     log = """ready
 ==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x1
     #0 0x2 in walk
-broker_lite/record/scan.c:7:3: runtime error: signed integer overflow
+broker_lite/record/loops/scan.c:7:3: runtime error: signed integer overflow
 a message of a broker
 """
     assert [line[:9] for line in reports(log)] == ["==7==ERRO", "broker_li"]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.coordinators import Coordinators
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.start import Coordinators
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.handler.context import Handler, HandlerContext, ListenerInfo, Parts, Request
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane

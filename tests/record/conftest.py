@@ -11,19 +11,20 @@ from typing import Final
 
 import pytest
 
-import broker_lite.record
-from broker_lite.record import scan as imported_scan
+import broker_lite
 from broker_lite.record.implementation import form_of
+from broker_lite.record.loops import scan as imported_scan
 from tests.support.as_written import BY_CYTHON
 
-COMPILED: Final = frozenset(name.rpartition(".")[2] for name in BY_CYTHON)
+COMPILED: Final = {name.rpartition(".")[2]: name for name in BY_CYTHON}
 
 
 @cache
 def load_python(name: str) -> ModuleType:
     """Load a module as it is written, with all that it takes from other ones as it is written."""
-    path = Path(broker_lite.record.__file__).parent / f"{name}.py"
-    loader = SourceFileLoader(f"broker_lite.record.{name}_as_python", str(path))
+    dotted = COMPILED[name]
+    path = Path(broker_lite.__file__).parents[1] / f"{dotted.replace('.', '/')}.py"
+    loader = SourceFileLoader(f"{dotted}_as_python", str(path))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
     module = module_from_spec(spec)
@@ -38,7 +39,7 @@ def load_python(name: str) -> ModuleType:
 def load_native(name: str) -> ModuleType:
     if form_of(imported_scan) != "native":
         pytest.skip(f"{name}.py is not compiled here")
-    return importlib.import_module(f"broker_lite.record.{name}")
+    return importlib.import_module(COMPILED[name])
 
 
 def in_both_forms(module: str) -> Callable[[pytest.FixtureRequest], ModuleType]:
@@ -53,6 +54,7 @@ def in_both_forms(module: str) -> Callable[[pytest.FixtureRequest], ModuleType]:
 
 batch_walk = in_both_forms("batch_walk")
 columns = in_both_forms("columns")
+compaction = in_both_forms("compaction")
 encode_records = in_both_forms("encode_records")
 first_record = in_both_forms("first_record")
 key_map = in_both_forms("key_map")
@@ -60,7 +62,6 @@ locate = in_both_forms("locate")
 refused = in_both_forms("refused")
 rewrite = in_both_forms("rewrite")
 scan = in_both_forms("scan")
-survivors = in_both_forms("survivors")
 synthetic = in_both_forms("synthetic")
 
 

@@ -4,7 +4,8 @@ import types
 
 import pytest
 
-from broker_lite.record import batch, implementation, implementations, scan
+from broker_lite.record import batch, implementation, implementations
+from broker_lite.record.loops import scan
 
 
 def test_it_says_what_was_imported() -> None:

@@ -8,7 +8,7 @@ import anyio
 
 from broker_lite import seed
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import iterate_records
 from broker_lite.seed.fields import Headers

@@ -1,6 +1,6 @@
 import pytest
 
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import SettingsError
 from broker_lite.seed.topic_spec import TopicSpec, parse_spec, parse_spec_lines, parse_specs
 

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import KafkaStorageError, SettingsError
 from broker_lite.record.murmur2 import partition_of_key
 from broker_lite.seed.fields import SeedRecord

@@ -7,8 +7,8 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.alarm import Alarm
 from broker_lite.control.clock import Clock
+from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.server import timers
 from broker_lite.server.timers import run_timers
 

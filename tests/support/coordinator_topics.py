@@ -3,8 +3,8 @@
 from contextlib import suppress
 from typing import Final
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.internal_topics import OFFSETS_TOPIC
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.errors import BrokerError
 
 GROUP_APIS: Final = frozenset(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.coordinators import Coordinators
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.start import Coordinators
 from broker_lite.handler.context import HandlerContext, ListenerInfo, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.lane import Lane

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from broker_lite.commands.log.files import LogFile
-from broker_lite.control.image import MetadataImage
-from broker_lite.control.metadata_log import PARTITION_DIRECTORY
-from broker_lite.control.metadata_records import decode
-from broker_lite.control.metadata_snapshot import newest_snapshot
+from broker_lite.control.metadata.image import MetadataImage
+from broker_lite.control.metadata.metadata_log import PARTITION_DIRECTORY
+from broker_lite.control.metadata.metadata_records import decode
+from broker_lite.control.metadata.metadata_snapshot import newest_snapshot
 from broker_lite.errors import BrokerError, KafkaStorageError
 from broker_lite.log.files.names import LOG_SUFFIX, parse_segment_file
 from broker_lite.record.batch import RecordBatch

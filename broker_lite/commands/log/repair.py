@@ -24,9 +24,9 @@ from broker_lite.commands.log.sources import read_meta
 from broker_lite.commands.log.topic_ids import CHOICES, differences, settle
 from broker_lite.commands.shared.progress import ProgressBar
 from broker_lite.control.clock import Clock
-from broker_lite.control.image import MetadataImage
-from broker_lite.control.metadata_log import MetadataLog
-from broker_lite.control.topic_configs import TopicConfigs
+from broker_lite.control.metadata.image import MetadataImage
+from broker_lite.control.metadata.metadata_log import MetadataLog
+from broker_lite.control.topics.topic_configs import TopicConfigs
 from broker_lite.errors import SettingsError
 from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.log.directory.manager import LogManager

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from broker_lite.commands.log.copies import SourcePartition, SourceTopic, read_offsets
 from broker_lite.commands.log.metadata import read_metadata
-from broker_lite.control.image import MetadataImage
-from broker_lite.control.names import make_id
-from broker_lite.control.topic import Topic
+from broker_lite.control.metadata.image import MetadataImage
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic_names import make_id
 from broker_lite.errors import SettingsError
 from broker_lite.log.directory.partitions import stored_topic_id
 from broker_lite.log.files.checkpoints import (

@@ -24,17 +24,22 @@ from broker_lite.commands.log.copies import (
 )
 from broker_lite.commands.log.metadata import read_metadata
 from broker_lite.commands.shared.progress import ProgressBar
-from broker_lite.control.changes import Replica, config_changes, creation, producer_ids
-from broker_lite.control.eligible_replicas import safety_configs
-from broker_lite.control.features import initial_features
-from broker_lite.control.image import MetadataImage
-from broker_lite.control.metadata_batches import feature_records
-from broker_lite.control.metadata_log import PARTITION_DIRECTORY, MetadataLog
-from broker_lite.control.metadata_records import MetadataRecord
-from broker_lite.control.metadata_snapshot import newest_snapshot
-from broker_lite.control.producer_ids import PRODUCER_ID_BLOCK
-from broker_lite.control.quorum_files import write_bootstrap_checkpoint
-from broker_lite.control.topic_rules import TopicPlan
+from broker_lite.control.cluster.eligible_replicas import safety_configs
+from broker_lite.control.cluster.features import initial_features
+from broker_lite.control.cluster.metadata_changes import (
+    Replica,
+    config_changes,
+    creation,
+    producer_ids,
+)
+from broker_lite.control.cluster.producer_id_blocks import PRODUCER_ID_BLOCK
+from broker_lite.control.metadata.image import MetadataImage
+from broker_lite.control.metadata.metadata_batches import feature_records
+from broker_lite.control.metadata.metadata_log import PARTITION_DIRECTORY, MetadataLog
+from broker_lite.control.metadata.metadata_records import MetadataRecord
+from broker_lite.control.metadata.metadata_snapshot import newest_snapshot
+from broker_lite.control.metadata.quorum_files import write_bootstrap_checkpoint
+from broker_lite.control.topics.topic_rules import TopicPlan
 from broker_lite.errors import SettingsError
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.data_directory import (

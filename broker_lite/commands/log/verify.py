@@ -15,7 +15,7 @@ from broker_lite.commands.log.metadata import read_metadata
 from broker_lite.commands.shared.progress import ProgressBar
 from broker_lite.commands.shared.spark_options import write_text
 from broker_lite.commands.shared.verification_text import tell
-from broker_lite.control.image import MetadataImage
+from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.errors import SettingsError
 from broker_lite.log.directory.data_directory import LOCK_FILE
 from broker_lite.pipeline.audit.local import LocalVerifier, Wanted

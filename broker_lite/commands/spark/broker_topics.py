@@ -6,8 +6,8 @@ from typing import Final
 
 from broker_lite.commands.log.sources import read_meta
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.log.files.names import parse_partition_directory
 from broker_lite.settings import load_settings

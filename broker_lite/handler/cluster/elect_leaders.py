@@ -9,7 +9,7 @@ Not done: timeout_ms, since nothing is waited for.
 
 from typing import Final
 
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request

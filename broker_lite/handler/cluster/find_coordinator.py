@@ -15,7 +15,7 @@ Not done: share groups, of which this broker keeps nothing: 42 like types that d
 import logging
 from typing import Final
 
-from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from broker_lite.errors import (
     BrokerError,
     CoordinatorNotAvailable,

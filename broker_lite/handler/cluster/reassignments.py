@@ -10,8 +10,8 @@ Not done: timeout_ms, since nothing is waited for.
 
 from typing import Final
 
-from broker_lite.control.topic import Topic
-from broker_lite.control.topic_rules import check_assignment
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.topic_rules import check_assignment
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request

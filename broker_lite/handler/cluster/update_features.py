@@ -12,7 +12,7 @@ Rule: T-67.
 
 from typing import Final
 
-from broker_lite.control.features import FeatureUpdate, plan_features
+from broker_lite.control.cluster.features import FeatureUpdate, plan_features
 from broker_lite.errors import BrokerError
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
-from broker_lite.control import eligible_replicas
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.config_rules import (
+from broker_lite.control.cluster import eligible_replicas
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.config_rules import (
     ConfigOperation,
     Values,
     plan_operations,

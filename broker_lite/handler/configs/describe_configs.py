@@ -13,14 +13,14 @@ closes the connection. A request may name one resource again and again (P-120).
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
-from broker_lite.control.names import check_topic_name
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.topic_names import check_topic_name
 from broker_lite.errors import BrokerError, InvalidRequest, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode_long
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.large import lazily
-from broker_lite.settings.describe import (
+from broker_lite.settings.configs.describe import (
     ConfigEntry,
     describe_broker,
     describe_cluster_default,

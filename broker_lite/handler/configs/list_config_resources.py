@@ -8,8 +8,8 @@ there are none.
 
 from typing import Final
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request

@@ -58,7 +58,7 @@ from broker_lite.wire import messages
 from broker_lite.wire.fetch import NodeEndpoint, encode_fetch_response
 
 if TYPE_CHECKING:
-    from broker_lite.control.cluster import Cluster
+    from broker_lite.control.cluster.cluster import Cluster
 
 MIN_VERSION: Final = 4
 MAX_VERSION: Final = 18

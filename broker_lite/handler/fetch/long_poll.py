@@ -26,7 +26,7 @@ from broker_lite.handler.fetch.read import (
 from broker_lite.handler.large import let_go
 
 if TYPE_CHECKING:
-    from broker_lite.control.cluster import Cluster
+    from broker_lite.control.cluster.cluster import Cluster
 
 _INT32_MAX: Final = 2**31 - 1
 _MS_PER_S: Final = 1000

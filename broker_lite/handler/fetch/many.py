@@ -17,7 +17,7 @@ from broker_lite.wire import messages
 from broker_lite.wire.fetch import FetchedPartition, FetchEncoder, NodeEndpoint, Part
 
 if TYPE_CHECKING:
-    from broker_lite.control.cluster import Cluster
+    from broker_lite.control.cluster.cluster import Cluster
 
 PARTITIONS_AT_A_TIME: Final = 256
 """They are read within 1 to 4 ms."""

@@ -25,7 +25,7 @@ from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.stopping import Stop, WorkStopped
 
 if TYPE_CHECKING:
-    from broker_lite.control.cluster import Cluster
+    from broker_lite.control.cluster.cluster import Cluster
     from broker_lite.log.validate.validated import ValidationConfig
 
 ZSTD_FROM: Final = 10

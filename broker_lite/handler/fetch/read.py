@@ -21,7 +21,7 @@ from broker_lite.log.log import Log
 from broker_lite.wire.fetch import AbortedTransaction, FetchedPartition
 
 if TYPE_CHECKING:
-    from broker_lite.control.cluster import Cluster
+    from broker_lite.control.cluster.cluster import Cluster
 
 logger = logging.getLogger("broker_lite.handler")
 

@@ -23,7 +23,7 @@ from typing import Final
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.topic import Topic
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.handler.flushed import wait_for_coordinators

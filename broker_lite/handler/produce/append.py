@@ -3,7 +3,7 @@
 import logging
 from typing import TYPE_CHECKING, Final
 
-from broker_lite.control.topic import Topic
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import (
     BrokerError,
     ErrorCode,

@@ -6,7 +6,7 @@ whole request whatever else is wrong, the second sorts the partitions.
 
 from typing import Final
 
-from broker_lite.control.topic import Topic
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, TransactionalIdAuthorizationFailed, Why
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey, refusal

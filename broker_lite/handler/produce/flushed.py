@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import BrokerError
 from broker_lite.handler.flushed import tell_waiting
 from broker_lite.handler.large import in_turns

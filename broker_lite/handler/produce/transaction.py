@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.topic import Topic
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import HandlerContext
 from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey, refusal

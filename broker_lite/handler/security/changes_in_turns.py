@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.metadata_records import MetadataRecord
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.metadata_records import MetadataRecord
 from broker_lite.errors import KafkaStorageError
 
 CHANGES_AT_A_TIME: Final = 128

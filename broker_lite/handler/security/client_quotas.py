@@ -16,8 +16,8 @@ from typing import Final
 
 import anyio
 
-from broker_lite.control.changes import quota_changes
-from broker_lite.control.client_quotas import (
+from broker_lite.control.cluster.metadata_changes import quota_changes
+from broker_lite.control.users.quota_rules import (
     IP,
     Entity,
     FilterComponent,

@@ -8,9 +8,9 @@ Not done: logging in with them, since every listener is PLAINTEXT.
 from collections import Counter
 from typing import Final
 
-from broker_lite.control.changes import credential_change
-from broker_lite.control.metadata_records import MetadataRecord
-from broker_lite.control.scram_credentials import (
+from broker_lite.control.cluster.metadata_changes import credential_change
+from broker_lite.control.metadata.metadata_records import MetadataRecord
+from broker_lite.control.users.credential_rules import (
     CredentialPlan,
     Key,
     ScramCredential,

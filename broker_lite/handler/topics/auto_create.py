@@ -8,9 +8,9 @@ each time as one change of the metadata, and other connections have their turn b
 import logging
 from collections.abc import Iterable, Sequence
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
-from broker_lite.control.topic_rules import NewTopic, check_partition_total
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
+from broker_lite.control.topics.topic_rules import NewTopic, check_partition_total
 from broker_lite.errors import BrokerError, KafkaStorageError, PolicyViolation, cause_of
 from broker_lite.handler.large import in_turns
 from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs

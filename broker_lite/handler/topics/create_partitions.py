@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.topic import Topic
-from broker_lite.control.topic_rules import PARTITIONS_PER_REQUEST_MAX
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.topic_rules import PARTITIONS_PER_REQUEST_MAX
 from broker_lite.errors import (
     BrokerError,
     InvalidRequest,

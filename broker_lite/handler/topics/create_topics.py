@@ -18,14 +18,19 @@ from typing import Any, Final, TypeVar
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.topic import Topic
-from broker_lite.control.topic_rules import USE_DEFAULT, NewTopic, TopicPlan, check_partition_total
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.topic_rules import (
+    USE_DEFAULT,
+    NewTopic,
+    TopicPlan,
+    check_partition_total,
+)
 from broker_lite.errors import BrokerError, InvalidRequest, KafkaStorageError
 from broker_lite.handler.codec import code_and_message, decode, encode_long
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
-from broker_lite.settings.describe import describe_topic
+from broker_lite.settings.configs.describe import describe_topic
 from broker_lite.wire import messages
 
 MIN_VERSION: Final = 0

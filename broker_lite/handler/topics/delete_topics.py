@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.topic import Topic
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import (
     BrokerError,
     InvalidRequest,

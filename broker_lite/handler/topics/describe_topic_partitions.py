@@ -11,8 +11,8 @@ Rule: P-95.
 from collections.abc import Iterable
 from typing import Final
 
-from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
-from broker_lite.control.topic import Topic
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import TOPIC_OPERATIONS
 from broker_lite.handler.codec import decode, encode

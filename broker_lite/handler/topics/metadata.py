@@ -20,9 +20,9 @@ errors of a leader that is down or has no such listener (P-90), since the one br
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from broker_lite.control.cluster import Cluster
-from broker_lite.control.names import INTERNAL_TOPICS, is_legal_topic_name
-from broker_lite.control.topic import Topic
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import CLUSTER_OPERATIONS, TOPIC_OPERATIONS, if_asked
 from broker_lite.handler.codec import decode, encode, encode_long

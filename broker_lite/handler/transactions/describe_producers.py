@@ -6,7 +6,7 @@ Not done: authorization.
 import logging
 from typing import Final
 
-from broker_lite.control.names import check_topic_name
+from broker_lite.control.metadata.topic_names import check_topic_name
 from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request

@@ -12,7 +12,7 @@ from typing import Final
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.end_markers import MARKERS_AT_A_TIME, STEP_MS
+from broker_lite.control.coordinators.end_markers import MARKERS_AT_A_TIME, STEP_MS
 from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode

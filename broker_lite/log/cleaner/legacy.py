@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from broker_lite.errors import UnknownServerError
 from broker_lite.record.builder import BatchBuilder
-from broker_lite.record.key_map import KeyMap
 from broker_lite.record.legacy.messages import (
     LOG_APPEND_TIME,
     LegacyMessage,
     LegacyRecord,
     iterate_legacy,
 )
+from broker_lite.record.loops.key_map import KeyMap
 
 
 class LegacyRound(NamedTuple):

@@ -13,11 +13,11 @@ from broker_lite.log.cleaner.job import CleaningJob, SourceSegment, read_source
 from broker_lite.log.cleaner.legacy import note_legacy_keys
 from broker_lite.log.cleaner.transactions import CleanedTransactions
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.key_map import KeyMap
 from broker_lite.record.legacy.messages import LegacyMessage, iterate_legacy
+from broker_lite.record.loops.compaction import note_keys
+from broker_lite.record.loops.key_map import KeyMap
+from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.records import read_content
-from broker_lite.record.scan_status import scan_error
-from broker_lite.record.survivors import note_keys
 
 ENTRY_BYTES: Final = 24
 # With twice as many slots as there can be keys, a search ends soon.

@@ -15,11 +15,11 @@ from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.decompressed import Decompressed
 from broker_lite.record.emptied import emptied
-from broker_lite.record.key_map import KeyMap
+from broker_lite.record.loops.compaction import Judgement
+from broker_lite.record.loops.key_map import KeyMap
+from broker_lite.record.loops.rewrite import RecordRewriter
+from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.records import read_content
-from broker_lite.record.rewrite import RecordRewriter
-from broker_lite.record.scan_status import scan_error
-from broker_lite.record.survivors import Judgement
 
 _ALL = memoryview(b"")
 

@@ -17,7 +17,7 @@ from broker_lite.errors import (
 from broker_lite.log.validate.validated import RejectedRecords
 from broker_lite.record.batch import CONTROL_FLAG, RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.codecs.compression import Codec
-from broker_lite.record.scan_status import ScanStatus
+from broker_lite.record.loops.scan_status import ScanStatus
 
 _STRUCTURE = {
     ScanStatus.INVALID: "its fields do not fit its length",

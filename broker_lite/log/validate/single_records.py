@@ -19,9 +19,9 @@ from broker_lite.log.validate.validated import (
     ValidationConfig,
 )
 from broker_lite.record.batch import LOG_APPEND_TIME_FLAG, RecordBatch
-from broker_lite.record.refused import RefusedSearch
-from broker_lite.record.scan import RecordCursor, scan_records
-from broker_lite.record.scan_status import scan_error
+from broker_lite.record.loops.refused import RefusedSearch
+from broker_lite.record.loops.scan import RecordCursor, scan_records
+from broker_lite.record.loops.scan_status import scan_error
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__

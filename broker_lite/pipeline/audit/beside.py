@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from broker_lite.control.metadata_snapshot import is_snapshot, snapshot_batches
+from broker_lite.control.metadata.metadata_snapshot import is_snapshot, snapshot_batches
 from broker_lite.errors import BrokerError
 from broker_lite.log.files.checkpoints import (
     META_PROPERTIES_FILE,

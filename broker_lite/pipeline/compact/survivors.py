@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.survivors import Judgement
+from broker_lite.record.loops.compaction import Judgement
 
 BUCKET_SHIFT: Final = 15
 BUCKET_OFFSETS: Final = 1 << BUCKET_SHIFT

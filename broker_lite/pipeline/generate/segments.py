@@ -24,9 +24,9 @@ from broker_lite.pipeline.write.log_writer import LogWriter, Placement, StagedSe
 from broker_lite.pipeline.write.record_input import RecordInput
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, SEQUENCE_MAX
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
-from broker_lite.record.encode_records import BytesColumn, RecordEncoder
+from broker_lite.record.loops.encode_records import BytesColumn, RecordEncoder
+from broker_lite.record.loops.synthetic import SyntheticRecords, mixed
 from broker_lite.record.murmur2 import murmur2
-from broker_lite.record.synthetic import SyntheticRecords, mixed
 
 FIRST_PRODUCER_ID: Final = 1 << 40
 """Far above what a broker gives to producers of its own for long."""

@@ -14,10 +14,10 @@ from broker_lite.errors import BrokerError
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import encode_record
 from broker_lite.record.codecs.decompressed import Bounds
-from broker_lite.record.columns import measure_records
 from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.loops.columns import measure_records
+from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.records import read_content
-from broker_lite.record.scan_status import scan_error
 
 PLAIN_BYTES_MAX: Final = 256 << 20
 """What the records of a batch may take when they are decompressed, so that a small batch which

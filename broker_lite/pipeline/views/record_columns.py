@@ -1,8 +1,8 @@
 """Records of many batches, gathered until they fill one Arrow batch of the record view.
 
 Measured batches are only remembered, with the plain bytes of their records; when they are enough,
-memory is taken once for all of them and the compiled loop of record/columns.py copies each field
-to its place. Arrow takes that memory as it is.
+memory is taken once for all of them and the compiled loop of record/loops/columns.py copies each
+field to its place. Arrow takes that memory as it is.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ import pyarrow as pa
 from broker_lite.pipeline.read.measured import Measured
 from broker_lite.pipeline.views.record_schema import HEADER_TYPE, HEADERS_TYPE
 from broker_lite.record.builder import normalised_header_key
-from broker_lite.record.columns import HEADERS, KEYS, VALUES, RecordColumns
+from broker_lite.record.loops.columns import HEADERS, KEYS, VALUES, RecordColumns
 
 ROWS_MAX: Final = 1 << 14
 BYTES_MAX: Final = 4 << 20

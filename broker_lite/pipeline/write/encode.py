@@ -22,7 +22,7 @@ from broker_lite.record.batch import (
 )
 from broker_lite.record.codecs.compression import Codec, compress
 from broker_lite.record.crc import crc32c
-from broker_lite.record.encode_records import varlong_size_bytes
+from broker_lite.record.loops.encode_records import varlong_size_bytes
 
 BATCH_BYTES: Final = 16384
 """As batch.size of Kafka's producer."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from broker_lite.record.encode_records import BytesColumn, HeadersColumn, RecordEncoder
+from broker_lite.record.loops.encode_records import BytesColumn, HeadersColumn, RecordEncoder
 
 _NO_BITS: Final = memoryview(b"")
 _NO_OFFSETS: Final = memoryview(array("q"))

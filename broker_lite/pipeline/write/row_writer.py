@@ -19,7 +19,7 @@ from broker_lite.pipeline.write.encode import BatchEncoder
 from broker_lite.pipeline.write.log_writer import LogWriter, Placement, StagedSegment
 from broker_lite.pipeline.write.options import TimestampType, WriteOptions, topic_name
 from broker_lite.pipeline.write.record_input import RecordInput, bytes_column, record_input
-from broker_lite.record.encode_records import assign_partitions
+from broker_lite.record.loops.encode_records import assign_partitions
 
 
 class WritePlan(NamedTuple):

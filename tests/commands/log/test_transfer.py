@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.log.directory.data_directory import DirectoryLock
 from broker_lite.log.files.names import partition_directory
 from broker_lite.settings import Settings

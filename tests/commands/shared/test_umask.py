@@ -8,7 +8,7 @@ import pytest
 
 from broker_lite.commands.shared.umask import masked
 from broker_lite.control.clock import Clock
-from broker_lite.control.cluster import Cluster
+from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings
 from tests.commands.test_served_files import modes

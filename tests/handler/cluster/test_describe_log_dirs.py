@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.record.builder import BatchBuilder
 from tests.log.batches import batch, record
 from tests.support.disk import Disk

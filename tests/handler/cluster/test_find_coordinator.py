@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_lite.control.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from tests.support.handler_broker import HandlerBroker, OpenBroker
 
 MALFORMED = "This most likely occurs because of a request being malformed by the client library"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.image import GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.image import GROUP_RESOURCE, TOPIC_RESOURCE
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, one

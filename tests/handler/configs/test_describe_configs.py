@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_lite.control.image import BROKER_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE
 from broker_lite.handler.configs import describe_configs
 from broker_lite.handler.context import CloseConnection
 from broker_lite.wire import messages

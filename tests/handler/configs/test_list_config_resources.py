@@ -1,7 +1,7 @@
 import pytest
 
-from broker_lite.control.image import GROUP_RESOURCE
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.metadata.image import GROUP_RESOURCE
+from broker_lite.control.topics.topic_rules import NewTopic
 from tests.support.handler_broker import HandlerBroker
 
 TOPICS, BROKERS, LOGGERS, METRICS, GROUPS = 2, 4, 8, 16, 32

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.handler.authorized import GROUP_OPERATIONS, NOT_ASKED
 from broker_lite.wire import messages
 from tests.handler.groups.group_requests import break_log

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from broker_lite.control.internal_topics import OFFSETS_TOPIC
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
 from broker_lite.wire import messages
 from tests.handler.groups.group_requests import break_log, join, member_of, send
 from tests.support.handler_broker import HandlerBroker, OpenBroker

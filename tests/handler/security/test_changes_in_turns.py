@@ -2,8 +2,8 @@
 
 import asyncio
 
-from broker_lite.control.changes import quota_changes
-from broker_lite.control.client_quotas import Entity
+from broker_lite.control.cluster.metadata_changes import quota_changes
+from broker_lite.control.users.quota_rules import Entity
 from broker_lite.errors import KafkaStorageError
 from broker_lite.handler.security.changes_in_turns import CHANGES_AT_A_TIME, write_in_turns
 from tests.support.handler_broker import HandlerBroker

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from broker_lite.control.topic import Topic
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import Request
 from broker_lite.handler.dispatch import dispatch

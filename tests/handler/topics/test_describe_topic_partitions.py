@@ -1,6 +1,6 @@
 """What the differential test does not reach; most of P-93 and P-94 is in tests/differential."""
 
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.wire import messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one
 

@@ -5,7 +5,7 @@ Also tests: broker_lite.handler.authorized.
 
 import pytest
 
-from broker_lite.control.topic_rules import NewTopic
+from broker_lite.control.topics.topic_rules import NewTopic
 from broker_lite.handler.context import ListenerInfo
 from broker_lite.wire import ZERO_UUID, messages
 from tests.support.handler_broker import HandlerBroker, OpenBroker, one

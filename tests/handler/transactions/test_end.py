@@ -6,7 +6,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.end_markers import STEP_MS
+from broker_lite.control.coordinators.end_markers import STEP_MS
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import read_end_transaction_marker
 from broker_lite.wire import messages

@@ -9,9 +9,9 @@ import pytest
 from broker_lite.errors import UnknownServerError
 from broker_lite.log.cleaner.legacy import LegacyRound, compacted_legacy, note_legacy_keys
 from broker_lite.record.batch import RecordBatch
-from broker_lite.record.key_map import KeyMap
 from broker_lite.record.legacy.message_builder import LegacySetBuilder
 from broker_lite.record.legacy.messages import LegacyMessage, iterate_legacy
+from broker_lite.record.loops.key_map import KeyMap
 from broker_lite.record.records import iterate_records
 from tests.log.cleaner.cleaning import RETENTION_MS, CleanedLog
 from tests.log.logs import T0

@@ -10,7 +10,7 @@ from broker_lite.log.cleaner.survivors import LastRecord, NewestByKey, Round, co
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
-from broker_lite.record.key_map import KeyMap
+from broker_lite.record.loops.key_map import KeyMap
 from broker_lite.record.records import iterate_records, read_content
 from tests.log.batches import batch as raw_batch
 from tests.log.batches import record as raw_record

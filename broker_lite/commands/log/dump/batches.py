@@ -23,9 +23,9 @@ from broker_lite.pipeline.read.measured import Measured, Unsound, measure_batch
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.codecs.decompressed import Bounds
-from broker_lite.record.columns import HEADERS, KEYS, VALUES, RecordColumns
 from broker_lite.record.control import ControlType, decode_control_key, decode_end_transaction
 from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
+from broker_lite.record.loops.columns import HEADERS, KEYS, VALUES, RecordColumns
 from broker_lite.record.records import Record, iterate_records
 
 _CREATE_TIME: Final = -2

@@ -1,0 +1,402 @@
+"""The cluster: its topics, configs and ids, and the logs of the partitions that live here.
+
+A change is checked, written to the metadata log, applied to the image, and then to the logs, all in
+one synchronous call: who asks at the same time finds it done or not begun. What is on disk in the
+metadata log counts; a partition's directory that is not there yet is made when it is needed.
+"""
+
+import logging
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Self
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster import metadata_changes as changes
+from broker_lite.control.cluster.cluster_view import ClusterView
+from broker_lite.control.cluster.eligible_replicas import safety_configs
+from broker_lite.control.cluster.features import (
+    METADATA_VERSION,
+    METADATA_VERSION_MIN,
+    given_features,
+    initial_features,
+)
+from broker_lite.control.cluster.metadata_changes import Endpoint, Replica
+from broker_lite.control.cluster.producer_id_blocks import PRODUCER_ID_BLOCK, ProducerIds
+from broker_lite.control.cluster.watcher import Watchers
+from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
+from broker_lite.control.metadata.metadata_batches import feature_records
+from broker_lite.control.metadata.metadata_log import MetadataLog
+from broker_lite.control.metadata.metadata_records import MetadataChange, MetadataRecord
+from broker_lite.control.metadata.quorum_files import (
+    mend_bootstrap_checkpoint,
+    write_bootstrap_checkpoint,
+)
+from broker_lite.control.metadata.replaying import replay
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic_names import make_id
+from broker_lite.control.topics.internal_topics import automatic_topic
+from broker_lite.control.topics.partition_logs import PartitionLogs
+from broker_lite.control.topics.topic_configs import TopicConfigs
+from broker_lite.control.topics.topic_rules import (
+    Defaults,
+    NewTopic,
+    TopicPlan,
+    check_growth,
+    plan_topic,
+)
+from broker_lite.errors import KafkaStorageError
+from broker_lite.log.config import LogConfig
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.directory.recovery_progress import RecoveryProgress
+from broker_lite.log.files.checkpoints import parse_uuid
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.settings import Settings, validate_topic_configs
+
+_log = logging.getLogger("broker_lite.control")
+
+ConfigChange = tuple[int, str, Mapping[str, str | None]]
+"""Resource type, resource name, and new values by key, None for default."""
+
+
+class Cluster(ClusterView):
+    """One cluster of one node; made by `open`, used by one thread.
+
+    Attributes:
+        watchers: told of every change of topics and configs once it is made.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        logs: LogManager,
+        clock: Clock,
+        random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        """Remember what is needed; nothing is touched before start().
+
+        Args:
+            settings: as they are without dynamic configs.
+            logs: open before start(); closed by close().
+            clock: the one of the process.
+            random_bytes: where ids come from.
+        """
+        image = MetadataImage()
+        partition_logs = PartitionLogs(image, logs, TopicConfigs(settings))
+        super().__init__(settings=settings, image=image, logs=logs, partition_logs=partition_logs)
+        self.watchers = Watchers()
+        self._static_settings = settings
+        self._clock = clock
+        self._random_bytes = random_bytes
+        self._metadata_log: MetadataLog | None = None
+        self._is_registered = False
+        self._producer_ids = ProducerIds(self._take_producer_ids)
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings,
+        data_dir: Path,
+        clock: Clock,
+        *,
+        random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+        is_stopping: Callable[[], bool] = lambda: False,
+    ) -> Self:
+        """Open the cluster of a data directory, or begin one.
+
+        Args:
+            settings: as they are without dynamic configs.
+            data_dir: made if it does not exist.
+            clock: the one of the process.
+            random_bytes: where ids come from.
+            is_stopping: asked while logs are recovered.
+
+        Raises:
+            SettingsError: the directory is in use, another node's, or unusable.
+            KafkaStorageError: the metadata log cannot be read or written.
+            LoadStopped: is_stopping() said so.
+        """
+        logs = LogManager(
+            data_dir,
+            node_id=settings.node_id,
+            now_ms=clock.now_ms,
+            cluster_id=settings.broker_lite_cluster_id,
+            file_cache=FileCache(settings.broker_lite_open_files_max or None),
+        )
+        cluster = cls(settings=settings, logs=logs, clock=clock, random_bytes=random_bytes)
+        logs.open()
+        try:
+            cluster.start(is_stopping)
+        except BaseException:
+            logs.close()
+            raise
+        return cluster
+
+    def start(self, is_stopping: Callable[[], bool] = lambda: False) -> None:
+        """Replay the metadata log, and find or recover the logs of all partitions.
+
+        Raises:
+            KafkaStorageError: the metadata log cannot be read or written.
+            SettingsError: the settings ask for features that there are not.
+            LoadStopped: is_stopping() said so.
+        """
+        now_ms = self._clock.now_ms()
+        settings = self._static_settings
+        config = LogConfig(
+            segment_bytes=settings.metadata_log_segment_bytes,
+            segment_ms=settings.metadata_log_segment_ms,
+        )
+        self._metadata_log = MetadataLog.open(self.logs, config)
+        is_new = self._metadata_log.is_new
+        self.logs.chores.deleted_ids = replay(self._metadata_log, self._image)
+        self._metadata_log.become_leader(now_ms=now_ms)
+        given, supported = settings.broker_lite_features, self.supported_features
+        if is_new:
+            features = initial_features(given, supported)
+            write_bootstrap_checkpoint(self.logs.data_dir, features, now_ms=now_ms)
+            self.update_features(features)
+        else:
+            mend_bootstrap_checkpoint(self.logs.data_dir, self.features, now_ms=now_ms)
+        self.update_features(given_features(given, supported))
+        self._apply_broker_configs()
+        for topic in self._image.topics.values():
+            self._logs.make(topic, range(topic.partition_count))
+        self.logs.recover(
+            threads=self.settings.num_recovery_threads_per_data_dir,
+            is_stopping=is_stopping,
+            progress=RecoveryProgress(self._clock.monotonic_ms),
+        )
+
+    def register(self, endpoints: Sequence[Endpoint]) -> None:
+        """Write this broker's listeners into the metadata, once they are known.
+
+        Raises:
+            KafkaStorageError: not written.
+        """
+        assert self._metadata_log is not None
+        self._commit(
+            changes.registration(
+                self._replica,
+                broker_epoch=self._metadata_log.end_offset,
+                incarnation_id=self.make_id(),
+                endpoints=endpoints,
+                rack=self.rack,
+                supported=self.supported_features,
+            )
+        )
+        self._is_registered = True
+
+    def close(self, *, sync: bool = True) -> None:
+        """Put everything down so that the next start is a clean one.
+
+        Args:
+            sync: make it durable; not worth its time for a temporary directory.
+        """
+        self._logs.loaded.clear()
+        if sync and self._is_registered:
+            self._is_registered = False
+            try:
+                self._commit([changes.departure(self.node_id, self._image.broker_epoch)])
+            except KafkaStorageError:
+                _log.exception("departure not written")
+        self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch, 0))
+
+    @property
+    def features_epoch(self) -> int:
+        """A number that grows with each change of the features: the metadata log's last offset."""
+        assert self._metadata_log is not None
+        return self._metadata_log.end_offset - 1
+
+    @property
+    def metadata_leader_epoch(self) -> int:
+        """The epoch in which this node leads the metadata log."""
+        assert self._metadata_log is not None
+        return self._metadata_log.leader_epoch
+
+    # -- topics
+
+    def make_id(self) -> bytes:
+        """A fresh random id, of a topic or of what only looks like one (P-21, P-106)."""
+        return make_id(self._random_bytes)
+
+    def plan_topic(self, new: NewTopic) -> TopicPlan:
+        """Check a topic that is to be created, without creating it.
+
+        Raises:
+            BrokerError: it cannot be; see topic_rules.plan_topic.
+
+        Rule: P-106.
+        See: P-102 to P-105.
+        """
+        defaults = Defaults.of(self.settings, self.node_id)
+        check_configs = partial(validate_topic_configs, self.settings)
+        return plan_topic(self._image, new, defaults, check_configs)
+
+    def create_topic(self, name: str) -> Topic:
+        """Create a topic with the broker's defaults, as when a client first uses it.
+
+        Raises:
+            BrokerError: it cannot be; see plan_topic.
+
+        Rule: P-113.
+        See: P-85, P-86.
+        """
+        (topic,) = self.create_topics([self.plan_topic(automatic_topic(self.settings, name))])
+        if not topic.is_internal:
+            self.make_logs(topic)
+        return topic
+
+    def create_topics(self, plans: Sequence[TopicPlan]) -> list[Topic]:
+        """Create topics that were planned, all or none; make_logs() then makes their logs.
+
+        Raises:
+            KafkaStorageError: not written; no topic was created.
+
+        Rule: P-108, P-113.
+        """
+        ids = [self.make_id() for _ in plans]
+        records: list[MetadataChange] = []
+        for plan, topic_id in zip(plans, ids, strict=True):
+            records += changes.creation(plan, topic_id, self._replica)
+        self._commit(records)
+        topics = [self._image.topics_by_id[topic_id] for topic_id in ids]
+        self.watchers.topics_changed(topics)
+        return topics
+
+    def make_logs(self, topic: Topic, start: int = 0, stop: int | None = None) -> None:
+        """Make the logs of some partitions; what fails is made when the partition is used.
+
+        Args:
+            topic: one that is deleted by now is left alone.
+            start: the first partition.
+            stop: one past the last, None for all.
+        """
+        current = self._image.topics_by_id.get(topic.topic_id)
+        if current is not None:
+            stop = current.partition_count if stop is None else min(stop, current.partition_count)
+            self._logs.make(current, range(start, stop))
+
+    def plan_growth(
+        self, name: str, count: int, assignments: Sequence[Sequence[int]] | None
+    ) -> Topic:
+        """Check that a topic may have this many partitions, without adding them.
+
+        Raises:
+            BrokerError: it may not; see topic_rules.check_growth.
+
+        See: P-111.
+        """
+        topic = self._image.topics.get(name)
+        return check_growth(topic, count, assignments, frozenset((self.node_id,)))
+
+    def create_partitions(self, grown: Sequence[tuple[Topic, int]]) -> list[Topic]:
+        """Add partitions to topics, all or none; make_logs() then makes their logs.
+
+        Args:
+            grown: topics as plan_growth() gave them, and their new numbers of partitions.
+
+        Raises:
+            KafkaStorageError: not written; no topic grew.
+
+        See: P-111.
+        """
+        self._commit([changes.growth(topic, count, self._replica) for topic, count in grown])
+        topics = [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
+        self.watchers.topics_changed(topics)
+        return topics
+
+    def delete_topics(self, topics: Sequence[Topic]) -> None:
+        """Delete topics with their data, all or none; whoever waits at their logs is woken.
+
+        Raises:
+            KafkaStorageError: not written; no topic was deleted.
+
+        Rule: P-110.
+        """
+        self._commit([changes.removal(topic) for topic in topics])
+        # at once: a topic made anew under the name must not find these logs
+        for topic in topics:
+            self._logs.remove(topic)
+        self.watchers.topics_changed(deleted=topics)
+
+    # -- configs and ids
+
+    def alter_configs(self, altered: Iterable[ConfigChange]) -> None:
+        """Set configs that were checked; they are in force when this returns.
+
+        Args:
+            altered: the changes, one a resource.
+
+        Raises:
+            KafkaStorageError: not written; nothing was changed.
+
+        See: P-126, P-128, P-131.
+        """
+        altered = list(altered)
+        self._commit(_config_records(altered))
+        self._configs_altered(altered)
+
+    def _configs_altered(self, altered: Sequence[ConfigChange]) -> None:
+        """Put altered configs into force, and tell of them."""
+        names = {name for resource_type, name, _ in altered if resource_type == TOPIC_RESOURCE}
+        if any(resource_type == BROKER_RESOURCE for resource_type, _, _ in altered):
+            self._apply_broker_configs()
+            names.update(self._image.topics)
+        for name in names & self._image.topics.keys():
+            self._logs.update_config(self._image.topics[name])
+        self.watchers.configs_changed([resource[:2] for resource in altered])
+
+    def _apply_broker_configs(self) -> None:
+        dynamic = self._image.configs(BROKER_RESOURCE, str(self.node_id))
+        dynamic_default = self._image.configs(BROKER_RESOURCE, "")
+        self.settings = self._static_settings.with_dynamic(dynamic, dynamic_default)
+        self._logs.configs = TopicConfigs(self.settings)
+
+    def write(self, records: Sequence[MetadataRecord]) -> None:
+        """Write a change that was planned, of quotas or credentials, and put it into force.
+
+        Raises:
+            KafkaStorageError: not written; nothing was changed.
+        """
+        self._commit(records)
+
+    def next_producer_id(self) -> int:
+        """A producer id that was never given before (see ProducerIds.next)."""
+        return self._producer_ids.next()
+
+    def _take_producer_ids(self) -> int:
+        end = self._image.next_producer_id + PRODUCER_ID_BLOCK
+        self._commit([changes.producer_ids(self.node_id, self._image.broker_epoch, end)])
+        return end - PRODUCER_ID_BLOCK
+
+    def update_features(self, levels: Mapping[str, int]) -> None:
+        """Put levels of features into force that were checked; 0 is off."""
+        features = self._image.features
+        changed = {name: level for name, level in levels.items() if features.get(name, 0) != level}
+        configs = safety_configs(self._image, changed, self._static_settings)
+        self._commit([*feature_records(changed), *_config_records(configs)])
+        if configs:
+            self._configs_altered(configs)
+
+    # -- the way of every change
+
+    @property
+    def _replica(self) -> Replica:
+        return Replica(self.node_id, parse_uuid(self.logs.directory_id))
+
+    def _commit(self, records: Sequence[MetadataChange]) -> None:
+        if records:
+            assert self._metadata_log is not None
+            self._metadata_log.append(
+                records,
+                now_ms=self._clock.now_ms(),
+                metadata_version=self.features.get(METADATA_VERSION, METADATA_VERSION_MIN),
+            )
+            self._image.apply(records)
+
+
+def _config_records(altered: Iterable[ConfigChange]) -> list[MetadataRecord]:
+    return list(chain.from_iterable(changes.config_changes(*one) for one in altered))

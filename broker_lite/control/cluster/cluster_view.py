@@ -1,0 +1,126 @@
+"""What there is in a cluster: topics, configs, features, and where the logs are.
+
+Nothing is changed here, but for a log that is loaded when it is first asked for.
+"""
+
+from collections.abc import Mapping
+
+from broker_lite.control.cluster.features import Supported, supported_features
+from broker_lite.control.metadata.image import MetadataImage
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.partition_logs import PartitionLogs
+from broker_lite.control.users.credential_rules import Credentials
+from broker_lite.control.users.quota_rules import Entity
+from broker_lite.errors import UnknownTopicOrPartition
+from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.log import Log
+from broker_lite.log.validate.validated import ValidationConfig
+from broker_lite.settings import Settings, TopicConfig
+
+
+class ClusterView:
+    """The reading half of a cluster.
+
+    Attributes:
+        node_id: of this node.
+        settings: the broker's, with the dynamic ones in force.
+        logs: the logs of all partitions, for who flushes, checkpoints and cleans.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        image: MetadataImage,
+        logs: LogManager,
+        partition_logs: PartitionLogs,
+    ) -> None:
+        self.node_id: int = settings.node_id
+        self.settings = settings
+        self.logs = logs
+        self._image = image
+        self._logs = partition_logs
+
+    @property
+    def cluster_id(self) -> str:
+        """The 22 characters that name the cluster (P-83)."""
+        return self.logs.cluster_id
+
+    @property
+    def rack(self) -> str | None:
+        """Where this node stands."""
+        return self.settings.broker_rack
+
+    @property
+    def topics(self) -> Mapping[str, Topic]:
+        """All topics by name; a view that changes with the cluster."""
+        return self._image.topics
+
+    @property
+    def topics_by_id(self) -> Mapping[bytes, Topic]:
+        """All topics by id; a view that changes with the cluster."""
+        return self._image.topics_by_id
+
+    @property
+    def features(self) -> Mapping[str, int]:
+        """The features in force and their levels."""
+        return self._image.features
+
+    @property
+    def client_quotas(self) -> Mapping[Entity, Mapping[str, float]]:
+        """The quotas that are set, by whom they are about; a view."""
+        return self._image.client_quotas
+
+    @property
+    def scram_credentials(self) -> Credentials:
+        """The credentials of users; a view."""
+        return self._image.scram_credentials
+
+    @property
+    def supported_features(self) -> Supported:
+        """The features of the release that is stood in for, and their levels."""
+        return supported_features(self.settings.emulate)
+
+    def log(self, topic_name: str, partition: int) -> Log:
+        """The log of a partition.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+            KafkaStorageError: it cannot be loaded.
+        """
+        log = self._logs.loaded.get((topic_name, partition))
+        return log if log is not None else self._logs.load(topic_name, partition)
+
+    def leader_epoch(self, topic_name: str, partition: int) -> int:
+        """The leader epoch of a partition.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+        """
+        topic = self._image.topics.get(topic_name)
+        if topic is None or not 0 <= partition < topic.partition_count:
+            raise UnknownTopicOrPartition
+        return topic.leader_epochs[partition]
+
+    def topic_config(self, topic_name: str) -> TopicConfig:
+        """The effective settings of a topic; the same object until they change.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such topic.
+        """
+        topic = self._image.topics.get(topic_name)
+        if topic is None:
+            raise UnknownTopicOrPartition
+        return self._logs.configs.of(topic)
+
+    def validation_config(self, topic: Topic) -> ValidationConfig:
+        """What the validator has to know of a topic; the same object until that changes."""
+        return self._logs.configs.validation_config(topic)
+
+    def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
+        """The configs set on a resource, by its type code and name."""
+        return self._image.configs(resource_type, resource_name)
+
+    def configured(self, resource_type: int) -> list[str]:
+        """The names of the resources of a type that have configs set."""
+        return self._image.configured(resource_type)

@@ -1,0 +1,226 @@
+"""Whether configs of a resource may be altered, and what comes out of it.
+
+Pure: the cluster as it is and a request in, values by key out, None where the default is to be in
+force again. Nothing is changed here.
+
+Source: ConfigurationControlManager, ConfigAdminManager, ControllerConfigurationValidator.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE
+from broker_lite.control.metadata.topic_names import check_topic_name
+from broker_lite.errors import (
+    InvalidConfig,
+    InvalidRequest,
+    UnknownServerError,
+    UnknownTopicOrPartition,
+)
+from broker_lite.settings import (
+    TOPIC_SETTINGS,
+    find_broker_setting,
+    is_list,
+    validate_topic_configs,
+)
+from broker_lite.settings.configs.dynamic import with_dynamic_broker_configs
+from broker_lite.settings.configs.group_config import validate_group_configs
+
+Values = Mapping[str, str | None]
+"""New values by key; None takes the config away."""
+
+
+class OperationType(IntEnum):
+    """What IncrementalAlterConfigs does with a key.
+
+    Rule: P-126 (AlterConfigOp.OpType).
+    """
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigOperation(NamedTuple):
+    """One operation of a request; its code may be none of OperationType."""
+
+    name: str
+    code: int
+    value: str | None
+
+
+_WITHOUT_DEFAULT: Final = frozenset({"controller.listener.names", "process.roles"})
+_CHANGE_LISTS: Final = (OperationType.APPEND, OperationType.SUBTRACT)
+
+
+def plan_operations(
+    cluster: Cluster, resource_type: int, resource_name: str, operations: Sequence[ConfigOperation]
+) -> Values:
+    """Check the operations on one resource.
+
+    Returns:
+        What has to be written; empty when everything stays.
+
+    Raises:
+        InvalidRequest, InvalidConfig, InvalidTopic, UnknownTopicOrPartition, UnknownServerError:
+            see the rules.
+
+    Rule: P-126, P-127 (ConfigurationControlManager.incrementalAlterConfigResource).
+    """
+    _check_once([operation.name for operation in operations])
+    _check_no_nulls(
+        [o.name for o in operations if o.value is None and o.code != OperationType.DELETE]
+    )
+    _check_resource(cluster, resource_type, resource_name)
+    current = cluster.configs(resource_type, resource_name)
+    after = dict(current)
+    for operation in operations:
+        text = _result(cluster, resource_type, current.get(operation.name), operation)
+        if text is None:
+            after.pop(operation.name, None)
+        else:
+            after[operation.name] = text
+    return _checked_changes(cluster, resource_type, resource_name, after)
+
+
+def plan_replacement(
+    cluster: Cluster,
+    resource_type: int,
+    resource_name: str,
+    configs: Sequence[tuple[str, str | None]],
+) -> Values:
+    """Check a whole new set of configs of one resource; what it leaves out is taken away.
+
+    Returns:
+        What has to be written; empty when everything stays.
+
+    Raises:
+        InvalidRequest, InvalidConfig, InvalidTopic, UnknownTopicOrPartition: see the rules.
+
+    Rule: P-128 (ConfigurationControlManager.legacyAlterConfigResource).
+    """
+    _check_once([name for name, _ in configs])
+    _check_no_nulls([name for name, value in configs if value is None])
+    _check_resource(cluster, resource_type, resource_name)
+    after = {name: value for name, value in configs if value is not None}
+    return _checked_changes(cluster, resource_type, resource_name, after)
+
+
+def _check_once(names: Sequence[str]) -> None:
+    if len(set(names)) != len(names):
+        raise InvalidRequest("Error due to duplicate config keys")
+
+
+def _check_no_nulls(names: Sequence[str]) -> None:
+    if names:
+        raise InvalidRequest(f"Null value not supported for : {', '.join(names)}")
+
+
+def _check_resource(cluster: Cluster, resource_type: int, resource_name: str) -> None:
+    """Check that this broker keeps configs of such a resource.
+
+    Rule: P-127.
+    """
+    if resource_type == TOPIC_RESOURCE:
+        if not resource_name:
+            raise InvalidRequest("Default topic resources are not allowed.")
+        check_topic_name(resource_name)
+    elif resource_type == BROKER_RESOURCE:
+        if resource_name:
+            check_node_id(resource_name, cluster.node_id)
+    elif resource_type == GROUP_RESOURCE:
+        if not resource_name:
+            raise InvalidRequest("Default group resources are not allowed.")
+    else:
+        raise InvalidRequest(f"Unknown resource type {resource_type}")
+
+
+def check_node_id(resource_name: str, node_id: int) -> None:
+    """Check that a broker resource is this broker.
+
+    Raises:
+        InvalidRequest: no number, or another one.
+
+    Rule: P-127 (ConfigAdminManager.validateResourceNameIsCurrentNodeId).
+    """
+    try:
+        asked = int(resource_name)
+    except ValueError:
+        raise InvalidRequest(f"Node id must be an integer, but it is: {resource_name}") from None
+    if asked != node_id:
+        raise InvalidRequest(f"Unexpected broker id, expected {node_id}, but received {asked}")
+
+
+def _result(
+    cluster: Cluster, resource_type: int, current: str | None, operation: ConfigOperation
+) -> str | None:
+    """The text of a key after one operation.
+
+    Rule: P-126.
+    """
+    name, code, value = operation
+    if code == OperationType.DELETE:
+        return None
+    if code == OperationType.SET:
+        return value
+    if code not in _CHANGE_LISTS:
+        raise UnknownServerError
+    kind = OperationType(code)
+    if not is_list(name):
+        raise InvalidConfig(_not_a_list(resource_type, name, kind))
+    if current is None:
+        current = _default_text(resource_type, name)
+    items = [item for item in current.split(",") if item]
+    given = (value or "").split(",")
+    if kind is OperationType.APPEND:
+        return ",".join((*items, *(one for one in dict.fromkeys(given) if one not in items)))
+    return ",".join(item for item in items if item not in given)
+
+
+def _not_a_list(resource_type: int, name: str, kind: OperationType) -> str:
+    """Source: ConfigAdminManager.prepareIncrementalConfigs, ConfigurationControlManager."""
+    if resource_type == BROKER_RESOURCE:
+        return f"Config value {kind.name.lower()} is not allowed for config key: {name}"
+    return f"Can't {kind.name} to key {name} because its type is not LIST."
+
+
+def _default_text(resource_type: int, name: str) -> str:
+    """The list to which is added, or from which is taken.
+
+    Raises:
+        UnknownServerError: a broker's that has no default; Kafka stumbles over it.
+    """
+    if resource_type == TOPIC_RESOURCE:
+        setting = TOPIC_SETTINGS.get(name)
+    else:
+        setting = find_broker_setting(name)
+    if resource_type == BROKER_RESOURCE and name in _WITHOUT_DEFAULT:
+        raise UnknownServerError
+    return (setting.default if setting is not None else None) or ""
+
+
+def _checked_changes(
+    cluster: Cluster, resource_type: int, resource_name: str, after: Mapping[str, str]
+) -> Values:
+    """Check a resource's configs as they would be, and tell them from those there are."""
+    if resource_type == TOPIC_RESOURCE:
+        validate_topic_configs(cluster.settings, after)
+        if resource_name not in cluster.topics:
+            raise UnknownTopicOrPartition(f"The topic '{resource_name}' does not exist.")
+    elif resource_type == GROUP_RESOURCE:
+        validate_group_configs(cluster.settings, after)
+    elif resource_name:
+        default = cluster.configs(BROKER_RESOURCE, "")
+        with_dynamic_broker_configs(cluster.settings, after, default)
+    else:
+        own = cluster.configs(BROKER_RESOURCE, str(cluster.node_id))
+        with_dynamic_broker_configs(cluster.settings, own, after)
+    before = cluster.configs(resource_type, resource_name)
+    changed: dict[str, str | None] = {
+        name: text for name, text in after.items() if before.get(name) != text
+    }
+    changed.update((name, None) for name in before if name not in after)
+    return changed

@@ -1,0 +1,75 @@
+"""What eligible leader replicas (KIP-966) ask of the configs of brokers.
+
+While the feature is in force `min.insync.replicas` is one value for the whole cluster: it has to be
+set there, and no broker may have one of its own. Nothing else of the feature matters where each
+partition has one replica.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from broker_lite.control.cluster.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from broker_lite.control.metadata.image import BROKER_RESOURCE, MetadataImage
+from broker_lite.errors import InvalidConfig
+from broker_lite.settings import Settings
+
+CONFIG: Final = "min.insync.replicas"
+CLUSTER: Final = ""
+"""The name of the resource that holds the configs of all brokers."""
+
+
+def safety_configs(
+    image: MetadataImage, levels: Mapping[str, int], settings: Settings
+) -> list[tuple[int, str, dict[str, str | None]]]:
+    """The configs that have to change together with levels of features.
+
+    Args:
+        image: before the change.
+        levels: the new ones.
+        settings: those of the broker without dynamic ones; the cluster gets what they say.
+
+    Returns:
+        Resource type, resource name and values each; empty when the feature is not switched on.
+
+    Source: ConfigurationControlManager.maybeGenerateElrSafetyRecords.
+    """
+    if not levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
+        return []
+    changes: list[tuple[int, str, dict[str, str | None]]] = []
+    if CONFIG not in image.configs(BROKER_RESOURCE, CLUSTER):
+        changes.append((BROKER_RESOURCE, CLUSTER, {CONFIG: str(settings.min_insync_replicas)}))
+    changes += [
+        (BROKER_RESOURCE, name, {CONFIG: None})
+        for name in image.configured(BROKER_RESOURCE)
+        if name != CLUSTER and CONFIG in image.configs(BROKER_RESOURCE, name)
+    ]
+    return changes
+
+
+def check_change(
+    features: Mapping[str, int],
+    resource: tuple[int, str],
+    named: Collection[str],
+    values: Mapping[str, str | None],
+) -> None:
+    """Check that a change of configs leaves the cluster's minimum alone.
+
+    Args:
+        features: in force.
+        resource: type and name.
+        named: the keys that the request names.
+        values: what is to be written, None where a config is taken away.
+
+    Raises:
+        InvalidConfig: it does not.
+
+    See: P-127 (ConfigurationControlManager.validateAlterConfig).
+    """
+    resource_type, resource_name = resource
+    if resource_type != BROKER_RESOURCE or not features.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
+        return
+    if resource_name != CLUSTER:
+        if CONFIG in named or CONFIG in values:
+            raise InvalidConfig(f"Broker-level {CONFIG} cannot be altered while ELR is enabled.")
+    elif values.get(CONFIG, "") is None:
+        raise InvalidConfig(f"Cluster-level {CONFIG} cannot be removed while ELR is enabled.")

@@ -1,0 +1,1 @@
+"""Groups and transactions at work: coordinators with their state logs, open requests and timers."""

@@ -1,0 +1,31 @@
+"""The cluster's topics as a group coordinator looks at them."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.metadata.topic import Topic
+
+if TYPE_CHECKING:
+    from broker_lite.coordinator.subscriptions import Prepared
+
+
+class ClusterTopics:
+    """All topics of the moment, by name and by id; see coordinator.topics.Topics."""
+
+    __slots__ = ("_cluster", "prepared")
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.prepared: Mapping[str, Prepared] = {}
+
+    def get(self, name: str) -> Topic | None:
+        """The topic of a name, None when there is none."""
+        return self._cluster.topics.get(name)
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        """The topic of an id, None when there is none."""
+        return self._cluster.topics_by_id.get(topic_id)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cluster.topics)

@@ -1,0 +1,195 @@
+"""The markers that end a transaction, in the logs of its partitions."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
+from broker_lite.coordinator.transactions.coordinator import Ending
+from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.transaction import TopicPartition
+from broker_lite.errors import BrokerError, ErrorCode, UnknownTopicOrPartition, cause_of
+from broker_lite.record.control import EndTransactionMarker
+
+logger = logging.getLogger("broker_lite.control")
+
+MARKERS_AT_A_TIME: Final = 256
+STEP_MS: Final = 10
+"""For how long markers are written, before others have their turn: a log may have to be loaded."""
+RETRY_MS: Final = 1000
+
+# The partition has seen a higher epoch: the transaction is over there, whatever ended it.
+_NEVER_ACCEPTED: Final = frozenset(
+    {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED}
+)
+
+
+class OffsetTransactions(Protocol):
+    """What groups do when a transaction with their offsets ends."""
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of `__consumer_offsets` that holds a group."""
+
+    def complete_transaction(self, partition: int, producer_id: int, *, committed: bool) -> None:
+        """Commit or drop the offsets that are pending in a transaction; its marker is written."""
+
+
+class UnfinishedEnding:
+    """A prepared transaction, and its partitions that have no marker yet.
+
+    Attributes:
+        left: partitions that are to be tried.
+        failed: partitions whose marker could not be written.
+        not_before_ms: when it goes on, 0 for at once.
+        flushes: how many there are that its next step has to wait for.
+        is_flushed: set while there are none.
+        is_failing: a marker could not be written, which was logged.
+    """
+
+    __slots__ = (
+        "ending",
+        "failed",
+        "flushes",
+        "is_failing",
+        "is_flushed",
+        "left",
+        "not_before_ms",
+    )
+
+    def __init__(self, ending: Ending) -> None:
+        self.ending: Final = ending
+        self.left: list[TopicPartition] = sorted(ending.partitions, reverse=True)
+        self.failed: list[TopicPartition] = []
+        self.not_before_ms = 0
+        self.is_failing = False
+        self.flushes = 0
+        self.is_flushed = asyncio.Event()
+        self.is_flushed.set()
+
+    def begin_flush(self) -> None:
+        """Wait for one flush more."""
+        self.flushes += 1
+        self.is_flushed.clear()
+
+    def end_flush(self) -> None:
+        """Wait for one flush less."""
+        self.flushes -= 1
+        if not self.flushes:
+            self.is_flushed.set()
+
+    def wait(self, now_ms: int) -> None:
+        """Go on later, with what failed."""
+        self.left += self.failed
+        self.failed = []
+        self.not_before_ms = now_ms + RETRY_MS
+
+
+class EndMarkers:
+    """Writes markers; offsets of groups are committed or dropped with theirs."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        clock: Clock,
+        groups: OffsetTransactions,
+        flushed: Callable[[UnfinishedEnding], None],
+    ) -> None:
+        """Remember what is needed.
+
+        Args:
+            cluster: where the logs are.
+            clock: for the markers' timestamps.
+            groups: whose offsets are committed or dropped.
+            flushed: told when a marker is on disk, or cannot get there, that had to be flushed.
+        """
+        self._cluster = cluster
+        self._clock = clock
+        self._groups = groups
+        self._flushed = flushed
+
+    def write(
+        self,
+        partition: TopicPartition,
+        producer: Producer,
+        marker: EndTransactionMarker,
+        transaction_version: int,
+    ) -> None:
+        """Write one marker.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+            InvalidProducerEpoch: the epoch is below the known one.
+            TransactionCoordinatorFenced: the coordinator epoch is below the known one.
+            KafkaStorageError: not written.
+
+        Rule: T-52, T-54, T-57.
+        See: T-53.
+        """
+        topic, index = partition
+        producer_id, producer_epoch = producer
+        self._cluster.log(topic, index).append_control(
+            producer_id,
+            producer_epoch,
+            marker,
+            now_ms=self._clock.now_ms(),
+            transaction_version=transaction_version,
+        )
+        if topic == OFFSETS_TOPIC:
+            self._groups.complete_transaction(index, producer_id, committed=marker.is_commit)
+
+    def write_some(self, unfinished: UnfinishedEnding, coordinator_epoch: int) -> bool:
+        """Write up to MARKERS_AT_A_TIME markers, for STEP_MS; tell whether all were tried.
+
+        Rule: T-52, T-54, T-58.
+        See: T-53.
+        """
+        marker = EndTransactionMarker(unfinished.ending.is_commit, coordinator_epoch)
+        until_ms = self._clock.monotonic_ms() + STEP_MS
+        for _ in range(min(MARKERS_AT_A_TIME, len(unfinished.left))):
+            partition = unfinished.left.pop()
+            if not self._is_written(unfinished, partition, marker):
+                unfinished.failed.append(partition)
+            if self._clock.monotonic_ms() >= until_ms:
+                break
+        return not unfinished.left
+
+    def _is_written(
+        self, unfinished: UnfinishedEnding, partition: TopicPartition, marker: EndTransactionMarker
+    ) -> bool:
+        """Write a marker; one that can never be written counts as written.
+
+        Rule: T-54, T-58 (TransactionMarkerRequestCompletionHandler).
+        """
+        _, producer, _, _, transaction_version = unfinished.ending
+        try:
+            self.write(partition, producer, marker, transaction_version)
+            if self._cluster.logs.commits.held:
+                self._wait_for_flush(unfinished, partition)
+        except UnknownTopicOrPartition:
+            return True
+        except BrokerError as error:
+            if not unfinished.is_failing:
+                unfinished.is_failing = True
+                logger.error(
+                    "marker not written topic=%s partition=%d transactional_id=%s reason=%r",
+                    *partition,
+                    unfinished.ending.transactional_id,
+                    cause_of(error),
+                )
+            return error.code in _NEVER_ACCEPTED
+        return True
+
+    def _wait_for_flush(self, unfinished: UnfinishedEnding, partition: TopicPartition) -> None:
+        """Let the transaction go on when a marker is on disk; one that is not counts as failed."""
+
+        def end(error: BrokerError | None) -> None:
+            if error is not None:
+                unfinished.failed.append(partition)
+            unfinished.end_flush()
+            self._flushed(unfinished)
+
+        unfinished.begin_flush()
+        self._cluster.log(*partition).when_flushed(end)

@@ -1,0 +1,288 @@
+"""Groups at work: the coordinator of groups, its state log, open requests and timers.
+
+Every event is one step without a pause: the coordinator decides, its records are appended to the
+group's partition of `__consumer_offsets`, and only then is anything answered. An open request is a
+future: one that waits costs nothing but its memory, and one whose client has gone is cancelled and
+passed over.
+
+The log counts. When it cannot be written, or an event fails half way, what is in memory of that
+partition is forgotten and read again, and clients are told to try again.
+"""
+
+import asyncio
+import importlib
+import logging
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.alarm import Alarm
+from broker_lite.control.coordinators.cluster_topics import ClusterTopics
+from broker_lite.control.coordinators.group_state import GroupState
+from broker_lite.control.coordinators.state_topic import StateTopic
+from broker_lite.control.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC
+from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.errors import (
+    NotCoordinator,
+    UnknownServerError,
+)
+from broker_lite.wire import messages
+from broker_lite.wire.structs import Struct
+
+if TYPE_CHECKING:
+    from broker_lite.coordinator.groups.coordinator import GroupCoordinator
+    from broker_lite.coordinator.registry import GroupEffects
+
+logger = logging.getLogger("broker_lite.control")
+
+Asked = TypeVar("Asked", bound=Struct)
+
+
+class Groups:
+    """The groups of a cluster; used by one thread, the event loop's.
+
+    Attributes:
+        topic: where the state is kept.
+    """
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        clock: Clock,
+        alarm: Alarm,
+        make_uuid: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        """Remember what is needed; nothing is read before start().
+
+        Args:
+            cluster: started.
+            clock: the one of the process.
+            alarm: is told when something is due.
+            make_uuid: the random part of a member's id.
+        """
+        codec = cluster.settings.offsets_topic_compression_codec
+        self.topic = StateTopic(cluster, OFFSETS_TOPIC, codec=codec)
+        self._coordinator: GroupCoordinator | None = None
+        self._make_uuid = make_uuid
+        self._cluster = cluster
+        self._clock = clock
+        self._alarm = alarm
+        self._state = GroupState(self.topic, clock, alarm, lambda: self.coordinator)
+        self._expiry_ms = 0
+
+    def start(self) -> None:
+        """Read the state log; a partition that cannot be read is tried again when it is needed."""
+        for partition in self.topic.partitions_to_replay():
+            self._state.load(partition)
+        self._expiry_ms = self._next_expiry_ms()
+        self._cluster.watchers.add(self)
+
+    @staticmethod
+    def preload() -> None:
+        """Load the coordinator's modules, in any thread, which the start does not wait for.
+
+        They are an eighth of all, and of no use before there is a group.
+        """
+        importlib.import_module("broker_lite.coordinator.groups.coordinator")
+
+    @property
+    def coordinator(self) -> "GroupCoordinator":
+        """For questions that change nothing; events go through the methods here."""
+        if self._coordinator is None:
+            self._coordinator = self._make_coordinator()
+        return self._coordinator
+
+    def _make_coordinator(self) -> "GroupCoordinator":
+        from broker_lite.coordinator.group_settings import GroupSettings
+        from broker_lite.coordinator.groups.coordinator import GroupCoordinator
+
+        cluster = self._cluster
+        made = GroupCoordinator(
+            GroupSettings.of(cluster.settings),
+            ClusterTopics(cluster),
+            self._make_uuid,
+            self.topic.partition_of,
+        )
+        made.registry.is_available = lambda: self.topic.exists
+        for group_id in cluster.configured(GROUP_RESOURCE):
+            made.registry.configure(group_id, cluster.configs(GROUP_RESOURCE, group_id))
+        return made
+
+    # -- requests
+
+    async def ask(
+        self,
+        event: Callable[[Asked, Caller, int], Effects],
+        group_id: str,
+        request: Asked,
+        caller: Caller,
+    ) -> Struct:
+        """Have the coordinator answer a request that may change a group, at once or later.
+
+        Args:
+            event: the method of `coordinator`.
+            group_id: whose group it is about.
+            request: the decoded message.
+            caller: without a token.
+
+        Returns:
+            The response.
+
+        Raises:
+            NotCoordinator, UnknownServerError: nothing was done.
+        """
+        now_ms = self._run_due_timers()
+        partition = self._state.open_partition(group_id)
+        answer: asyncio.Future[Struct] = asyncio.get_running_loop().create_future()
+        try:
+            asking = Caller(caller.version, caller.client_id, caller.client_host, answer)
+            effects = event(request, asking, now_ms)
+        except NotCoordinator:  # raised before anything is done
+            raise
+        except Exception as error:  # what is half done must not stay
+            logger.exception("group event failed group=%s", group_id)
+            self._state.reload(partition)
+            raise UnknownServerError from error
+        self._state.settle(partition, effects)
+        self._alarm.due_at(self.coordinator.timers.next_deadline_ms())
+        return await answer
+
+    def delete_groups(self, request: messages.DeleteGroupsRequest) -> messages.DeleteGroupsResponse:
+        """Answer DeleteGroups.
+
+        Raises:
+            NotCoordinator: the state of one of the groups cannot be read now.
+        """
+        self.check_loaded(request.groups_names)
+        response, deleted = self.coordinator.admin.delete_groups(request)
+        unwritten = self._state.settle_all(deleted)
+        for result in response.results:
+            if result.group_id in unwritten:
+                result.error_code = NotCoordinator.code
+        return response
+
+    def check_loaded(self, group_ids: Iterable[str]) -> None:
+        """Check that what is in memory of these groups is all there is, as of now.
+
+        Raises:
+            NotCoordinator: the state topic is not there yet, or the state of one cannot be read.
+
+        See: G-23.
+        """
+        self._run_due_timers()
+        if not self.topic.exists:
+            raise NotCoordinator
+        if self._state.unloaded:
+            for group_id in group_ids:
+                self._state.check_partition(self.partition_of(group_id))
+
+    def check_all_loaded(self) -> None:
+        """Check that no group is left out of memory, as of now.
+
+        Raises:
+            NotCoordinator: the state of some cannot be read.
+        """
+        self._run_due_timers()
+        for partition in list(self._state.unloaded):
+            self._state.check_partition(partition)
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition of the state log that holds a group."""
+        return self.topic.partition_of(group_id)
+
+    def complete_transaction(self, partition: int, producer_id: int, committed: bool) -> None:
+        """A transaction's marker was appended to a partition of the state log (T-53)."""
+        self.coordinator.registry.offsets.complete(partition, producer_id, committed=committed)
+
+    # -- time
+
+    def next_deadline_ms(self) -> int:
+        """When on_time() has to be called next, in the clock's steady milliseconds."""
+        deadline_ms = (
+            None if self._coordinator is None else self._coordinator.timers.next_deadline_ms()
+        )
+        return self._expiry_ms if deadline_ms is None else min(deadline_ms, self._expiry_ms)
+
+    def on_time(self) -> None:
+        """Do what is due: timers of groups, and looking for offsets that nobody wants any more."""
+        now_ms = self._clock.steady_ms()
+        is_expiry = now_ms >= self._expiry_ms
+        if is_expiry:
+            self._expiry_ms = self._next_expiry_ms()
+        if self._coordinator is not None:
+            self._run(partial(self._coordinator.members.on_time, now_ms))
+            if is_expiry:
+                self._run(partial(self._coordinator.removals.expire, now_ms))
+
+    def _run_due_timers(self) -> int:
+        """Run the timers that are due but were not run yet, and return the time.
+
+        Kafka's timers queue their events before a request that comes at the same millisecond, so
+        a request never meets a member whose session is over.
+
+        See: G-120.
+        """
+        now_ms = self._clock.steady_ms()
+        if self._coordinator is not None:
+            deadline_ms = self._coordinator.timers.next_deadline_ms()
+            if deadline_ms is not None and deadline_ms <= now_ms:
+                self.on_time()
+        return now_ms
+
+    def _next_expiry_ms(self) -> int:
+        interval_ms: int = self._cluster.settings.offsets_retention_check_interval_ms
+        return self._clock.steady_ms() + interval_ms
+
+    # -- changes of the cluster
+
+    def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
+        """Let groups look at topics that are new, have grown, or are gone.
+
+        See: G-73, G-84.
+        """
+        coordinator = self._coordinator
+        if coordinator is None:
+            return
+        names = set()
+        for topic in deleted:
+            names.add(topic.name)
+            if topic.name == OFFSETS_TOPIC:  # all groups are gone with it, as in Kafka
+                self._state.forget_all()
+        if names:
+            self._run(partial(coordinator.removals.delete_topics, names))
+        names.update(topic.name for topic in changed)
+        coordinator.registry.topics_changed(names)
+        self._alarm.due_at(coordinator.timers.next_deadline_ms())
+
+    def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
+        """Let groups have their new configs.
+
+        See: G-91.
+        """
+        if self._coordinator is None:
+            return
+        from broker_lite.coordinator.group_settings import GroupSettings
+
+        for resource_type, name in resources:
+            if resource_type == GROUP_RESOURCE:
+                configs = self._cluster.configs(GROUP_RESOURCE, name)
+                self._coordinator.registry.configure(name, configs)
+            elif resource_type == BROKER_RESOURCE:
+                self._coordinator.registry.update_settings(GroupSettings.of(self._cluster.settings))
+
+    def _run(self, event: "Callable[[], GroupEffects]") -> None:
+        """Let an event happen that is nobody's request and may be about all groups."""
+        try:
+            several = event()
+        except Exception:  # what is half done must not stay
+            logger.exception("groups' event failed")
+            for partition in self.topic.partitions_to_replay():
+                self._state.reload(partition)
+            return
+        self._state.settle_all(several)

@@ -1,0 +1,239 @@
+"""The state of groups in memory and in its log, which are kept the same.
+
+The log counts. When it cannot be written, what is in memory of that partition is forgotten and read
+again; when it cannot be read, its groups are not there until it can.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.coordinators.alarm import Alarm
+from broker_lite.control.coordinators.state_topic import StateTopic
+from broker_lite.coordinator.effects import Effects
+from broker_lite.errors import (
+    BrokerError,
+    KafkaStorageError,
+    NotCoordinator,
+    UnknownServerError,
+    cause_of,
+)
+from broker_lite.record.batch import NO_PRODUCER_ID
+from broker_lite.wire import DecodeError
+
+if TYPE_CHECKING:
+    from broker_lite.coordinator.groups.coordinator import GroupCoordinator
+    from broker_lite.coordinator.registry import GroupEffects
+
+logger = logging.getLogger("broker_lite.control")
+
+# A log that takes longer to read is not read again at once when something fails, but when this
+# many times as long has passed: whatever is wrong with the disk, others have their turn.
+_LOAD_MS_AT_ONCE: Final = 10
+_PAUSE_PER_LOAD: Final = 20
+
+
+class GroupState:
+    """Writes what events lead to, answers, and reads back what was written.
+
+    Attributes:
+        topic: the log.
+        unloaded: partitions of it that could not be read, or are not read again yet.
+    """
+
+    def __init__(
+        self,
+        topic: StateTopic,
+        clock: Clock,
+        alarm: Alarm,
+        get_coordinator: "Callable[[], GroupCoordinator]",
+    ) -> None:
+        self.topic = topic
+        self.unloaded: set[int] = set()
+        # in monotonic milliseconds: how long reading a partition took, when it may be read again
+        self._load_ms: dict[int, int] = {}
+        self._not_before_ms: dict[int, int] = {}
+        self._clock = clock
+        self._alarm = alarm
+        self._get_coordinator = get_coordinator
+
+    def open_partition(self, group_id: str) -> int:
+        """The partition of a group that may have to be written.
+
+        Raises:
+            NotCoordinator: the partition cannot be read.
+        """
+        partition = self.topic.partition_of(group_id)
+        if partition in self.unloaded:
+            self.check_partition(partition)
+        return partition
+
+    def check_partition(self, partition: int) -> None:
+        """Read a partition that could not be read before.
+
+        Raises:
+            NotCoordinator: it still cannot be read, or is not to be tried yet.
+        """
+        if partition in self.unloaded and self._may_load(partition):
+            self.load(partition)
+        if partition in self.unloaded:
+            raise NotCoordinator
+
+    def settle(self, partition: int, effects: Effects) -> bool:
+        """Write an event's records, then answer; false when they could not be written.
+
+        Where they have to be flushed, the answer comes when they are.
+        """
+        try:
+            self._append(partition, effects)
+        except BrokerError as error:
+            self._on_failed_append(partition, effects, error)
+            return False
+        if effects.records:
+            self.topic.when_flushed(partition, partial(self._on_flushed, partition, effects))
+        else:
+            _answer_all(effects)
+        return True
+
+    def _on_flushed(
+        self, partition: int, effects: Effects, error: KafkaStorageError | None
+    ) -> None:
+        if error is None:
+            _answer_all(effects)
+        else:
+            self._on_failed_append(partition, effects, error)
+
+    def settle_all(self, several: "GroupEffects") -> set[str]:
+        """Write and answer what one event leads to that is about several groups.
+
+        A partition whose log could not be written was read anew, so that what the event did to
+        other groups of it has not happened either.
+
+        Returns:
+            The groups of which something was not written.
+        """
+        failed: set[int] = set()
+        unwritten = set()
+        for group_id, effects in several:
+            partition = self.topic.partition_of(group_id)
+            if partition in failed:
+                for token, _ in effects.replies:
+                    _refuse(token, NotCoordinator())
+            elif self.settle(partition, effects):
+                continue
+            failed.add(partition)
+            unwritten.add(group_id)
+        return unwritten
+
+    def _append(self, partition: int, effects: Effects) -> None:
+        if effects.records:
+            now_ms = self._clock.steady_ms()
+            self.topic.append(partition, effects.records, now_ms=now_ms, producer=effects.producer)
+
+    def _on_failed_append(self, partition: int, effects: Effects, error: BrokerError) -> None:
+        cause = cause_of(error)
+        reason = cause if cause is not error else error.message or error.code.name
+        logger.error("group state not written partition=%d reason=%s", partition, reason)
+        is_lost = isinstance(error, KafkaStorageError)
+        refusal = NotCoordinator if is_lost else UnknownServerError
+        for token, _ in effects.replies:
+            _refuse(token, refusal())
+        self.reload(partition)
+
+    def reload(self, partition: int) -> None:
+        """Let what is in memory of a partition be what its log says, at once or later."""
+        self.forget(partition)
+        self._pause(partition)
+        if self._may_load(partition):
+            self.load(partition)
+        else:
+            self.unloaded.add(partition)
+
+    def _may_load(self, partition: int) -> bool:
+        return self._clock.monotonic_ms() >= self._not_before_ms.get(partition, 0)
+
+    def _pause(self, partition: int) -> None:
+        """Leave a partition alone for a time if reading it takes long."""
+        load_ms = self._load_ms.get(partition, 0)
+        if load_ms > _LOAD_MS_AT_ONCE:
+            pause_ms = load_ms * _PAUSE_PER_LOAD
+            self._not_before_ms[partition] = self._clock.monotonic_ms() + pause_ms
+
+    def forget_all(self) -> None:
+        """The log is gone, and with it all groups."""
+        self.unloaded.clear()
+        self._load_ms.clear()
+        self._not_before_ms.clear()
+        for token, response in self._get_coordinator().replay.unload_all():
+            _answer(token, response)
+
+    def forget(self, partition: int) -> None:
+        """Take a partition's groups out of memory; who waits in one is told to come again."""
+        for token, response in self._get_coordinator().replay.unload(partition):
+            _answer(token, response)
+
+    def load(self, partition: int) -> None:
+        """Read a partition of which nothing is in memory; it is among `unloaded` if that fails."""
+        self.unloaded.discard(partition)
+        coordinator = self._get_coordinator()
+        started_ms = self._clock.monotonic_ms()
+        is_loaded = False
+        try:
+            self._replay(partition)
+            for _, effects in coordinator.replay.loaded(partition, self._clock.steady_ms()):
+                self._append(partition, effects)
+            is_loaded = True
+        except (BrokerError, DecodeError) as error:
+            logger.error("groups not loaded partition=%d reason=%s", partition, error)
+        self._load_ms[partition] = self._clock.monotonic_ms() - started_ms
+        if not is_loaded:
+            self.forget(partition)
+            self.unloaded.add(partition)
+            self._pause(partition)
+        self._alarm.due_at(coordinator.timers.next_deadline_ms())
+
+    def _replay(self, partition: int) -> None:
+        """Give the coordinator what compaction would leave of a partition, in that order.
+
+        A record that a later one replaces is not decoded: a log of many commits for few partitions
+        is read in a fraction of the time. What belongs to a transaction is given as it is.
+        """
+        newest: dict[bytes, bytes | None] = {}
+        for batch in self.topic.replay_partition(partition):
+            if not batch.is_transactional:
+                for key, value in batch.records:
+                    newest.pop(key, None)
+                    newest[key] = value
+                continue
+            self._replay_newest(partition, newest)
+            if batch.marker is not None:
+                self._get_coordinator().registry.offsets.complete(
+                    partition, batch.producer_id, committed=batch.marker.is_commit
+                )
+            else:
+                self._get_coordinator().replay.batch(partition, batch.producer_id, batch.records)
+        self._replay_newest(partition, newest)
+
+    def _replay_newest(self, partition: int, newest: dict[bytes, bytes | None]) -> None:
+        self._get_coordinator().replay.batch(partition, NO_PRODUCER_ID, newest.items())
+        newest.clear()
+
+
+def _answer_all(effects: Effects) -> None:
+    for token, response in effects.replies:
+        _answer(token, response)
+
+
+def _answer(token: object, response: object) -> None:
+    assert isinstance(token, asyncio.Future)
+    if not token.done():  # else its client has gone
+        token.set_result(response)
+
+
+def _refuse(token: object, error: BrokerError) -> None:
+    assert isinstance(token, asyncio.Future)
+    if not token.done():
+        token.set_exception(error)

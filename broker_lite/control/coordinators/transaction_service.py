@@ -1,0 +1,389 @@
+"""Transactions at work: the coordinator of transactions, its state log, and the markers.
+
+Every event is one step without a pause: the coordinator decides, its record is appended to the
+transactional id's partition of `__transaction_state`, and only then is anything answered. When that
+append fails, the client is told to try again.
+
+The markers of a transaction that ends are written before its client hears of it; where that takes
+more than some milliseconds others have their turn in between, and are told to come again. A marker
+that cannot be written is tried again every second: that the transaction ends is decided then, as it
+is for one that a killed broker left half done, which the next start finishes.
+"""
+
+import logging
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Final
+
+from anyio.lowlevel import checkpoint
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.coordinators.alarm import Alarm
+from broker_lite.control.coordinators.end_markers import (
+    RETRY_MS,
+    STEP_MS,
+    EndMarkers,
+    OffsetTransactions,
+    UnfinishedEnding,
+)
+from broker_lite.control.coordinators.state_topic import StateTopic
+from broker_lite.control.coordinators.transaction_log import TransactionLog
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from broker_lite.coordinator.transactions.coordinator import (
+    Ending,
+    Outcome,
+    TransactionCoordinator,
+    TransactionSettings,
+)
+from broker_lite.coordinator.transactions.rules import Producer
+from broker_lite.coordinator.transactions.transaction import TopicPartition, Transaction
+from broker_lite.errors import BrokerError, CoordinatorLoadInProgress, ErrorCode, cause_of
+from broker_lite.record.control import EndTransactionMarker
+
+logger = logging.getLogger("broker_lite.control")
+
+_IDS_AT_A_TIME: Final = 500
+_FEATURE: Final = "transaction.version"
+
+
+class Transactions:
+    """The transactions of a cluster; used by one thread, the event loop's.
+
+    Attributes:
+        topic: where the state is kept.
+        alarm: is told when something is due.
+    """
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        clock: Clock,
+        groups: OffsetTransactions,
+        alarm: Alarm | None = None,
+        topic: StateTopic | None = None,
+    ) -> None:
+        """Remember what is needed; nothing is read before start()."""
+        self.topic = topic or StateTopic(cluster, TRANSACTIONS_TOPIC)
+        self.alarm = alarm or Alarm()
+        self._cluster = cluster
+        self._clock = clock
+        self._groups = groups
+        self._markers = EndMarkers(cluster, clock, groups, self._go_on)
+        self._coordinator = TransactionCoordinator(
+            TransactionSettings(
+                timeout_max_ms=cluster.settings.transaction_max_timeout_ms,
+                id_expiration_ms=cluster.settings.transactional_id_expiration_ms,
+            ),
+            next_producer_id=cluster.next_producer_id,
+            transaction_version=lambda: cluster.features.get(_FEATURE, 0),
+        )
+        self._log = TransactionLog(
+            topic=self.topic, coordinator=self._coordinator, clock=clock, restored=self._restored
+        )
+        self._unfinished: dict[str, UnfinishedEnding] = {}
+        self._not_before_ms = 0
+
+    def start(self) -> None:
+        """Read the state log and finish the transactions that were ending.
+
+        The groups are to be started before: their offsets are committed or dropped by this.
+        A partition that cannot be read is logged, and read again when it is asked for.
+        """
+        for partition in self.topic.partitions_to_replay():
+            self._log.load(partition)
+        while self._finish_some():
+            pass
+        self._not_before_ms = 0
+        self._cluster.watchers.add(self)
+
+    # -- requests
+
+    async def init_producer_id(
+        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None
+    ) -> Outcome:
+        """Give a transactional id to a producer; error and producer are what is answered.
+
+        See: T-14, T-16 to T-27.
+        """
+        return await self._step(
+            transactional_id,
+            lambda now_ms: self._coordinator.init_producer_id(
+                transactional_id, timeout_ms=timeout_ms, expected=expected, now_ms=now_ms
+            ),
+        )
+
+    async def end(
+        self, transactional_id: str, producer: Producer, *, is_commit: bool, client_version: int
+    ) -> Outcome:
+        """Commit or abort; error and producer are what is answered.
+
+        Rule: T-50, T-51.
+        See: T-46 to T-49, T-52, T-53.
+        """
+        return await self._step(
+            transactional_id,
+            lambda now_ms: self._coordinator.end(
+                transactional_id,
+                producer,
+                is_commit=is_commit,
+                client_version=client_version,
+                now_ms=now_ms,
+            ),
+        )
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Collection[TopicPartition],
+        *,
+        client_version: int,
+    ) -> ErrorCode:
+        """Add partitions to the transaction of a producer.
+
+        See: T-29, T-35.
+        """
+        return self._decide(
+            transactional_id,
+            lambda now_ms: self._coordinator.add_partitions(
+                transactional_id,
+                producer,
+                partitions,
+                client_version=client_version,
+                now_ms=now_ms,
+            ),
+        ).error
+
+    def verify(
+        self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Tell of each partition whether it is in the open transaction of a producer.
+
+        See: T-31, T-34.
+        """
+        if not self._log.is_loaded(transactional_id):
+            return dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return self._coordinator.verify(transactional_id, producer, partitions)
+
+    def partition_of_group(self, group_id: str) -> TopicPartition:
+        """What stands for a group's offsets in a transaction.
+
+        See: T-32.
+        """
+        return OFFSETS_TOPIC, self._groups.partition_of(group_id)
+
+    def write_marker(
+        self,
+        partition: TopicPartition,
+        producer: Producer,
+        marker: EndTransactionMarker,
+        transaction_version: int,
+    ) -> None:
+        """Write a marker on an administrator's word.
+
+        Raises:
+            BrokerError: see EndMarkers.write.
+
+        See: T-59.
+        """
+        self._markers.write(partition, producer, marker, transaction_version)
+
+    def find(self, transactional_id: str) -> Transaction | ErrorCode:
+        """The transaction of an id, or what is answered to who asks for it.
+
+        See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
+        """
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        if not self._log.is_loaded(transactional_id):
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return self._coordinator.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+
+    def all(self) -> list[Transaction]:
+        """The transactions of all ids, as they are now.
+
+        Raises:
+            CoordinatorLoadInProgress: not all ids are known.
+        """
+        for partition in [*self._log.unloaded]:
+            if not self._log.is_readable(partition):
+                raise CoordinatorLoadInProgress
+        return self._coordinator.all()
+
+    # -- time
+
+    def next_deadline_ms(self) -> int | None:
+        """When on_time() has something to do, in steady milliseconds; None for never."""
+        deadlines = [each.not_before_ms for each in self._unfinished.values() if not each.flushes]
+        due_ms = self._coordinator.next_deadline_ms()
+        if due_ms is not None:
+            deadlines.append(max(due_ms, self._not_before_ms))
+        if self._log.unloaded:
+            deadlines.append(self._not_before_ms)
+        return min(deadlines, default=None)
+
+    def on_time(self) -> None:
+        """Abort the transactions that took too long, forget idle ids, go on with what is ending.
+
+        One step of limited length; when more is left, next_deadline_ms() is not in the future.
+
+        See: T-60, T-64.
+        """
+        now_ms = self._clock.steady_ms()
+        if now_ms >= self._not_before_ms:
+            for partition in [*self._log.unloaded]:
+                self._log.load(partition)
+            due: dict[int, list[tuple[str, Outcome]]] = {}
+            for transactional_id, outcome in self._coordinator.on_time(now_ms, _IDS_AT_A_TIME):
+                partition = self.topic.partition_of(transactional_id)
+                due.setdefault(partition, []).append((transactional_id, outcome))
+            for partition, outcomes in due.items():
+                self._write(partition, outcomes)
+        self._finish_some()
+
+    # -- changes of the cluster
+
+    def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
+        """Forget all ids when the topic that holds them is deleted, as Kafka does."""
+        if any(topic.name == TRANSACTIONS_TOPIC for topic in deleted):
+            self._log.unloaded.clear()
+            self._unfinished.clear()
+            self._coordinator.forget(lambda _: True)
+
+    def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
+        """Do nothing: what a coordinator goes by is read at the start."""
+
+    # -- the way of every event
+
+    async def _step(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
+        """Let an event happen, and the transaction end that it ends."""
+        outcome = self._decide(transactional_id, event)
+        while outcome.ending is not None:
+            unfinished = self._unfinished.get(transactional_id)
+            if unfinished is None or unfinished.ending is not outcome.ending:
+                break
+            self._write_markers(unfinished)
+            if unfinished.not_before_ms or not (unfinished.left or unfinished.flushes):
+                break  # it is decided; what failed goes on later
+            self.alarm.due_at(unfinished.not_before_ms)  # should this request be given up
+            await checkpoint()
+            await unfinished.is_flushed.wait()
+        return outcome
+
+    def _decide(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
+        """Let an event happen, and write its record."""
+        if not self._log.is_loaded(transactional_id):
+            return Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        try:
+            outcome = event(self._clock.steady_ms())
+        except BrokerError as error:
+            logger.error("no producer id can be given reason=%r", cause_of(error))
+            return Outcome(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        if outcome.record is not None:
+            partition = self.topic.partition_of(transactional_id)
+            error_code = self._write(partition, [(transactional_id, outcome)])
+            if error_code is not None:
+                return Outcome(error_code)
+        return outcome
+
+    def _write(self, partition: int, outcomes: Collection[tuple[str, Outcome]]) -> ErrorCode | None:
+        """Write the records of outcomes as one batch, and note which transactions end."""
+        error_code = self._log.write(partition, outcomes)
+        if error_code is None:
+            endings = []
+            for transactional_id, outcome in outcomes:
+                if outcome.ending is not None:
+                    endings.append(UnfinishedEnding(outcome.ending))
+                    self._unfinished[transactional_id] = endings[-1]
+            if self._cluster.logs.commits.held:
+                for unfinished in endings:
+                    unfinished.begin_flush()
+                self.topic.when_flushed(partition, partial(self._on_flushed, partition, endings))
+            self.alarm.due_at(self._coordinator.next_deadline_ms())
+        else:
+            self._pause()
+        return error_code
+
+    def _on_flushed(
+        self, partition: int, endings: list[UnfinishedEnding], error: BrokerError | None
+    ) -> None:
+        """Go on with what was decided; where it may not be on disk, the log is read anew."""
+        if error is not None:
+            logger.error("transactions may not be on disk partition=%d", partition)
+            self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
+            self._log.load(partition)
+        for unfinished in endings:
+            unfinished.end_flush()
+            self._go_on(unfinished)
+
+    def _go_on(self, unfinished: UnfinishedEnding) -> None:
+        if not unfinished.flushes:
+            self.alarm.due_at(unfinished.not_before_ms)
+
+    def _restored(self, partition: int, endings: list[Ending]) -> None:
+        """Take over what is prepared in a partition that was read."""
+        before = {
+            transactional_id: self._unfinished.pop(transactional_id)
+            for transactional_id in [*self._unfinished]
+            if self.topic.partition_of(transactional_id) == partition
+        }
+        for ending in endings:
+            known = before.get(ending.transactional_id)
+            if known is None or known.ending != ending:
+                known = UnfinishedEnding(
+                    ending
+                )  # else the markers that it has are not written again
+            self._unfinished[ending.transactional_id] = known
+        self._pause()
+
+    def _pause(self) -> None:
+        """Let what is due wait a little, instead of trying it all the time while a disk fails."""
+        now_ms = self._clock.steady_ms()
+        if now_ms >= self._not_before_ms:  # else requests that fail would put it off for ever
+            self._not_before_ms = now_ms + RETRY_MS
+        self.alarm.due_at(self.next_deadline_ms())
+
+    # -- markers
+
+    def _finish_some(self) -> bool:
+        """Write markers of transactions that wait for some; tell whether that goes on now."""
+        now_ms = self._clock.steady_ms()
+        until_ms = self._clock.monotonic_ms() + STEP_MS
+        for unfinished in [*self._unfinished.values()]:
+            is_current = self._unfinished.get(unfinished.ending.transactional_id) is unfinished
+            if is_current and not unfinished.flushes and unfinished.not_before_ms <= now_ms:
+                unfinished.not_before_ms = 0
+                self._write_markers(unfinished)
+                if self._clock.monotonic_ms() >= until_ms:
+                    break
+        return any(
+            not (unfinished.not_before_ms or unfinished.flushes)
+            for unfinished in self._unfinished.values()
+        )
+
+    def _write_markers(self, unfinished: UnfinishedEnding) -> None:
+        """Write some of the markers that are left, and complete the transaction after the last.
+
+        A marker is written when the decision is on disk, and the completion when the markers are:
+        else a crash could leave a decision without its markers, or markers without a decision.
+        """
+        if unfinished.flushes:
+            return
+        transactional_id = unfinished.ending.transactional_id
+        partition = self.topic.partition_of(transactional_id)
+        coordinator_epoch = self._cluster.leader_epoch(TRANSACTIONS_TOPIC, partition)
+        if not self._markers.write_some(unfinished, coordinator_epoch) or unfinished.flushes:
+            return
+        now_ms = self._clock.steady_ms()
+        if not unfinished.failed:
+            outcome = self._coordinator.completed(transactional_id, now_ms)
+            if self._write(partition, [(transactional_id, outcome)]) is None:
+                del self._unfinished[transactional_id]
+                return
+            # the log says that it is prepared, or cannot be read
+            unfinished = self._unfinished.get(transactional_id, unfinished)
+        unfinished.wait(now_ms)
+        self.alarm.due_at(unfinished.not_before_ms)

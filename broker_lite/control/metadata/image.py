@@ -1,0 +1,198 @@
+"""The cluster's metadata in memory: a fold over the records of the metadata log.
+
+Nothing changes an image but `apply`, so what is replayed at a start is what was there before.
+Records of kinds that this broker does not act on are skipped, not lost: they stay in the log.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from broker_lite.control.metadata import metadata_records as kinds
+from broker_lite.control.metadata.metadata_records import MetadataChange, PartitionRecords
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, collision_key
+from broker_lite.control.users.credential_rules import ScramCredential
+from broker_lite.control.users.quota_rules import Entity, entity_of
+from broker_lite.wire import messages
+
+TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
+GROUP_RESOURCE: Final = 32
+
+_NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
+_NO_LEADER_CHANGE: Final = -2
+
+
+class MetadataImage:
+    """Topics, configs, features, quotas and so on, as of the last record applied.
+
+    `topics` and `topics_by_id` hold the same values. `version` counts batches: what was made from
+    an image holds as long as its version.
+    """
+
+    def __init__(self) -> None:
+        self.topics: dict[str, Topic] = {}
+        self.topics_by_id: dict[bytes, Topic] = {}
+        self.features: dict[str, int] = {}
+        self.client_quotas: dict[Entity, dict[str, float]] = {}
+        self.scram_credentials: dict[tuple[str, int], ScramCredential] = {}
+        self.next_producer_id = 0
+        self.broker_epoch = -1
+        self.version = 0
+        self._configs: dict[tuple[int, str], Mapping[str, str]] = {}
+        self._names_by_collision_key: dict[str, str] = {}
+        self._drafts: dict[bytes, tuple[str, list[int]]] = {}
+        self._apply_by_kind: Mapping[int, Callable[[Any], None]] = {
+            kinds.REGISTER_BROKER: self._register_broker,
+            kinds.TOPIC: self._topic,
+            kinds.PARTITION: self._partition,
+            kinds.CONFIG: self._config,
+            kinds.PARTITION_CHANGE: self._partition_change,
+            kinds.REMOVE_TOPIC: self._remove_topic,
+            kinds.FEATURE_LEVEL: self._feature_level,
+            kinds.PRODUCER_IDS: self._producer_ids,
+            kinds.CLIENT_QUOTA: self._client_quota,
+            kinds.USER_SCRAM_CREDENTIAL: self._scram_credential,
+            kinds.REMOVE_USER_SCRAM_CREDENTIAL: self._no_scram_credential,
+        }
+
+    def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
+        """What is set on a resource, a value that does not change any more; empty if nothing is."""
+        return self._configs.get((resource_type, resource_name), _NO_CONFIGS)
+
+    def configured(self, resource_type: int) -> list[str]:
+        """The names of the resources of a type on which anything is set."""
+        return [name for kind, name in self._configs if kind == resource_type]
+
+    def colliding_topic(self, name: str) -> str | None:
+        """The topic whose name collides with this one, if there is one.
+
+        See: P-101.
+        """
+        return self._names_by_collision_key.get(collision_key(name))
+
+    def apply(self, records: Iterable[MetadataChange]) -> None:
+        """Take over the records of one batch, in order."""
+        for record in records:
+            if isinstance(record, PartitionRecords):
+                self._new_partitions(record)
+                continue
+            apply_one = self._apply_by_kind.get(record.api_key)
+            if apply_one is not None:
+                apply_one(record.value)
+        for topic_id, (name, leader_epochs) in self._drafts.items():
+            self._store(name, topic_id, tuple(leader_epochs))
+        self._drafts.clear()
+        self.version += 1
+
+    def _store(self, name: str, topic_id: bytes, leader_epochs: tuple[int, ...]) -> None:
+        topic = Topic(
+            name=name,
+            topic_id=topic_id,
+            leader_epochs=leader_epochs,
+            overrides=self.configs(TOPIC_RESOURCE, name),
+            is_internal=name in INTERNAL_TOPICS,
+        )
+        self.topics[name] = topic
+        self.topics_by_id[topic_id] = topic
+        self._names_by_collision_key[collision_key(name)] = name
+
+    def _draft(self, topic_id: bytes) -> list[int] | None:
+        """The leader epochs of a topic, to change; None for a topic that is not there (any more).
+
+        A batch of 10,000 partitions so makes one tuple, not 10,000.
+        """
+        draft = self._drafts.get(topic_id)
+        if draft is None:
+            topic = self.topics_by_id.get(topic_id)
+            if topic is None:
+                return None
+            draft = self._drafts[topic_id] = (topic.name, list(topic.leader_epochs))
+        return draft[1]
+
+    def _register_broker(self, record: messages.RegisterBrokerRecord) -> None:
+        self.broker_epoch = record.broker_epoch
+
+    def _topic(self, record: messages.TopicRecord) -> None:
+        self._drafts[bytes(record.topic_id)] = (record.name, [])
+
+    def _partition(self, record: messages.PartitionRecord) -> None:
+        leader_epochs = self._draft(bytes(record.topic_id))
+        if leader_epochs is None:
+            return
+        # partitions come in order; a gap cannot occur in a log that a controller wrote
+        if record.partition_id == len(leader_epochs):
+            leader_epochs.append(record.leader_epoch)
+        elif record.partition_id < len(leader_epochs):
+            leader_epochs[record.partition_id] = record.leader_epoch
+
+    def _new_partitions(self, records: PartitionRecords) -> None:
+        """Partitions that this node has just added behind those that there are."""
+        leader_epochs = self._draft(bytes(records.first.topic_id))
+        assert leader_epochs is not None
+        assert len(leader_epochs) == records.indexes.start
+        leader_epochs.extend([records.first.leader_epoch] * len(records.indexes))
+
+    def _partition_change(self, record: messages.PartitionChangeRecord) -> None:
+        if record.leader == _NO_LEADER_CHANGE:
+            return
+        leader_epochs = self._draft(bytes(record.topic_id))
+        if leader_epochs is not None and record.partition_id < len(leader_epochs):
+            leader_epochs[record.partition_id] += 1
+
+    def _remove_topic(self, record: messages.RemoveTopicRecord) -> None:
+        topic_id = bytes(record.topic_id)
+        draft = self._drafts.pop(topic_id, None)
+        topic = self.topics_by_id.pop(topic_id, None)
+        name = topic.name if topic is not None else draft[0] if draft is not None else None
+        if name is None:
+            return
+        self._configs.pop((TOPIC_RESOURCE, name), None)
+        self.topics.pop(name, None)
+        self._names_by_collision_key.pop(collision_key(name), None)
+
+    def _config(self, record: messages.ConfigRecord) -> None:
+        key = (record.resource_type, record.resource_name)
+        configs = dict(self._configs.get(key, _NO_CONFIGS))
+        if record.value is None:
+            configs.pop(record.name, None)
+        else:
+            configs[record.name] = record.value
+        if configs:
+            self._configs[key] = MappingProxyType(configs)
+        else:
+            self._configs.pop(key, None)
+        if record.resource_type == TOPIC_RESOURCE and record.resource_name in self.topics:
+            topic = self.topics[record.resource_name]
+            self._store(topic.name, topic.topic_id, topic.leader_epochs)
+
+    def _feature_level(self, record: messages.FeatureLevelRecord) -> None:
+        if record.feature_level > 0:
+            self.features[record.name] = record.feature_level
+        else:
+            self.features.pop(record.name, None)
+
+    def _producer_ids(self, record: messages.ProducerIdsRecord) -> None:
+        self.next_producer_id = record.next_producer_id
+
+    def _client_quota(self, record: messages.ClientQuotaRecord) -> None:
+        entity = entity_of([(one.entity_type, one.entity_name) for one in record.entity])
+        values = self.client_quotas.setdefault(entity, {})
+        if record.remove:
+            values.pop(record.key, None)
+        else:
+            values[record.key] = record.value
+        if not values:
+            del self.client_quotas[entity]
+
+    def _scram_credential(self, record: messages.UserScramCredentialRecord) -> None:
+        self.scram_credentials[record.name, record.mechanism] = ScramCredential(
+            salt=record.salt,
+            stored_key=record.stored_key,
+            server_key=record.server_key,
+            iterations=record.iterations,
+        )
+
+    def _no_scram_credential(self, record: messages.RemoveUserScramCredentialRecord) -> None:
+        self.scram_credentials.pop((record.name, record.mechanism), None)

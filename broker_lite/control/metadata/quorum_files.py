@@ -1,0 +1,168 @@
+"""The small files that Kafka has beside the metadata log, made anew where they are lost.
+
+`partition.metadata` says that a directory is the metadata log's, `quorum-state` who leads, and
+`bootstrap.checkpoint`, in the data directory, with which features a new cluster starts. The log
+says all of it, too: so nothing is lost with one of them, and a person reads one line. Kafka ends at
+the start where one is damaged.
+
+Source: KafkaRaftLog, FileQuorumStateStore, BootstrapDirectory; compared with a Kafka 4.3.1.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from broker_lite.control.metadata.metadata_batches import (
+    SNAPSHOT_FOOTER,
+    SNAPSHOT_HEADER,
+    feature_records,
+    make_batch,
+    make_control_batch,
+)
+from broker_lite.control.metadata.metadata_snapshot import snapshot_batches
+from broker_lite.control.metadata.topic_names import METADATA_TOPIC_ID
+from broker_lite.errors import BrokerError, KafkaStorageError
+from broker_lite.log.directory.partitions import claimed_topic_id
+from broker_lite.log.files.checkpoints import (
+    PARTITION_METADATA_FILE,
+    CorruptCheckpoint,
+    format_partition_metadata,
+    format_uuid,
+    read_file,
+    replace_file,
+)
+from broker_lite.log.files.open_file import sync_file, write_file
+from broker_lite.wire import DecodeError, messages
+
+BOOTSTRAP_FILE: Final = "bootstrap.checkpoint"
+QUORUM_STATE_FILE: Final = "quorum-state"
+
+_log = logging.getLogger("broker_lite.control")
+
+
+def claim_directory(directory: str) -> None:
+    """Make sure that a directory is the metadata log's, and write it down where nothing says so.
+
+    Raises:
+        KafkaStorageError: it is another topic's, as in Kafka; or it cannot be read or written.
+
+    See: S-75.
+    """
+    stored = claimed_topic_id(directory)
+    if stored == METADATA_TOPIC_ID:
+        return
+    path = Path(directory, PARTITION_METADATA_FILE)
+    if stored is not None:
+        raise KafkaStorageError(
+            f"{path} has topic id {format_uuid(stored)}, which is not the metadata log's: remove it"
+            " if the log beside it is the cluster's"
+        )
+    try:
+        replace_file(path, format_partition_metadata(METADATA_TOPIC_ID))
+    except OSError as error:
+        raise KafkaStorageError from error
+
+
+def tell_of_quorum_state(directory: str, node_id: int) -> None:
+    """Say it if quorum-state is lost, or another node's; it is about to be written.
+
+    Raises:
+        KafkaStorageError: there is something, but not to be read.
+    """
+    path = Path(directory, QUORUM_STATE_FILE)
+    try:
+        fault = _fault_of(read_file(path), node_id)
+    except CorruptCheckpoint as error:
+        fault = str(error)
+    except OSError as error:
+        raise KafkaStorageError from error
+    if fault is not None:
+        _log.warning("quorum-state is made anew path=%s reason=%s", path, fault)
+
+
+def _fault_of(text: str | None, node_id: int) -> str | None:
+    if text is None:
+        return "it is missing"
+    try:
+        state = json.loads(text)
+    except ValueError:
+        state = None
+    if not isinstance(state, dict) or "leaderEpoch" not in state:
+        return "it names no leader epoch"
+    # at kraft.version 1 the log names the voters
+    voters = state.get("currentVoters") or [{"voterId": node_id}]
+    if voters != [{"voterId": node_id}]:
+        return f"it has other voters than node {node_id}"
+    return None
+
+
+def write_quorum_state(directory: str, node_id: int, leader_epoch: int) -> None:
+    """State who leads, in the form that Kafka has at kraft.version 0.
+
+    Without fsync, as the log says the same: recovery needs nothing of it.
+
+    Raises:
+        KafkaStorageError: not written.
+    """
+    state = {
+        "clusterId": "",
+        "leaderId": node_id,
+        "leaderEpoch": leader_epoch,
+        "votedId": -1,
+        "appliedOffset": 0,
+        "currentVoters": [{"voterId": node_id}],
+        "data_version": 0,
+    }
+    text = json.dumps(state, separators=(",", ":"))
+    try:
+        write_file(f"{directory}/{QUORUM_STATE_FILE}", text.encode())
+    except OSError as error:
+        raise KafkaStorageError from error
+
+
+def mend_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, now_ms: int) -> None:
+    """Write the bootstrap checkpoint of a cluster that is not new anew if it is lost, and say so.
+
+    Raises:
+        KafkaStorageError: there is something, but not to be read or written.
+    """
+    path = data_dir / BOOTSTRAP_FILE
+    try:
+        for _ in snapshot_batches(path.read_bytes()):
+            continue
+    except FileNotFoundError:
+        reason = "it is missing"
+    except (BrokerError, DecodeError) as error:
+        reason = str(error)
+    except OSError as error:
+        raise KafkaStorageError from error
+    else:
+        return
+    _log.warning("bootstrap.checkpoint is made anew path=%s reason=%s", path, reason)
+    write_bootstrap_checkpoint(data_dir, features, now_ms=now_ms)
+
+
+def write_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, now_ms: int) -> None:
+    """Write the snapshot from which Kafka would start a cluster with these features.
+
+    Raises:
+        KafkaStorageError: not written.
+    """
+    header = messages.SnapshotHeaderRecord.encode(messages.SnapshotHeaderRecord(), 0)
+    footer = messages.SnapshotFooterRecord.encode(messages.SnapshotFooterRecord(), 0)
+    records = feature_records(features)
+    content = b"".join(
+        (
+            make_control_batch(SNAPSHOT_HEADER, header, now_ms, base_offset=0),
+            make_batch(records, now_ms, base_offset=1),
+            make_control_batch(SNAPSHOT_FOOTER, footer, now_ms, base_offset=1 + len(records)),
+        )
+    )
+    path = str(data_dir / BOOTSTRAP_FILE)
+    try:
+        write_file(path, content)
+        sync_file(path)
+    except OSError as error:
+        raise KafkaStorageError from error

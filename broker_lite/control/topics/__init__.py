@@ -1,0 +1,1 @@
+"""Topics: which may be created, their effective configs, and the logs of their partitions."""

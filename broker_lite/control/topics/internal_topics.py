@@ -1,0 +1,63 @@
+"""Kafka's own topics, as the broker makes them when they are first needed.
+
+Whoever else creates one of them, as Kafka's clients may, chooses its configs like any other's.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.settings import Settings
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+
+
+def _offsets_topic(settings: Settings) -> NewTopic:
+    """Source: GroupCoordinatorService.groupMetadataTopicConfigs."""
+    return NewTopic(
+        OFFSETS_TOPIC,
+        settings.offsets_topic_num_partitions,
+        settings.offsets_topic_replication_factor,
+        configs=(
+            ("cleanup.policy", "compact"),
+            ("compression.type", "producer"),
+            ("segment.bytes", str(settings.offsets_topic_segment_bytes)),
+        ),
+    )
+
+
+def _transactions_topic(settings: Settings) -> NewTopic:
+    """Source: TransactionCoordinator.transactionStateTopicConfigs."""
+    return NewTopic(
+        TRANSACTIONS_TOPIC,
+        settings.transaction_state_log_num_partitions,
+        settings.transaction_state_log_replication_factor,
+        configs=(
+            ("cleanup.policy", "compact"),
+            ("compression.type", "uncompressed"),
+            ("min.insync.replicas", str(settings.transaction_state_log_min_isr)),
+            ("segment.bytes", str(settings.transaction_state_log_segment_bytes)),
+            ("unclean.leader.election.enable", "false"),
+        ),
+    )
+
+
+_MAKE: Final[Mapping[str, Callable[[Settings], NewTopic]]] = MappingProxyType(
+    {OFFSETS_TOPIC: _offsets_topic, TRANSACTIONS_TOPIC: _transactions_topic}
+)
+
+
+def automatic_topic(settings: Settings, name: str) -> NewTopic:
+    """A topic as it is created on its first use.
+
+    See: P-85 (AutoTopicCreationManager.creatableTopic).
+    """
+    make = _MAKE.get(name)
+    return NewTopic(name) if make is None else make(settings)
+
+
+def partition_count(settings: Settings, name: str) -> int:
+    """How many partitions a state topic is going to have that is not there yet."""
+    return _MAKE[name](settings).partition_count

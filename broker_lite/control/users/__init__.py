@@ -1,0 +1,1 @@
+"""What the cluster keeps for each user: client quotas and SCRAM credentials."""

@@ -1,0 +1,398 @@
+"""Walk the records of a v2 batch: the one per-record loop of a produce request.
+
+Compiled in place by Cython with the types of scan.pxd; without a compiler this file runs as it is.
+So that both mean the same, every integer is 64 bits wide there and masked here wherever Python's
+would grow. Nothing is allocated by a declared length, nothing at or after the end is read.
+
+Two readers, as in Kafka. The full one (R-34) reads records whose bytes all matter: the declared
+record length bounds every field and must be used up. The partial one (R-36) skips over keys, values
+and headers of a decompressed stream and never looks at the declared record length.
+
+The numbers returned as status are those of scan_status.ScanStatus. Many bytes are walked without
+the interpreter lock; see lending.
+"""
+
+try:
+    import cython
+except ImportError:
+    from broker_lite.record.loops import lending as cython
+
+from broker_lite.record.loops.lending import LENT_BYTES_MIN
+
+
+class RecordCursor:
+    """Reads records one after the other; its fields are those of the record read last.
+
+    Lengths below 0 are null. After a status other than 0 the cursor cannot be used again.
+
+    Args:
+        buffer: plain records; format B and contiguous; read only.
+        position: of the first record.
+        end: position after the last byte of the batch, or of the decompressed stream.
+        full_reader: R-34, else R-36.
+
+    Attributes:
+        position: after the record; -2 when the bytes ended in a varint, -1 when one was too long.
+        length: the record's declared length.
+        headers_position: of the first header.
+
+    Raises:
+        ValueError: position and end are not positions in the buffer.
+
+    Rule: R-30 (DefaultRecord).
+    """
+
+    def __init__(self, buffer: memoryview, position: int, end: int, full_reader: bool) -> None:
+        if position < 0 or end < position or end > len(buffer):
+            raise ValueError("position and end are not positions in the buffer")
+        self.buffer = buffer
+        self.position = position
+        self.end = end
+        self.full_reader = full_reader
+        self.length = 0
+        self.attributes = 0
+        self.timestamp_delta = 0
+        self.offset_delta = 0
+        self.key_position = 0
+        self.key_length = 0
+        self.value_position = 0
+        self.value_length = 0
+        self.headers_position = 0
+        self.header_count = 0
+
+    def read_varint(self, end: int) -> int:
+        """Read a zigzag varint of at most 5 bytes; of the fifth only four bits count.
+
+        See: R-24 (ByteUtils.readVarint).
+        """
+        position = self.position
+        if position < end:  # one byte, as nearly all are
+            byte = self.buffer[position]
+            if byte < 0x80:
+                self.position = position + 1
+                return (byte >> 1) ^ -(byte & 1)
+        raw = 0
+        shift = 0
+        while position < end:
+            byte = self.buffer[position]
+            position += 1
+            if shift == 28:
+                if byte >= 0x80:
+                    self.position = -1
+                    return 0
+                byte &= 0x0F
+            raw |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.position = position
+                return (raw >> 1) ^ -(raw & 1)
+            shift += 7
+        self.position = -2
+        return 0
+
+    def read_varlong(self, end: int) -> int:
+        """Read a zigzag varlong of at most 10 bytes; of the tenth only one bit counts."""
+        position = self.position
+        if position < end:  # one byte, as nearly all are
+            byte = self.buffer[position]
+            if byte < 0x80:
+                self.position = position + 1
+                value = (byte >> 1) ^ -(byte & 1)
+                return value
+        raw = 0
+        shift = 0
+        while position < end:
+            byte = self.buffer[position]
+            position += 1
+            if shift == 63:
+                if byte >= 0x80:
+                    self.position = -1
+                    return 0
+                byte &= 1
+            raw |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.position = position
+                value = (raw >> 1) ^ -(raw & 1)
+                return value
+            shift += 7
+        self.position = -2
+        return 0
+
+    def skip(self, length: int, end: int) -> bool:
+        """Pass over a key or value; False when it is longer than what is there."""
+        if length > 0:
+            if length > end - self.position:
+                return False
+            self.position += length
+        return True
+
+    def read_record(self) -> int:
+        """Read the structure of the next record and return its status.
+
+        Rule: R-34, R-36 (DefaultRecord.readFrom, readPartiallyFrom).
+        See: R-35.
+        """
+        end = self.end
+        # What running out of bytes means: a full reader has seen that the record is all there, so
+        # from then on it contradicts the declared length.
+        ended = 2
+        self.length = self.read_varint(end)
+        if self.position < 0:
+            if self.position == -2:
+                return ended
+            return 3 if self.full_reader else 1
+        if self.full_reader:
+            if self.length < 0:
+                return 1
+            if self.length > end - self.position:
+                return ended
+            end = self.position + self.length
+            ended = 1
+        if self.position >= end:
+            return ended
+        self.attributes = self.buffer[self.position]
+        self.position += 1
+        self.timestamp_delta = self.read_varlong(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.offset_delta = self.read_varint(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.key_length = self.read_varint(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.key_position = self.position
+        if not self.skip(self.key_length, end):
+            return ended
+        self.value_length = self.read_varint(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.value_position = self.position
+        if not self.skip(self.value_length, end):
+            return ended
+        self.header_count = self.read_varint(end)
+        if self.position < 0:
+            return ended if self.position == -2 else 1
+        self.headers_position = self.position
+        if self.header_count < 0:
+            return 1
+        if self.full_reader and self.header_count > end - self.position:
+            return 1
+        # A header takes two bytes at least, so this ends long before a huge count does.
+        header = 0
+        while header < self.header_count:
+            length = self.read_varint(end)
+            if self.position < 0:
+                return ended if self.position == -2 else 1
+            if length < 0:
+                return 1
+            if not self.skip(length, end):
+                return ended
+            length = self.read_varint(end)
+            if self.position < 0:
+                return ended if self.position == -2 else 1
+            if not self.skip(length, end):
+                return ended
+            header += 1
+        if self.full_reader and self.position != end:
+            return 1
+        return 0
+
+    def has_shortest_varint(self, bytes_max: int, last_byte_max: int) -> bool:
+        """Whether the next varint is the shortest form of its value, which is the one written.
+
+        Args:
+            bytes_max: 5, or 10 for a varlong.
+            last_byte_max: what that many bytes can end in without bits that a reader drops.
+
+        See: R-23, R-24 (ByteUtils).
+        """
+        last = self.position
+        while last < self.end and self.buffer[last] >= 0x80:
+            last += 1
+        if last >= self.end:
+            return False
+        size_bytes = last - self.position + 1
+        if size_bytes == 1:
+            return True
+        if size_bytes < bytes_max:
+            return self.buffer[last] != 0
+        return size_bytes == bytes_max and 0 < self.buffer[last] <= last_byte_max
+
+    def skip_canonical_bytes(self, ascii_only: bool) -> bool:
+        """Pass over a length, -1 or more, and as many bytes; False when a writer would differ."""
+        if not self.has_shortest_varint(5, 0x0F):
+            return False
+        length = self.read_varint(self.end)
+        if length < -1:
+            return False
+        position = self.position
+        if not self.skip(length, self.end):
+            return False
+        if ascii_only:
+            while position < self.position:
+                if self.buffer[position] >= 0x80:
+                    return False
+                position += 1
+        return True
+
+    def skip_canonical_record(self) -> bool:
+        """Pass over a record; False when its content would be written in other bytes.
+
+        Rule: R-30 (DefaultRecord.writeTo).
+        """
+        if not self.has_shortest_varint(5, 0x0F):
+            return False
+        self.length = self.read_varint(self.end)
+        if self.position >= self.end or self.buffer[self.position] != 0:
+            return False
+        self.position += 1
+        if not self.has_shortest_varint(10, 1):
+            return False
+        self.timestamp_delta = self.read_varlong(self.end)
+        if not self.has_shortest_varint(5, 0x0F):
+            return False
+        self.offset_delta = self.read_varint(self.end)
+        if not (self.skip_canonical_bytes(False) and self.skip_canonical_bytes(False)):
+            return False
+        if not self.has_shortest_varint(5, 0x0F):
+            return False
+        self.header_count = self.read_varint(self.end)
+        header = 0
+        while header < self.header_count:
+            if not (self.skip_canonical_bytes(True) and self.skip_canonical_bytes(False)):
+                return False
+            header += 1
+        return True
+
+    def skip_canonical_records(self, count: int) -> bool:
+        """Pass over so many records; False at one whose content would be written differently."""
+        record = 0
+        while record < count:
+            if not self.skip_canonical_record():
+                return False
+            record += 1
+        return True
+
+
+class RecordTotals:
+    """What a walk over the records of a batch sums up; see what scan_records returns."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.records_read = 0
+        self.max_timestamp = -1
+        self.min_timestamp = 0x7FFFFFFFFFFFFFFF
+        self.null_keys = 0
+        self.sequential = True
+
+    def walk(self, cursor: RecordCursor, count: int, base_timestamp: int) -> int:
+        """Read the records of a batch and return the status.
+
+        Rule: R-37 (DefaultRecordBatch.iterator).
+        """
+        sign = 0x8000000000000000
+        mask = 0xFFFFFFFFFFFFFFFF
+        max_timestamp = -1
+        min_timestamp = 0x7FFFFFFFFFFFFFFF
+        null_keys = 0
+        sequential = True
+        records_read = 0
+        status = 0
+        position = cursor.position
+        base = base_timestamp & mask
+        if count < 0:
+            status = 1
+        while records_read < count:
+            status = cursor.read_record()
+            if status != 0:
+                break
+            position = cursor.position
+            wrapped = (base + cursor.timestamp_delta) & mask
+            timestamp = (wrapped ^ sign) - sign
+            if timestamp > max_timestamp:
+                max_timestamp = timestamp
+            if timestamp < min_timestamp and timestamp != -1:
+                min_timestamp = timestamp
+            if cursor.key_length < 0:
+                null_keys += 1
+            if cursor.offset_delta != records_read:
+                sequential = False
+            records_read += 1
+        if status == 0 and count > 0 and position < cursor.end:
+            status = 4
+        self.position = position
+        self.records_read = records_read
+        self.max_timestamp = max_timestamp
+        self.min_timestamp = min_timestamp
+        self.null_keys = null_keys
+        self.sequential = sequential
+        return status
+
+
+def scan_records(
+    buffer: memoryview, start: int, end: int, count: int, base_timestamp: int, full_reader: bool
+) -> tuple[int, int, int, int, int, int, bool]:
+    """Read the structure of all records of a batch.
+
+    Args:
+        buffer: plain records; format B and contiguous; read only.
+        start: position of the first record.
+        end: position after the last byte of the batch, or of the decompressed stream.
+        count: how many records the header declares. Below 0 is invalid; with 0 nothing is read, not
+            even whether bytes are left.
+        base_timestamp: of the header; with the deltas it gives the record timestamps, in 64 bits.
+        full_reader: R-34 for uncompressed batches and for records whose content is needed, R-36 for
+            compressed batches that are kept as they are.
+
+    Returns:
+        status (ScanStatus), position after the last record read, records read, largest timestamp
+        and -1 at least, smallest timestamp other than -1 (2**63 - 1 if there is none), number of
+        null keys, whether the offset deltas are 0, 1, 2 and so on. After a failure the numbers are
+        those of the records before it.
+
+    Raises:
+        ValueError: start and end are not positions in the buffer.
+
+    Rule: R-37 (DefaultRecordBatch.iterator).
+    """
+    cursor = RecordCursor(buffer, start, end, full_reader)
+    totals = RecordTotals()
+    if end - start > LENT_BYTES_MIN:
+        with cython.nogil:
+            status = totals.walk(cursor, count, base_timestamp)
+    else:
+        status = totals.walk(cursor, count, base_timestamp)
+    return (
+        status,
+        totals.position,
+        totals.records_read,
+        totals.max_timestamp,
+        totals.min_timestamp,
+        totals.null_keys,
+        bool(totals.sequential),
+    )
+
+
+def are_canonical(buffer: memoryview, start: int, end: int, count: int) -> bool:
+    """Tell whether a writer of the same records would give the same bytes.
+
+    That is: attributes 0, the shortest form of every varint, -1 for null, header keys in ASCII.
+    Keys in other characters are sound as a rule; whoever asks writes these records anew and sees.
+
+    Args:
+        buffer: records that scan_records found sound with the full reader.
+        start: position of the first record.
+        end: position after the last byte.
+        count: of the records.
+
+    Raises:
+        ValueError: start and end are not positions in the buffer.
+
+    Rule: R-30 (DefaultRecord.writeTo).
+    """
+    cursor = RecordCursor(buffer, start, end, True)
+    if end - start <= LENT_BYTES_MIN:
+        return cursor.skip_canonical_records(count)
+    with cython.nogil:
+        canonical = cursor.skip_canonical_records(count)
+    return canonical

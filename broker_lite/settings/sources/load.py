@@ -1,0 +1,148 @@
+"""All sources of settings put together: surroundings < file < environment < flags."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from broker_lite.errors import SettingsError
+from broker_lite.settings.declared.declarations import BROKER_SETTINGS, TOPIC_SETTINGS
+from broker_lite.settings.listeners import parse_listeners
+from broker_lite.settings.setting import InvalidValue
+from broker_lite.settings.settings import Given, Settings
+from broker_lite.settings.sources.texts import is_toml, read_environment, read_file
+
+_log = logging.getLogger("broker_lite.settings")
+
+
+def load_settings(
+    config_file: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    overrides: Iterable[tuple[str, str]] | Mapping[str, str] = (),
+    *,
+    surroundings: Mapping[str, tuple[str, str]] | None = None,
+    flags: Mapping[str, tuple[str, str]] | None = None,
+    warnings: list[str] | None = None,
+) -> Settings:
+    """Put the settings of one broker together; the later source wins.
+
+    Args:
+        config_file: *.toml is ours, everything else is Java properties.
+        env: the environment; only KAFKA_* counts.
+        overrides: names and texts of `--set`.
+        surroundings: what the place where the broker runs has instead of the defaults: name to text
+            and origin.
+        flags: settings that have a flag of their own: name to text and flag, stronger than `--set`.
+        warnings: gets a line for each name that is not known here, in sources that are Kafka's;
+            without it they are logged.
+
+    Raises:
+        SettingsError: one line that names source, setting, value and what is allowed.
+    """
+    notes: list[str] = [] if warnings is None else warnings
+    given: dict[str, Given] = {}
+    for name, (text, origin) in (surroundings or {}).items():
+        _add(given, name, Given(text, origin), None)
+    if config_file is not None:
+        strict = is_toml(config_file)
+        for name, text in read_file(config_file).items():
+            _add(given, name, Given(text, str(config_file)), None if strict else notes)
+    for name, (variable, text) in read_environment(env or {}).items():
+        _add(given, name, Given(text, variable), notes)
+    pairs = overrides.items() if isinstance(overrides, Mapping) else overrides
+    for name, text in pairs:
+        _add(given, name, Given(text, "--set"), None)
+    for name, (text, flag) in (flags or {}).items():
+        _add(given, name, Given(text, flag), None)
+    _join_node_and_broker_id(given)
+    settings = _build(given)
+    parse_listeners(settings)
+    if warnings is None:
+        for note in notes:
+            _log.warning("%s", note)
+    return settings
+
+
+def with_flag(settings: Settings, name: str, text: str, flag: str) -> Settings:
+    """The same settings but for one, as a flag says it.
+
+    No source is read a second time: a file that is a pipe has nothing more to give.
+
+    Raises:
+        SettingsError: one line that names flag, setting, value and what is allowed.
+    """
+    given = dict(settings.given)
+    _add(given, name, Given(text, flag), None)
+    changed = _build(given)
+    parse_listeners(changed)
+    return changed
+
+
+def parse_assignment(text: str) -> tuple[str, str]:
+    """Split the `name=value` of a `--set`.
+
+    Raises:
+        SettingsError: there is no name or no `=`.
+    """
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise SettingsError(f"--set {text}: write name=value")
+    return name.strip(), value.strip()
+
+
+def _add(given: dict[str, Given], name: str, one: Given, notes: list[str] | None) -> None:
+    """Take one value; an unknown name is noted, or an error without notes."""
+    setting = BROKER_SETTINGS.get(name)
+    if setting is None:
+        line = f"{one.origin}: {_unknown(name)}"
+        if notes is None:
+            raise SettingsError(line)
+        notes.append(f"{line}; ignored")
+        return
+    try:
+        setting.parse(one.text)
+    except InvalidValue as error:
+        told = setting.allowed in str(error)
+        allowed = "" if told else f" (allowed: {setting.allowed})"
+        raise SettingsError(f"{one.origin}: {error}{allowed}") from error
+    if setting.ignored:
+        note = f"{one.origin}: {name} has no effect here"
+        if notes is None:
+            raise SettingsError(note)
+        notes.append(note)
+    given[name] = one
+
+
+def _unknown(name: str) -> str:
+    if name.startswith("zookeeper."):
+        return f"{name}: broker-lite needs no ZooKeeper"
+    return f"unknown setting {name}{_suggestion(name)}"
+
+
+def _suggestion(name: str) -> str:
+    topic = TOPIC_SETTINGS.get(name)
+    if topic is not None and topic.synonyms:
+        return f" (it is a topic's; its default for all topics is {topic.synonyms[0].name})"
+    from difflib import get_close_matches  # 8 ms that only a person's slip costs
+
+    close = get_close_matches(name, BROKER_SETTINGS, n=1, cutoff=0.75)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _join_node_and_broker_id(given: dict[str, Given]) -> None:
+    """One number has two names; the newer one is the stronger, a negative older one is none."""
+    if "node.id" in given:
+        given["broker.id"] = given["node.id"]
+    elif "broker.id" in given and int(given["broker.id"].text) >= 0:
+        given["node.id"] = given["broker.id"]
+
+
+def _build(given: Mapping[str, Given]) -> Settings:
+    try:
+        settings = Settings(given)
+    except InvalidValue as error:
+        raise SettingsError(str(error)) from error
+    for name in ("log.dirs", "log.dir"):
+        if len(settings.value(name) or ()) > 1:  # type: ignore[arg-type]
+            origin = given[name].origin
+            raise SettingsError(f"{origin}: {name}: broker-lite keeps its data in one directory")
+    return settings

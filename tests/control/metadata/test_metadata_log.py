@@ -1,0 +1,149 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_lite.control.clock import Clock
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.metadata_changes import Endpoint
+from broker_lite.control.metadata import metadata_records as kinds
+from broker_lite.control.metadata.metadata_log import MetadataLog
+from broker_lite.control.metadata.metadata_records import make
+from broker_lite.errors import KafkaStorageError
+from broker_lite.log.config import LogConfig
+from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.log import Log
+from broker_lite.log.recovery.loading import LoadRequest, load_log
+from broker_lite.record.builder import BatchBuilder
+from broker_lite.record.records import iterate_records
+from broker_lite.settings import Settings
+from tests.control.metadata_files import stored
+from tests.support.reference_kafka import run_tool
+from tests.support.toolchain import require
+
+NOW_MS = 1_700_000_000_000
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    directory = tmp_path / "__cluster_metadata-0"
+    directory.mkdir()
+    request = LoadRequest("__cluster_metadata", 0, str(directory), LogConfig(), is_clean=False)
+    return load_log(request, FileCache(4), now_ms=NOW_MS)
+
+
+def test_each_start_is_an_election_that_is_won(log: Log) -> None:
+    for expected_epoch in (1, 2):
+        MetadataLog(log, 7).become_leader(now_ms=NOW_MS)
+        *_, last = stored(Path(log.directory, f"{0:020d}.log"))
+        assert last.is_control
+        assert last.leader_epoch == expected_epoch
+        (record,) = iterate_records(last)
+        # what a Kafka 4.3.1 wrote for node 1, with 7 for the node's number
+        assert record.key == bytes.fromhex("00000002")
+        assert record.value == bytes.fromhex(
+            "000000000007" + "020000000700" + "020000000700" + "00"
+        )
+        state = json.loads(Path(log.directory, "quorum-state").read_text())
+        assert state["leaderEpoch"] == expected_epoch
+        assert state["currentVoters"] == [{"voterId": 7}]
+    text = Path(log.directory, "partition.metadata").read_text()
+    assert text == "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def test_a_change_is_one_batch_and_is_on_disk(log: Log) -> None:
+    metadata_log = MetadataLog(log, 1)
+    assert metadata_log.is_new
+    metadata_log.become_leader(now_ms=NOW_MS)
+    records = [make(kinds.TOPIC, name=name, topic_id=b"i" * 16) for name in "ab"]
+    assert metadata_log.append(records, now_ms=NOW_MS) == 2
+    assert (metadata_log.end_offset, metadata_log.is_new) == (3, False)
+    assert log.recovery_point == 3
+    assert list(metadata_log.replay()) == [records]
+
+
+def test_a_record_that_cannot_be_read_is_an_error(log: Log) -> None:
+    builder = BatchBuilder()
+    builder.append(NOW_MS, None, b"\x01\x7f\x00")
+    log.append_batch(builder.build(), now_ms=NOW_MS)
+    with pytest.raises(KafkaStorageError, match="cannot be read"):
+        list(MetadataLog(log, 1).replay())
+
+
+def test_a_damaged_batch_is_an_error_not_another_state(log: Log) -> None:
+    metadata_log = MetadataLog(log, 1)
+    metadata_log.append([make(kinds.TOPIC, name="t", topic_id=b"i" * 16)], now_ms=NOW_MS)
+    with Path(log.directory, f"{0:020d}.log").open("r+b") as file:
+        file.seek(70)
+        file.write(b"\xff")
+    with pytest.raises(KafkaStorageError, match="damaged at offset 0"):
+        list(metadata_log.replay())
+
+
+def test_a_log_that_begins_with_a_snapshot_is_refused(log: Log) -> None:
+    metadata_log = MetadataLog(log, 1)
+    metadata_log.append([make(kinds.TOPIC, name="t", topic_id=b"i" * 16)], now_ms=NOW_MS)
+    log.log_start_offset = 1
+    with pytest.raises(KafkaStorageError, match="a snapshot that is missing"):
+        list(metadata_log.replay())
+
+
+class LogOfABadDisk:
+    """A log whose data never gets to the disk."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    def flush(self) -> None:
+        raise KafkaStorageError
+
+
+def test_after_a_failed_flush_no_change_is_taken(log: Log) -> None:
+    metadata_log = MetadataLog(LogOfABadDisk(log), 1)  # type: ignore[arg-type]
+    record = make(kinds.TOPIC, name="t", topic_id=b"i" * 16)
+    for text in (None, "an earlier change"):
+        with pytest.raises(KafkaStorageError, match=text):
+            metadata_log.append([record], now_ms=NOW_MS)
+    assert metadata_log.end_offset == 1
+
+
+def test_files_that_cannot_be_written_beside_the_log(log: Log) -> None:
+    metadata_log = MetadataLog(log, 1)
+    Path(log.directory, "quorum-state").mkdir()
+    with pytest.raises(KafkaStorageError):
+        metadata_log.become_leader(now_ms=NOW_MS)
+
+
+@pytest.mark.kafka
+def test_kafkas_dump_tool_reads_it(tmp_path: Path) -> None:
+    require("java", "mvn")
+    cluster = Cluster.open(Settings(), tmp_path, Clock.standing_still())
+    cluster.register([Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
+    cluster.create_topic("t")
+    cluster.alter_configs([(2, "t", {"retention.ms": "5"})])
+    cluster.next_producer_id()
+    cluster.delete_topics([cluster.topics["t"]])
+    cluster.close()
+    files = f"{tmp_path}/__cluster_metadata-0/{0:020d}.log,{tmp_path}/bootstrap.checkpoint"
+    dump = "org.apache.kafka.tools.DumpLogSegments"
+    text = run_tool(dump, "--cluster-metadata-decoder", "--files", files)
+    for kind in (
+        "LeaderChange: ",
+        "SnapshotHeader ",
+        "SnapshotFooter ",
+        "FEATURE_LEVEL_RECORD",
+        "REGISTER_BROKER_RECORD",
+        "BROKER_REGISTRATION_CHANGE_RECORD",
+        "TOPIC_RECORD",
+        "PARTITION_RECORD",
+        "CONFIG_RECORD",
+        "PRODUCER_IDS_RECORD",
+        "REMOVE_TOPIC_RECORD",
+    ):
+        assert kind in text
+    assert "isvalid: false" not in text
+    assert "rror" not in text

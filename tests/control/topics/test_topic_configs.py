@@ -1,0 +1,61 @@
+import pytest
+
+from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.topics.topic_configs import TopicConfigs
+from broker_lite.settings import Given, Settings
+
+
+def topic(**overrides: str) -> Topic:
+    texts = {name.replace("_", "."): text for name, text in overrides.items()}
+    return Topic(name="t", topic_id=b"i" * 16, leader_epochs=(0,), overrides=texts)
+
+
+def test_topics_without_overrides_share_one_value() -> None:
+    configs = TopicConfigs(Settings())
+    assert configs.of(topic()) is configs.of(topic())
+
+
+def test_a_value_is_kept_until_the_overrides_change() -> None:
+    configs = TopicConfigs(Settings())
+    first = topic(retention_ms="5")
+    assert configs.of(first) is configs.of(first)
+    assert configs.of(first).retention_ms == 5
+    assert configs.of(topic(retention_ms="6")).retention_ms == 6
+    assert configs.of(topic()).retention_ms == 604_800_000
+    configs.forget("t")
+    assert configs.of(first).retention_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("compression", "codec", "level"),
+    [
+        ("producer", None, None),
+        ("uncompressed", 0, None),
+        ("gzip", 1, -1),
+        ("snappy", 2, None),
+        ("lz4", 3, 9),
+        ("zstd", 4, 3),
+    ],
+)
+def test_what_the_validator_is_told(compression: str, codec: int | None, level: int | None) -> None:
+    configs = TopicConfigs(Settings())
+    changed = topic(
+        compression_type=compression,
+        cleanup_policy="compact",
+        message_timestamp_type="LogAppendTime",
+    )
+    told = configs.validation_config(changed)
+    assert (told.topic, told.codec, told.compression_level) == ("t", codec, level)
+    assert told.is_compacted
+    assert told.is_append_time
+    assert configs.validation_config(changed) is told
+
+
+def test_what_a_log_is_told() -> None:
+    given = {"producer.id.expiration.ms": Given("77", "test")}
+    told = TopicConfigs(Settings(given)).log_config(
+        topic(internal_segment_bytes="99", cleanup_policy="compact,delete")
+    )
+    assert (told.segment_bytes, told.producer_id_expiration_ms) == (99, 77)
+    assert told.cleanup_delete
+    assert told.cleanup_compact

@@ -1,0 +1,85 @@
+"""What parts of a broker that runs say to new values; the texts are those of a Kafka 4.3.1."""
+
+import pytest
+
+from broker_lite.settings import InvalidValue, Settings
+from broker_lite.settings.configs.reconfigure import check_reconfiguration
+
+DYNAMIC = (
+    "Invalid value org.apache.kafka.common.config.ConfigException: {} for configuration Invalid"
+    " dynamic configuration"
+)
+COUNT = "Dynamic thread count update validation failed for {}={}, value should "
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        (
+            {},
+            {"num.io.threads": "17"},
+            DYNAMIC.format(
+                COUNT.format("num.io.threads", 17)
+                + "not be greater than double the current value 8"
+            ),
+        ),
+        (
+            {},
+            {"num.io.threads": "3"},
+            DYNAMIC.format(
+                COUNT.format("num.io.threads", 3) + "be at least half the current value 8"
+            ),
+        ),
+        (
+            {},
+            {"log.cleaner.threads": "3"},
+            DYNAMIC.format(
+                "Log cleaner threads cannot be increased to more than double the current value 1"
+            ),
+        ),
+        (
+            {"log.cleaner.threads": "4"},
+            {"log.cleaner.threads": "1"},
+            DYNAMIC.format(
+                "Log cleaner threads cannot be reduced to less than half the current value 4"
+            ),
+        ),
+        (
+            {},
+            {"metric.reporters": "a.b.C"},
+            DYNAMIC.format(
+                "Validation of dynamic config update of Set(metric.reporters) failed with class"
+                " class kafka.server.DynamicMetricsReporters"
+            ),
+        ),
+        (
+            {},
+            {"max.connections.per.ip.overrides": "127.0.0.1:5,abc"},
+            "Error parsing configuration property 'max.connections.per.ip.overrides': begin 0, end"
+            " -1, length 3",
+        ),
+        (
+            {},
+            {"max.connections.per.ip.overrides": "127.0.0.1:x"},
+            'For input string: "x"',
+        ),
+    ],
+)
+def test_what_is_refused(before: dict[str, str], after: dict[str, str], reason: str) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        check_reconfiguration(Settings(dynamic=before), Settings(dynamic=after))
+    assert str(refused.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"num.io.threads": "16"}),
+        ({"num.io.threads": "16"}, {}),
+        ({}, {"log.cleaner.threads": "2", "metric.reporters": ""}),
+        ({}, {"max.connections.per.ip.overrides": "127.0.0.1:5, ::1:6"}),
+        ({"num.io.threads": "100"}, {"num.io.threads": "100"}),
+    ],
+)
+def test_what_is_taken(before: dict[str, str], after: dict[str, str]) -> None:
+    check_reconfiguration(Settings(dynamic=before), Settings(dynamic=after))
