@@ -177,7 +177,7 @@ class Cluster(ClusterView):
             KafkaStorageError: not written.
         """
         assert self._metadata_log is not None
-        self._commit(
+        self.write(
             changes.registration(
                 self._replica,
                 broker_epoch=self._metadata_log.end_offset,
@@ -199,7 +199,7 @@ class Cluster(ClusterView):
         if sync and self._is_registered:
             self._is_registered = False
             try:
-                self._commit([changes.departure(self.node_id, self._image.broker_epoch)])
+                self.write([changes.departure(self.node_id, self._image.broker_epoch)])
             except KafkaStorageError:
                 _log.exception("departure not written")
         self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch, 0))
@@ -261,7 +261,7 @@ class Cluster(ClusterView):
         records: list[MetadataChange] = []
         for plan, topic_id in zip(plans, ids, strict=True):
             records += changes.creation(plan, topic_id, self._replica)
-        self._commit(records)
+        self.write(records)
         topics = [self._image.topics_by_id[topic_id] for topic_id in ids]
         self.watchers.topics_changed(topics)
         return topics
@@ -303,7 +303,7 @@ class Cluster(ClusterView):
 
         See: P-111.
         """
-        self._commit([changes.growth(topic, count, self._replica) for topic, count in grown])
+        self.write([changes.growth(topic, count, self._replica) for topic, count in grown])
         topics = [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
         self.watchers.topics_changed(topics)
         return topics
@@ -316,7 +316,7 @@ class Cluster(ClusterView):
 
         Rule: P-110.
         """
-        self._commit([changes.removal(topic) for topic in topics])
+        self.write([changes.removal(topic) for topic in topics])
         # at once: a topic made anew under the name must not find these logs
         for topic in topics:
             self._logs.remove(topic)
@@ -325,10 +325,9 @@ class Cluster(ClusterView):
     # -- configs and ids
 
     def alter_configs(self, altered: Iterable[ConfigChange]) -> None:
-        """Set configs that were checked; they are in force when this returns.
+        """Set configs that were checked, one change for each resource.
 
-        Args:
-            altered: the changes, one a resource.
+        They are in force when this returns.
 
         Raises:
             KafkaStorageError: not written; nothing was changed.
@@ -336,11 +335,11 @@ class Cluster(ClusterView):
         See: P-126, P-128, P-131.
         """
         altered = list(altered)
-        self._commit(_config_records(altered))
+        self.write(_config_records(altered))
         self._configs_altered(altered)
 
     def _configs_altered(self, altered: Sequence[ConfigChange]) -> None:
-        """Put altered configs into force, and tell of them."""
+        """Put altered configs into force and tell the watchers."""
         names = {name for resource_type, name, _ in altered if resource_type == TOPIC_RESOURCE}
         if any(resource_type == BROKER_RESOURCE for resource_type, _, _ in altered):
             self._apply_broker_configs()
@@ -355,21 +354,13 @@ class Cluster(ClusterView):
         self.settings = self._static_settings.with_dynamic(dynamic, dynamic_default)
         self._logs.configs = TopicConfigs(self.settings)
 
-    def write(self, records: Sequence[MetadataRecord]) -> None:
-        """Write a change that was planned, of quotas or credentials, and put it into force.
-
-        Raises:
-            KafkaStorageError: not written; nothing was changed.
-        """
-        self._commit(records)
-
     def next_producer_id(self) -> int:
         """A producer id that was never given before (see ProducerIds.next)."""
         return self._producer_ids.next()
 
     def _take_producer_ids(self) -> int:
         end = self._image.next_producer_id + PRODUCER_ID_BLOCK
-        self._commit([changes.producer_ids(self.node_id, self._image.broker_epoch, end)])
+        self.write([changes.producer_ids(self.node_id, self._image.broker_epoch, end)])
         return end - PRODUCER_ID_BLOCK
 
     def update_features(self, levels: Mapping[str, int]) -> None:
@@ -377,7 +368,7 @@ class Cluster(ClusterView):
         features = self._image.features
         changed = {name: level for name, level in levels.items() if features.get(name, 0) != level}
         configs = safety_configs(self._image, changed, self._static_settings)
-        self._commit([*feature_records(changed), *_config_records(configs)])
+        self.write([*feature_records(changed), *_config_records(configs)])
         if configs:
             self._configs_altered(configs)
 
@@ -387,7 +378,12 @@ class Cluster(ClusterView):
     def _replica(self) -> Replica:
         return Replica(self.node_id, parse_uuid(self.logs.directory_id))
 
-    def _commit(self, records: Sequence[MetadataChange]) -> None:
+    def write(self, records: Sequence[MetadataChange]) -> None:
+        """Write a change that was checked to the metadata log, and apply it to the image.
+
+        Raises:
+            KafkaStorageError: not written; nothing was changed.
+        """
         if records:
             assert self._metadata_log is not None
             self._metadata_log.append(
