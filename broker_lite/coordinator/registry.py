@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Final
 
-from broker_lite.coordinator.classic.generation import TimerKey
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.committed_offsets import OffsetStore
 from broker_lite.coordinator.consumer.group import ConsumerGroup
@@ -12,7 +11,7 @@ from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.held_bytes import HeldBytes
 from broker_lite.coordinator.migration.downgrade import downgrade
-from broker_lite.coordinator.timers import Timers
+from broker_lite.coordinator.timers import TimerKey, Timers
 from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import ErrorCode, NotCoordinator
 
@@ -121,15 +120,15 @@ class GroupRegistry:
         """Put a group under its id, in the place of what is there."""
         old = self.groups.get(group.group_id)
         if old is not None:
-            old.held.join(None)
-        group.held.join(self.held)
+            _held_by(old).join(None)
+        _held_by(group).join(self.held)
         self.groups[group.group_id] = group
 
     def remove(self, group_id: str) -> None:
         """Forget a group, if there is one; what its members hold counts no more."""
         group = self.groups.pop(group_id, None)
         if group is not None:
-            group.held.join(None)
+            _held_by(group).join(None)
 
     def make_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
         """Make an empty classic group; it writes nothing.
@@ -211,3 +210,7 @@ def unsubscribed(group: Group) -> Callable[[str], bool]:
     """
     topics = group.subscribed_topics()
     return lambda topic: topics is not None and topic not in topics
+
+
+def _held_by(group: Group) -> HeldBytes:
+    return group.roster.held if isinstance(group, ClassicGroup) else group.held

@@ -7,11 +7,19 @@ are passed over when they come up, so both cost a heap's logarithm and a diction
 import heapq
 from collections.abc import Hashable, Iterator
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
-_STALE_ENTRIES_MIN = 64
+TimerKey = tuple[str, str, str]
+"""Group id, kind of timer, member id, which is empty for a timer of the whole group."""
+
+SESSION: Final = "session"
+JOIN: Final = "join"
+SYNC: Final = "sync"
+REBALANCE: Final = "rebalance"
+
+_STALE_ENTRIES_MIN: Final = 64
 
 
 class Timers(Generic[Key]):
@@ -72,3 +80,25 @@ class Timers(Generic[Key]):
             (deadline_ms, next(self._order), key) for key, deadline_ms in self._deadlines.items()
         ]
         heapq.heapify(self._heap)
+
+
+class GroupTimers:
+    """The timers of one group among those of all groups."""
+
+    __slots__ = ("_group_id", "_timers")
+
+    def __init__(self, group_id: str, timers: Timers[TimerKey]) -> None:
+        self._group_id = group_id
+        self._timers = timers
+
+    def set(self, kind: str, member_id: str, deadline_ms: int) -> None:
+        """Start or move a timer of a member; the empty id stands for the whole group."""
+        self._timers.set((self._group_id, kind, member_id), deadline_ms)
+
+    def cancel(self, kind: str, member_id: str) -> None:
+        """Stop a timer; it need not run."""
+        self._timers.cancel((self._group_id, kind, member_id))
+
+    def is_set(self, kind: str, member_id: str) -> bool:
+        """Whether a timer runs."""
+        return (self._group_id, kind, member_id) in self._timers

@@ -12,8 +12,8 @@ def added_up(registry: GroupRegistry) -> int:
     for group_id in registry.groups:
         classic, consumer = registry.classic(group_id), registry.consumer(group_id)
         if classic is not None:
-            found += sum(map(size_of_classic, classic.members.values()))
-            found += sum(map(size_of_promise, classic.pending_members))
+            found += sum(map(size_of_classic, classic.roster.members.values()))
+            found += sum(map(size_of_promise, classic.roster.pending_members))
         if consumer is not None:
             found += sum(map(size_of_subscription, consumer.members.values()))
     return found

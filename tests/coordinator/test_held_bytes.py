@@ -151,12 +151,12 @@ def test_an_id_beyond_ascii_counts_with_all_its_bytes() -> None:
 def test_assignments_count() -> None:
     driver = ClassicDriver()
     member_id, _ = driver.enter()
-    before = driver.group.held.count
+    before = driver.group.roster.held.count
     driver = ClassicDriver(held_bytes_max=before + 990)
     member_id, _ = driver.enter()
     assert driver.sync(member_id, {member_id: bytes(991)}).error_code == FULL
     assert driver.sync(member_id, {member_id: bytes(990)}).error_code == 0
-    assert driver.group.held.count == before + 990
+    assert driver.group.roster.held.count == before + 990
 
 
 @pytest.mark.parametrize("is_new", [True, False])

@@ -1,131 +1,149 @@
-"""A classic group: what each request and each timer does to it.
+"""A classic group: its members, how far its rebalance is, and what it says.
 
 A group is what its record says (GroupMetadataValue) plus what a rebalance needs until it is done:
-that part is never written, and after a restart the members simply join again.
+that part is never written, and after a restart the members simply join again. A client that
+disconnects changes nothing; its member stays until its timers end.
 
-Rule: G-51, G-54 to G-57.
-See: G-25 to G-50, G-52, G-53.
+Rule: G-57.
+See: G-25 to G-56.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from broker_lite.coordinator.classic import records as classic_records
-from broker_lite.coordinator.classic.answers import (
-    LeaveResult,
-    answer_heartbeat,
-    answer_leave,
-    leaving_members,
-    refuse_sync,
-)
-from broker_lite.coordinator.classic.generation import SESSION, TimerKey
-from broker_lite.coordinator.classic.member import ClassicGroupState
-from broker_lite.coordinator.classic.rebalance import JOIN, SYNC, ClassicRebalance
+from broker_lite.coordinator.classic.answers import refuse_join, refuse_sync
+from broker_lite.coordinator.classic.member import ClassicGroupState, ClassicMember
+from broker_lite.coordinator.classic.rebalance import Rebalance
+from broker_lite.coordinator.classic.roster import Roster
 from broker_lite.coordinator.effects import Caller, Effects
+from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, subscribed_topics
 from broker_lite.coordinator.group_settings import GroupSettings
-from broker_lite.coordinator.timers import Timers
+from broker_lite.coordinator.timers import GroupTimers, TimerKey, Timers
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
-_EMPTY = ClassicGroupState.EMPTY
-_PREPARING = ClassicGroupState.PREPARING_REBALANCE
-_COMPLETING = ClassicGroupState.COMPLETING_REBALANCE
-_STABLE = ClassicGroupState.STABLE
+_EMPTY: Final = ClassicGroupState.EMPTY
+_PREPARING: Final = ClassicGroupState.PREPARING_REBALANCE
+_COMPLETING: Final = ClassicGroupState.COMPLETING_REBALANCE
+_STABLE: Final = ClassicGroupState.STABLE
 
 
-class ClassicGroup(ClassicRebalance):
-    """One classic group; requests that no group is needed for are in answers."""
+class ClassicGroup:
+    """One classic group.
 
-    # requests
+    Args:
+        group_id: its name.
+        timers: of all groups.
+        settings: of this group.
+        make_uuid: gives the random part of a member id.
+        now_ms: the time.
 
-    def sync(
-        self, request: messages.SyncGroupRequest, caller: Caller, effects: Effects, now_ms: int
+    Attributes:
+        roster: its members.
+        rebalance: its state and generation, and who is waited for.
+        protocol_type: what kind of group it is, None until somebody joined.
+        protocol_name: the protocol of this generation, None without members.
+    """
+
+    __slots__ = (
+        "_topics",
+        "group_id",
+        "make_uuid",
+        "protocol_name",
+        "protocol_type",
+        "rebalance",
+        "roster",
+        "settings",
+    )
+
+    def __init__(
+        self,
+        group_id: str,
+        timers: Timers[TimerKey],
+        settings: GroupSettings,
+        make_uuid: Callable[[], str],
+        now_ms: int,
     ) -> None:
-        """Handle a SyncGroup that `check_sync` let pass.
+        self.group_id = group_id
+        self.settings = settings
+        self.make_uuid = make_uuid
+        self.roster = Roster()
+        self.rebalance = Rebalance(self.roster, GroupTimers(group_id, timers), now_ms)
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self._topics: frozenset[str] | None = None
 
-        Rule: G-51 (GroupMetadataManager.classicGroupSyncToClassicGroup).
-        See: G-52.
+    @property
+    def state(self) -> ClassicGroupState:
+        """Where its rebalance stands."""
+        return self.rebalance.state
+
+    def choose_protocol(self) -> None:
+        """Choose the protocol of this generation and look at what it says about topics."""
+        self.protocol_name = self.roster.select_protocol() if self.roster.members else None
+        self.learn_topics()
+
+    def learn_topics(self) -> None:
+        """Look at the topics that the members' metadata names; they stay until the next look."""
+        if self.protocol_type == PROTOCOL_TYPE:
+            metadata = {
+                member.metadata(self.protocol_name) for member in self.roster.members.values()
+            }
+            self._topics = subscribed_topics(metadata)
+
+    def subscribed_topics(self) -> frozenset[str] | None:
+        """Return the topics that the members of this generation subscribe to.
+
+        Returns:
+            None when they are not known: count every topic as subscribed then. A group that is not
+            of consumers subscribes to nothing.
+
+        See: G-75 (ClassicGroup.isSubscribedToTopic).
         """
-        error_code = self._check_sync(request)
-        if error_code is not None:
-            refuse_sync(effects, caller, error_code)
-            return
-        member = self.members[request.member_id]
-        if self.state is _STABLE:
-            self.note_sync(member)
-            self.answer_sync(member, caller, effects)
-            return
-        leads = self.leader == member.member_id
-        assignments = {entry.member_id: entry.assignment for entry in request.assignments}
-        if leads and not self.can_hold(assignments):
-            refuse_sync(effects, caller, ErrorCode.GROUP_MAX_SIZE_REACHED)
-            return
-        self.park_sync(member, caller, effects)
-        if leads:
-            self.assign(assignments, effects, now_ms)
+        return self._topics if self.protocol_type == PROTOCOL_TYPE else frozenset()
 
-    def _check_sync(self, request: messages.SyncGroupRequest) -> ErrorCode | None:
-        if (error_code := self._check_generation(request, request.generation_id)) is not None:
-            return error_code
-        for given, ours in (
-            (request.protocol_type, self.protocol_type),
-            (request.protocol_name, self.protocol_name),
-        ):
-            if given is not None and ours is not None and given != ours:
-                return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        return ErrorCode.REBALANCE_IN_PROGRESS if self.state is _PREPARING else None
+    # members
 
-    def heartbeat(
-        self, request: messages.HeartbeatRequest, caller: Caller, effects: Effects, now_ms: int
+    def new_member_id(self, client_id: str, instance_id: str | None) -> str:
+        """Return an id for a new member.
+
+        See: G-40 (ClassicGroup.generateMemberId).
+        """
+        return f"{client_id if instance_id is None else instance_id}-{self.make_uuid()}"
+
+    def drop_member(self, member_id: str, effects: Effects) -> None:
+        """Remove a member or a pending id with its timer; what it waits for is answered.
+
+        Rule: G-47 (GroupMetadataManager.removeCurrentMemberFromClassicGroup).
+        """
+        self.rebalance.end_session(member_id)
+        member = self.roster.members.get(member_id)
+        if member is not None:
+            self.refuse_waiting(member, ErrorCode.UNKNOWN_MEMBER_ID, effects)
+        self.rebalance.pending_syncs.discard(member_id)
+        self.roster.remove(member_id)
+
+    def refuse_waiting(
+        self,
+        member: ClassicMember,
+        error_code: ErrorCode,
+        effects: Effects,
+        member_id: str = "",
     ) -> None:
-        """Handle a Heartbeat with a group id.
+        """Answer a member's open requests with an error."""
+        if (caller := self.rebalance.take_join(member)) is not None:
+            refuse_join(effects, caller, error_code, member_id)
+        if member.sync_token is not None:
+            refuse_sync(effects, member.sync_token, error_code)
+            member.sync_token = None
 
-        Rule: G-54 (GroupMetadataManager.classicGroupHeartbeatToClassicGroup).
-        """
-        error_code = self._check_generation(request, request.generation_id)
-        if error_code is None:
-            self.restart_timer(self.members[request.member_id], now_ms)
-            error_code = ErrorCode.NONE
-            if self.state is _PREPARING:
-                error_code = ErrorCode.REBALANCE_IN_PROGRESS
-        answer_heartbeat(effects, caller, error_code)
-
-    def _check_generation(
-        self, request: "messages.SyncGroupRequest | messages.HeartbeatRequest", generation: int
-    ) -> ErrorCode | None:
-        """Return why a request cannot be a member's of this generation, None if it is.
-
-        In an empty group everybody is unknown.
-        """
-        error_code = self.check_member(request.member_id, request.group_instance_id)
-        if error_code is None and generation != self.generation:
-            return ErrorCode.ILLEGAL_GENERATION
-        return error_code
-
-    def leave(
-        self, request: messages.LeaveGroupRequest, caller: Caller, effects: Effects, now_ms: int
-    ) -> None:
-        """Handle a LeaveGroup with a group id; one rebalance follows for all who left.
-
-        Rule: G-55, G-56 (GroupMetadataManager.classicGroupLeaveToClassicGroup).
-        """
-        results: list[LeaveResult] = []
-        for member_id, instance_id in leaving_members(request, caller.version):
-            error_code = self._leave_one(member_id, instance_id, effects)
-            results.append((member_id, instance_id, error_code))
-        answer_leave(effects, caller, results)
-        if self.state is not _EMPTY and any(result[2] is ErrorCode.NONE for result in results):
-            self.rebalance_or_complete(effects, now_ms)
-
-    def _leave_one(self, member_id: str, instance_id: str | None, effects: Effects) -> ErrorCode:
-        if not member_id and instance_id is not None:
-            # how an operator removes a static member (KIP-345)
-            member_id = self.static_members.get(instance_id, "")
-        if member_id not in self.pending_members:
-            error_code = self.check_member(member_id, instance_id)
-            if error_code is not None:
-                return error_code
-        self.drop_member(member_id, effects)
-        return ErrorCode.NONE
+    def dismiss(self, error_code: ErrorCode, effects: Effects) -> None:
+        """Answer every open request with an error and stop all timers: the group goes away."""
+        for member in self.roster.members.values():
+            self.refuse_waiting(member, error_code, effects, member.member_id)
+        self.rebalance.cancel_timers()
+        self.rebalance.state = ClassicGroupState.DEAD
 
     # offsets
 
@@ -155,10 +173,10 @@ class ClassicGroup(ClassicRebalance):
         if generation < 0 and self.state is _EMPTY:
             return None
         if generation >= 0 or member_id or instance_id is not None:
-            error_code = self.check_member(member_id, instance_id)
+            error_code = self.roster.check_member(member_id, instance_id)
             if error_code is not None:
                 return error_code
-            if generation != self.generation:
+            if generation != self.rebalance.generation:
                 return ErrorCode.ILLEGAL_GENERATION
         elif not is_transactional:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -171,14 +189,74 @@ class ClassicGroup(ClassicRebalance):
 
         See: G-30 (OffsetMetadataManager.commitOffset).
         """
-        member = self.members.get(member_id)
+        member = self.roster.members.get(member_id)
         if member is not None and self.state in (_STABLE, _PREPARING):
-            self.restart_timer(member, now_ms)
+            self.rebalance.restart_session(member, now_ms)
 
-    # administration
+    # answers
+
+    def answer_join(
+        self,
+        member: ClassicMember,
+        caller: Caller,
+        effects: Effects,
+        *,
+        with_members: bool = True,
+        leader: str | None = None,
+        skip_assignment: bool = False,
+    ) -> None:
+        """Tell a member of this generation; its leader gets to know all members.
+
+        Args:
+            member: whom to tell.
+            caller: its request.
+            effects: takes the answer.
+            with_members: False keeps the members from the leader, too.
+            leader: who is said to lead, None for who does.
+            skip_assignment: whether the leader is told to keep the assignments (v9+).
+
+        Rule: G-48.
+        """
+        shown = (
+            self.roster.members.values()
+            if with_members and member.member_id == self.roster.leader
+            else ()
+        )
+        make_member = messages.JoinGroupResponse.JoinGroupResponseMember
+        leader = leader or self.roster.leader
+        assert leader is not None, "a group with a member has a leader"
+        response = messages.JoinGroupResponse(
+            generation_id=self.rebalance.generation,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name,
+            leader=leader,
+            skip_assignment=skip_assignment,
+            member_id=member.member_id,
+            members=[
+                make_member(
+                    member_id=other.member_id,
+                    group_instance_id=other.instance_id,
+                    metadata=other.metadata(self.protocol_name),
+                )
+                for other in shown
+            ],
+        )
+        effects.reply(caller.token, response)
+
+    def answer_sync(self, member: ClassicMember, caller: Caller, effects: Effects) -> None:
+        """Tell a member its assignment.
+
+        See: G-53.
+        """
+        response = messages.SyncGroupResponse(
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name,
+            assignment=member.assignment,
+        )
+        effects.reply(caller.token, response)
 
     def describe(self) -> "messages.DescribeGroupsResponse.DescribedGroup":
-        """Return a DescribedGroup; what members say for the protocol only of a stable group.
+        """Return what DescribeGroups shows: the protocol and its metadata only of a stable group.
 
         In other states they still have the assignments of before, unless those were taken back.
 
@@ -200,22 +278,26 @@ class ClassicGroup(ClassicRebalance):
                     member_metadata=member.metadata(self.protocol_name) if is_stable else b"",
                     member_assignment=member.assignment,
                 )
-                for member in self.members.values()
+                for member in self.roster.members.values()
             ],
         )
 
-    def dismiss(self, error_code: ErrorCode, effects: Effects) -> None:
-        """Answer every open request with an error and stop all timers: the group goes away."""
-        for member in self.members.values():
-            self.refuse_waiting(member, error_code, effects, member.member_id)
-            self.timers.cancel((self.group_id, SESSION, member.member_id))
-        for member_id in self.pending_members:
-            self.timers.cancel((self.group_id, SESSION, member_id))
-        self.timers.cancel((self.group_id, JOIN, ""))
-        self.timers.cancel((self.group_id, SYNC, ""))
-        self.state = ClassicGroupState.DEAD
-
     # the state log
+
+    def write(self, effects: Effects) -> None:
+        """Write the group as it is.
+
+        See: G-25 (GroupCoordinatorRecordHelpers.newGroupMetadataRecord).
+        """
+        value = classic_records.encode_value(
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name,
+            generation=self.rebalance.generation,
+            leader=self.roster.leader,
+            state_changed_ms=self.rebalance.state_changed_ms,
+            members=self.roster.members.values(),
+        )
+        effects.write(classic_records.encode_key(self.group_id), value)
 
     def write_created(self, effects: Effects) -> None:
         """Write that the group exists; it has no members that count yet.
@@ -227,7 +309,7 @@ class ClassicGroup(ClassicRebalance):
             protocol_name=None,
             generation=0,
             leader=None,
-            state_changed_ms=self.state_changed_ms,
+            state_changed_ms=self.rebalance.state_changed_ms,
             members=(),
         )
         effects.write(classic_records.encode_key(self.group_id), value)
@@ -245,7 +327,7 @@ class ClassicGroup(ClassicRebalance):
         settings: GroupSettings,
         make_uuid: Callable[[], str],
     ) -> "ClassicGroup":
-        """Make the group that a record holds; its timers start with `loaded`.
+        """Make the group that a record holds; its timers start with `phases.loaded`.
 
         Args:
             group_id: from the record's key.
@@ -259,26 +341,14 @@ class ClassicGroup(ClassicRebalance):
         value = classic_records.decode_value(data)
         timestamp = value.current_state_timestamp
         group = cls(group_id, timers, settings, make_uuid, timestamp)
-        group.generation = value.generation
+        group.rebalance.generation = value.generation
         group.protocol_type = value.protocol_type or None
         group.protocol_name = value.protocol
         for member in classic_records.decode_members(value):
-            group.add(member)
-        if group.members:
-            group.state = _STABLE
-            if value.leader in group.members:
-                group.leader = value.leader
+            group.roster.add(member)
+        if group.roster.members:
+            group.rebalance.state = _STABLE
+            if value.leader in group.roster.members:
+                group.roster.leader = value.leader
         group.learn_topics()
         return group
-
-    def loaded(self, effects: Effects, now_ms: int) -> None:
-        """The log was replayed to its end: the members' sessions start anew.
-
-        A group that is larger than it may be by now rebalances, which leaves some out.
-
-        See: G-30 (GroupMetadataManager.onLoaded).
-        """
-        for member in self.members.values():
-            self.restart_timer(member, now_ms)
-        if len(self.members) > self.settings.classic_size_max:
-            self.prepare_rebalance(effects, now_ms)

@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from broker_lite.coordinator.classic.answers import refuse_join
-from broker_lite.coordinator.classic.generation import SESSION
+from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState, ClassicMember, Protocol
-from broker_lite.coordinator.classic.rebalance import ClassicRebalance
+from broker_lite.coordinator.classic.phases import (
+    add_member,
+    complete_if_all_joined,
+    prepare_rebalance,
+    rebalance_or_complete,
+)
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, size_of_protocols
 from broker_lite.errors import ErrorCode
@@ -54,7 +59,7 @@ class _Join(NamedTuple):
 
 
 def join(
-    group: ClassicRebalance,
+    group: ClassicGroup,
     request: messages.JoinGroupRequest,
     caller: Caller,
     effects: Effects,
@@ -74,21 +79,21 @@ def join(
         event.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
     elif not member_id:
         _join_new(group, event)
-    elif member_id in group.pending_members:
+    elif member_id in group.roster.pending_members:
         if request.group_instance_id is None:
             _add(group, member_id, event)
         else:
             # an id that was given to a dynamic member; Kafka fails on it the same way
             event.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
     else:
-        error_code = group.check_member(member_id, request.group_instance_id)
+        error_code = group.roster.check_member(member_id, request.group_instance_id)
         if error_code is None:
-            _join_known(group, group.members[member_id], event)
+            _join_known(group, group.roster.members[member_id], event)
         else:
             event.refuse(error_code, member_id)
 
 
-def _accepts(group: ClassicRebalance, member_id: str) -> bool:
+def _accepts(group: ClassicGroup, member_id: str) -> bool:
     """Whether the group's size allows a member.
 
     While members join, those that did are counted: so the last of too many are left out.
@@ -98,31 +103,31 @@ def _accepts(group: ClassicRebalance, member_id: str) -> bool:
     if group.state is _EMPTY:
         return True
     size_max = group.settings.classic_size_max
-    member = group.members.get(member_id)
+    member = group.roster.members.get(member_id)
     if group.state is _PREPARING:
         is_parked = member is not None and member.join_token is not None
-        return is_parked or group.joins_parked < size_max
-    return member is not None or len(group.members) < size_max
+        return is_parked or group.rebalance.joins_parked < size_max
+    return member is not None or len(group.roster.members) < size_max
 
 
-def _can_hold(group: ClassicRebalance, event: _Join) -> bool:
+def _can_hold(group: ClassicGroup, event: _Join) -> bool:
     """Whether there is memory for a member and what it tells, in place of what was there before."""
     member_id, instance_id = event.request.member_id, event.request.group_instance_id
     if not member_id and instance_id is not None:
-        member_id = group.static_members.get(instance_id, "")
-    member = group.members.get(member_id)
+        member_id = group.roster.static_members.get(instance_id, "")
+    member = group.roster.members.get(member_id)
     more_bytes = size_of_protocols(event.protocols)
     if member is not None:
         more_bytes -= size_of_protocols(member.protocols)
     else:
         client_id = event.caller.client_id
         more_bytes += size_of_new(member_id or client_id, instance_id, client_id)
-        if member_id in group.pending_members:
+        if member_id in group.roster.pending_members:
             more_bytes -= size_of_promise(member_id)
-    return group.held.allows(more_bytes, group.settings.held_bytes_max)
+    return group.roster.held.allows(more_bytes, group.settings.held_bytes_max)
 
 
-def _suits(group: ClassicRebalance, protocol_type: str, protocols: Sequence[Protocol]) -> bool:
+def _suits(group: ClassicGroup, protocol_type: str, protocols: Sequence[Protocol]) -> bool:
     """Whether the group can still agree on a protocol.
 
     Rule: G-39 (ClassicGroup.supportsProtocols).
@@ -130,10 +135,10 @@ def _suits(group: ClassicRebalance, protocol_type: str, protocols: Sequence[Prot
     if group.state is _EMPTY:
         return bool(protocol_type and protocols)
     names = (name for name, _ in protocols)
-    return protocol_type == group.protocol_type and group.everyone_knows_one_of(names)
+    return protocol_type == group.protocol_type and group.roster.everyone_knows_one_of(names)
 
 
-def _join_new(group: ClassicRebalance, event: _Join) -> None:
+def _join_new(group: ClassicGroup, event: _Join) -> None:
     """Handle a JoinGroup without a member id.
 
     Rule: G-40 (GroupMetadataManager.classicGroupJoinNewMember).
@@ -142,26 +147,26 @@ def _join_new(group: ClassicRebalance, event: _Join) -> None:
     new_id = group.new_member_id(event.caller.client_id, instance_id)
     if instance_id is None and event.caller.version >= _ID_REQUIRED:
         _promise(group, new_id, event)
-    elif instance_id in group.static_members:
-        member = group.members[group.static_members[instance_id]]
+    elif instance_id in group.roster.static_members:
+        member = group.roster.members[group.roster.static_members[instance_id]]
         _replace(group, member, new_id, event)
     else:
         _add(group, new_id, event)
 
 
-def _promise(group: ClassicRebalance, new_id: str, event: _Join) -> None:
+def _promise(group: ClassicGroup, new_id: str, event: _Join) -> None:
     """Have a member join with an id that it is given, if there is memory to remember the id."""
-    if not group.held.allows(size_of_promise(new_id), group.settings.held_bytes_max):
+    if not group.roster.held.allows(size_of_promise(new_id), group.settings.held_bytes_max):
         event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
         return
-    group.promise(new_id)
+    group.roster.promise(new_id)
     deadline_ms = event.now_ms + event.request.session_timeout_ms
-    group.timers.set((group.group_id, SESSION, new_id), deadline_ms)
+    group.rebalance.start_session(new_id, deadline_ms)
     event.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_id)
 
 
-def _add(group: ClassicRebalance, member_id: str, event: _Join) -> None:
-    if not group.members:
+def _add(group: ClassicGroup, member_id: str, event: _Join) -> None:
+    if not group.roster.members:
         group.protocol_type = event.request.protocol_type
     member = ClassicMember(
         member_id,
@@ -172,10 +177,10 @@ def _add(group: ClassicRebalance, member_id: str, event: _Join) -> None:
         rebalance_timeout_ms=event.rebalance_timeout_ms,
         protocols=event.protocols,
     )
-    group.add_member(member, event.caller, event.effects, event.now_ms)
+    add_member(group, member, event.caller, event.effects, event.now_ms)
 
 
-def _join_known(group: ClassicRebalance, member: ClassicMember, event: _Join) -> None:
+def _join_known(group: ClassicGroup, member: ClassicMember, event: _Join) -> None:
     """Handle a JoinGroup of a member.
 
     In CompletingRebalance the same metadata again means that the answer was lost. In Stable the
@@ -184,30 +189,30 @@ def _join_known(group: ClassicRebalance, member: ClassicMember, event: _Join) ->
     Rule: G-42 (GroupMetadataManager.classicGroupJoinExistingMember).
     """
     may_stay = group.state is _COMPLETING or (
-        group.state is _STABLE and group.leader != member.member_id
+        group.state is _STABLE and group.roster.leader != member.member_id
     )
     if may_stay and member.protocols == event.protocols:
         group.answer_join(member, event.caller, event.effects)
     else:
         _update(group, member, event)
-        group.rebalance_or_complete(event.effects, event.now_ms)
+        rebalance_or_complete(group, event.effects, event.now_ms)
 
 
-def _update(group: ClassicRebalance, member: ClassicMember, event: _Join) -> None:
+def _update(group: ClassicGroup, member: ClassicMember, event: _Join) -> None:
     """Take over what a member says now, and let it wait.
 
     A JoinGroup that it sent before can have no reader any more; it is answered all the same.
     """
-    group.set_protocols(member, event.protocols)
+    group.roster.set_protocols(member, event.protocols)
     member.session_timeout_ms = event.request.session_timeout_ms
     member.rebalance_timeout_ms = event.rebalance_timeout_ms
-    if (earlier := group.take_join(member)) is not None:
+    if (earlier := group.rebalance.take_join(member)) is not None:
         error_code = ErrorCode.REBALANCE_IN_PROGRESS
         refuse_join(event.effects, earlier, error_code, member.member_id)
-    group.park_join(member, event.caller)
+    group.rebalance.park_join(member, event.caller)
 
 
-def _replace(group: ClassicRebalance, member: ClassicMember, new_id: str, event: _Join) -> None:
+def _replace(group: ClassicGroup, member: ClassicMember, new_id: str, event: _Join) -> None:
     """Handle a static member that came back: it gets a new id, and who has the old one is fenced.
 
     A stable group stays so if it would choose the same protocol again. Before v9 the answer names
@@ -216,21 +221,22 @@ def _replace(group: ClassicRebalance, member: ClassicMember, new_id: str, event:
     Rule: G-49 (GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin).
     """
     caller, effects, now_ms = event.caller, event.effects, event.now_ms
-    old_leader = group.leader
-    group.timers.cancel((group.group_id, SESSION, member.member_id))
+    old_leader = group.roster.leader
+    group.rebalance.end_session(member.member_id)
     group.refuse_waiting(member, ErrorCode.FENCED_INSTANCE_ID, effects, member.member_id)
-    group.replace_static(member, new_id)
-    group.restart_timer(member, now_ms)
+    group.rebalance.replace_pending_sync(member.member_id, new_id)
+    group.roster.replace_static(member, new_id)
+    group.rebalance.restart_session(member, now_ms)
     _update(group, member, event)
     if group.state is _PREPARING:
-        group.complete_if_all_joined(effects, now_ms)
-    elif group.state is _STABLE and group.select_protocol() == group.protocol_name:
+        complete_if_all_joined(group, effects, now_ms)
+    elif group.state is _STABLE and group.roster.select_protocol() == group.protocol_name:
         group.write(effects)
-        group.take_join(member)
+        group.rebalance.take_join(member)
         if caller.version >= _SKIP_ASSIGNMENT:
-            leads = group.leader == new_id
+            leads = group.roster.leader == new_id
             group.answer_join(member, caller, effects, skip_assignment=leads)
         else:
             group.answer_join(member, caller, effects, with_members=False, leader=old_leader)
     else:
-        group.prepare_rebalance(effects, now_ms)
+        prepare_rebalance(group, effects, now_ms)

@@ -1,263 +1,196 @@
-"""The phases of a classic group's rebalance, and the timers that move it on.
+"""Where a classic group stands on the way from one generation to the next.
 
 A rebalance collects JoinGroup requests (PreparingRebalance), then tells everyone of the new
 generation and waits for what the leader decides (CompletingRebalance), then hands that out
-(Stable). Members that do not answer in time are left behind.
+(Stable). What leads from one state to the next stands in phases.py.
+
+How many members wait in a JoinGroup is counted, so that a join costs the same in a group of
+thousands.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final
-
-from broker_lite.coordinator.classic.answers import refuse_sync
-from broker_lite.coordinator.classic.generation import SESSION, ClassicGeneration, TimerKey
 from broker_lite.coordinator.classic.member import ClassicGroupState, ClassicMember
-from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.group_settings import GroupSettings
-from broker_lite.coordinator.timers import Timers
-from broker_lite.errors import ErrorCode
-
-JOIN: Final = "join"
-SYNC: Final = "sync"
-
-# Nobody's timeout makes the group look more often than this for members that do not come.
-_WAIT_AGAIN_MS_MIN: Final = 100
-
-_EMPTY: Final = ClassicGroupState.EMPTY
-_PREPARING: Final = ClassicGroupState.PREPARING_REBALANCE
-_COMPLETING: Final = ClassicGroupState.COMPLETING_REBALANCE
-_STABLE: Final = ClassicGroupState.STABLE
+from broker_lite.coordinator.classic.roster import Roster
+from broker_lite.coordinator.effects import Caller
+from broker_lite.coordinator.timers import JOIN, SESSION, SYNC, GroupTimers
 
 
-class ClassicRebalance(ClassicGeneration):
-    """A group that goes from one generation to the next."""
+class Rebalance:
+    """The state of a group, its generation, its timers, and who is waited for.
 
-    def __init__(
-        self,
-        group_id: str,
-        timers: Timers[TimerKey],
-        settings: GroupSettings,
-        make_uuid: Callable[[], str],
-        now_ms: int,
-    ) -> None:
-        super().__init__(group_id, timers, settings, make_uuid, now_ms)
-        # only of the rebalance that a group without members starts with (G-44)
-        self._is_initial = False
+    Attributes:
+        state: see ClassicGroupState.
+        state_changed_ms: when the state changed last, -1 if that is not known.
+        generation: how many rebalances were completed.
+        joins_parked: how many members have an open JoinGroup.
+        pending_syncs: members that were told of this generation and have not sent SyncGroup.
+        is_initial: it is the first rebalance of a group that had no members (G-44).
+    """
+
+    __slots__ = (
+        "_delay_left_ms",
+        "_delay_ms",
+        "_member_came",
+        "_roster",
+        "_timers",
+        "generation",
+        "is_initial",
+        "joins_parked",
+        "pending_syncs",
+        "state",
+        "state_changed_ms",
+    )
+
+    def __init__(self, roster: Roster, timers: GroupTimers, now_ms: int) -> None:
+        self.state = ClassicGroupState.EMPTY
+        self.state_changed_ms = now_ms
+        self.generation = 0
+        self.joins_parked = 0
+        self.pending_syncs: set[str] = set()
+        self.is_initial = False
+        self._roster = roster
+        self._timers = timers
         self._delay_ms = 0
         self._delay_left_ms = 0
         self._member_came = False
 
-    # the join phase
+    def change_state(self, state: ClassicGroupState, now_ms: int) -> None:
+        """Go to a state, and remember when."""
+        self.state = state
+        self.state_changed_ms = now_ms
 
-    def add_member(
-        self, member: ClassicMember, caller: Caller, effects: Effects, now_ms: int
-    ) -> None:
-        """Take in a new member that waits for its first answer.
-
-        Rule: G-31, G-43 (GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin).
-        """
-        member.is_new = True
-        if self.state is _PREPARING and self._is_initial:
-            self._member_came = True
-        self.add(member)
-        self.park_join(member, caller)
-        key = (self.group_id, SESSION, member.member_id)
-        self.timers.set(key, now_ms + self.settings.new_member_join_timeout_ms)
-        self.rebalance_or_complete(effects, now_ms)
-
-    def rebalance_or_complete(self, effects: Effects, now_ms: int) -> None:
-        """Something changed: start a rebalance, or complete the one that runs."""
-        if self.state is _PREPARING:
-            self.complete_if_all_joined(effects, now_ms)
-        else:
-            self.prepare_rebalance(effects, now_ms)
-
-    def complete_if_all_joined(self, effects: Effects, now_ms: int) -> None:
-        """Complete the join phase if nobody is missing; the initial delay is always waited for.
-
-        Rule: G-43 (GroupMetadataManager.maybeCompleteJoinPhase).
-        """
-        if self.state is _PREPARING and not self._is_initial and self.everyone_joined:
-            self._complete_join(effects, now_ms)
-
-    def prepare_rebalance(self, effects: Effects, now_ms: int) -> None:
-        """Start a rebalance from Empty, CompletingRebalance or Stable.
-
-        Rule: G-33, G-44 (GroupMetadataManager.prepareRebalance).
-        """
-        if self.state is _COMPLETING:
-            for member in self.members.values():
-                self.set_assignment(member, b"")
-            self._end_syncs(ErrorCode.REBALANCE_IN_PROGRESS, effects, now_ms)
+    def begin(self, now_ms: int) -> None:
+        """Begin to collect JoinGroup requests."""
         self.pending_syncs.clear()
-        self.timers.cancel((self.group_id, SYNC, ""))
-        self._is_initial = self.state is _EMPTY
-        self.change_state(_PREPARING, now_ms)
-        if self._is_initial:
-            self._start_delay(effects, now_ms)
-        elif self.everyone_joined:
-            self._complete_join(effects, now_ms)
-        else:
-            self._set_join_timer(now_ms + self.rebalance_timeout_ms)
+        self._timers.cancel(SYNC, "")
+        self.is_initial = self.state is ClassicGroupState.EMPTY
+        self.change_state(ClassicGroupState.PREPARING_REBALANCE, now_ms)
 
-    def _start_delay(self, effects: Effects, now_ms: int) -> None:
+    # the delay of the first rebalance
+
+    def begin_delay(self, delay_ms: int) -> None:
+        """Wait for more members, at most as long as their rebalance timeout."""
         self._member_came = False
-        self._delay_ms = self.settings.initial_rebalance_delay_ms
-        self._delay_left_ms = max(self.rebalance_timeout_ms - self._delay_ms, 0)
-        if self._delay_ms > 0:
-            self._set_join_timer(now_ms + self._delay_ms)
-        else:
-            self._complete_join(effects, now_ms)
+        self._delay_ms = delay_ms
+        self._delay_left_ms = max(self._roster.rebalance_timeout_ms - delay_ms, 0)
 
-    def _join_is_due(self, effects: Effects, now_ms: int) -> None:
-        """The join timer ran out: wait for more members, or go on without the missing ones.
+    def note_new_member(self) -> None:
+        """A new member came: the delay may go on."""
+        self._member_came = True
 
-        Rule: G-44 (GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule).
-        """
-        if self._is_initial and self._member_came and self._delay_left_ms:
-            self._member_came = False
-            waited_ms = self._delay_ms
-            self._delay_ms = min(self.settings.initial_rebalance_delay_ms, self._delay_left_ms)
-            self._delay_left_ms = max(self._delay_left_ms - waited_ms, 0)
-            self._set_join_timer(now_ms + self._delay_ms)
-        else:
-            self._complete_join(effects, now_ms)
+    def prolong_delay(self, delay_ms: int) -> int:
+        """Return for how long to wait once more when a delay has ended, 0 for no longer."""
+        if not (self.is_initial and self._member_came and self._delay_left_ms):
+            return 0
+        self._member_came = False
+        waited_ms = self._delay_ms
+        self._delay_ms = min(delay_ms, self._delay_left_ms)
+        self._delay_left_ms = max(self._delay_left_ms - waited_ms, 0)
+        return self._delay_ms
 
-    def _complete_join(self, effects: Effects, now_ms: int) -> None:
-        """End the join phase with those who joined.
+    # who waits in a JoinGroup
 
-        Rule: G-45 (GroupMetadataManager.completeClassicGroupJoin).
-        """
-        self.timers.cancel((self.group_id, JOIN, ""))
-        if self.joins_parked < len(self.members):
-            self._drop_missing(effects)
-        if not self.elect_joined_leader() and self.members:
-            wait_ms = max(self.rebalance_timeout_ms, _WAIT_AGAIN_MS_MIN)
-            self._set_join_timer(now_ms + wait_ms)
-            return
-        self.generation += 1
-        self.choose_protocol()
-        if not self.members:
-            self.change_state(_EMPTY, now_ms)
-            self.write(effects)
-            return
-        self.change_state(_COMPLETING, now_ms)
-        for member in self.members.values():
-            if (caller := self.take_join(member)) is not None:
-                self.answer_join(member, caller, effects)
-            self.restart_timer(member, now_ms)
-            member.is_new = False
-        self.pending_syncs.update(self.members)
-        self.timers.set((self.group_id, SYNC, ""), now_ms + self.rebalance_timeout_ms)
+    def park_join(self, member: ClassicMember, caller: Caller) -> None:
+        """A member waits in a JoinGroup from now on."""
+        assert member.join_token is None
+        member.join_token = caller
+        self.joins_parked += 1
 
-    def _drop_missing(self, effects: Effects) -> None:
-        missing = [
+    def take_join(self, member: ClassicMember) -> Caller | None:
+        """Take a member's open JoinGroup, to answer it."""
+        caller = member.join_token
+        if caller is not None:
+            member.join_token = None
+            self.joins_parked -= 1
+        return caller
+
+    @property
+    def everyone_joined(self) -> bool:
+        """Whether all members wait in a JoinGroup and no given-out id is still to come."""
+        roster = self._roster
+        return len(roster.members) == self.joins_parked and not roster.pending_members
+
+    def missing_members(self) -> list[str]:
+        """Return the dynamic members without an open JoinGroup; static ones may stay away."""
+        if self.joins_parked == len(self._roster.members):
+            return []
+        return [
             member_id
-            for member_id, member in self.members.items()
+            for member_id, member in self._roster.members.items()
             if member.join_token is None and member.instance_id is None
         ]
-        for member_id in missing:
-            self.drop_member(member_id, effects)
 
-    def _set_join_timer(self, deadline_ms: int) -> None:
-        self.timers.set((self.group_id, JOIN, ""), deadline_ms)
+    def elect_joined_leader(self) -> bool:
+        """Let the first member lead that waits in a JoinGroup, if the leader does not.
 
-    # the sync phase
+        Returns:
+            Whether the leader is now one that waits.
 
-    def park_sync(self, member: ClassicMember, caller: Caller, effects: Effects) -> None:
-        """A member waits in a SyncGroup from now on.
-
-        One that it sent before can have no reader any more; it is answered all the same.
+        See: G-45 (ClassicGroup.maybeElectNewJoinedLeader).
         """
-        if member.sync_token is not None:
-            refuse_sync(effects, member.sync_token, ErrorCode.REBALANCE_IN_PROGRESS)
-        member.sync_token = caller
-        self.note_sync(member)
+        roster = self._roster
+        if roster.leader is not None and roster.members[roster.leader].join_token is not None:
+            return True
+        if self.joins_parked:
+            roster.leader = next(
+                member_id
+                for member_id, member in roster.members.items()
+                if member.join_token is not None
+            )
+        return self.joins_parked > 0
 
-    def note_sync(self, member: ClassicMember) -> None:
+    # who has yet to send SyncGroup
+
+    def await_syncs(self, now_ms: int) -> None:
+        """Wait for a SyncGroup of each member, as long as the longest rebalance timeout."""
+        self.pending_syncs.update(self._roster.members)
+        self._timers.set(SYNC, "", now_ms + self._roster.rebalance_timeout_ms)
+
+    def note_sync(self, member_id: str) -> None:
         """A member came for its assignment.
 
-        Rule: G-34 (GroupMetadataManager.removePendingSyncMember).
+        See: G-34 (GroupMetadataManager.removePendingSyncMember).
         """
-        self.pending_syncs.discard(member.member_id)
+        self.pending_syncs.discard(member_id)
         if not self.pending_syncs:
-            self.timers.cancel((self.group_id, SYNC, ""))
+            self._timers.cancel(SYNC, "")
 
-    def can_hold(self, assignments: Mapping[str, bytes]) -> bool:
-        """Whether there is memory for these assignments in place of those that members have."""
-        more_bytes = sum(
-            len(assignments.get(member_id, b"")) - len(member.assignment)
-            for member_id, member in self.members.items()
-        )
-        return self.held.allows(more_bytes, self.settings.held_bytes_max)
+    def replace_pending_sync(self, old_id: str, new_id: str) -> None:
+        """Wait for the new id of a static member if the old one was waited for.
 
-    def assign(self, assignments: Mapping[str, bytes], effects: Effects, now_ms: int) -> None:
-        """Hand out what the leader decided; who is not in it gets nothing.
-
-        Rule: G-52 (GroupMetadataManager.setAndPropagateAssignment).
+        Kafka goes on waiting for the old id, and rebalances when it does not come.
         """
-        for member in self.members.values():
-            self.set_assignment(member, assignments.get(member.member_id, b""))
-        self.write(effects)
-        self._end_syncs(ErrorCode.NONE, effects, now_ms)
-        self.change_state(_STABLE, now_ms)
-
-    def _end_syncs(self, error_code: ErrorCode, effects: Effects, now_ms: int) -> None:
-        """Answer the open SyncGroup requests.
-
-        A session that ran out while its member waited was passed over, so it starts again here.
-
-        See: G-30 (GroupMetadataManager.propagateAssignment).
-        """
-        for member in self.members.values():
-            caller = member.sync_token
-            if caller is None:
-                continue
-            member.sync_token = None
-            if error_code:
-                refuse_sync(effects, caller, error_code)
-            else:
-                self.answer_sync(member, caller, effects)
-            self.restart_timer(member, now_ms)
+        if old_id in self.pending_syncs:
+            self.pending_syncs.remove(old_id)
+            self.pending_syncs.add(new_id)
 
     # timers
 
-    def on_timer(self, kind: str, member_id: str, effects: Effects, now_ms: int) -> None:
-        """A timer of this group is due, and was taken out of the timers.
+    def set_join_timer(self, deadline_ms: int) -> None:
+        """End the join phase at this time."""
+        self._timers.set(JOIN, "", deadline_ms)
 
-        Rule: G-31 to G-34.
-        See: G-30.
+    def cancel_join_timer(self) -> None:
+        """The join phase ends."""
+        self._timers.cancel(JOIN, "")
+
+    def start_session(self, member_id: str, deadline_ms: int) -> None:
+        """Expect a sign of life of a member, or of an id that was given out, until this time."""
+        self._timers.set(SESSION, member_id, deadline_ms)
+
+    def restart_session(self, member: ClassicMember, now_ms: int) -> None:
+        """A member gave a sign of life.
+
+        Rule: G-30 (GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat).
         """
-        if kind == SESSION:
-            self._session_is_due(member_id, effects, now_ms)
-        elif kind == JOIN:
-            self._join_is_due(effects, now_ms)
-        else:
-            self._sync_is_due(effects, now_ms)
+        self._timers.set(SESSION, member.member_id, now_ms + member.session_timeout_ms)
 
-    def _session_is_due(self, member_id: str, effects: Effects, now_ms: int) -> None:
-        """A member gave no sign of life, or a given-out id was not used.
+    def end_session(self, member_id: str) -> None:
+        """Expect nothing more of a member or of an id that was given out."""
+        self._timers.cancel(SESSION, member_id)
 
-        Rule: G-31, G-32 (GroupMetadataManager.expireClassicGroupMemberHeartbeat).
-        See: G-30.
-        """
-        member = self.members.get(member_id)
-        if member is not None and not member.is_new:
-            waits = member.join_token is not None or member.sync_token is not None
-            if waits:
-                return
-        self.drop_member(member_id, effects)
-        if self.state is _PREPARING:
-            # also within the initial delay, as in Kafka
-            if self.everyone_joined:
-                self._complete_join(effects, now_ms)
-        elif member is not None:
-            self.prepare_rebalance(effects, now_ms)
-
-    def _sync_is_due(self, effects: Effects, now_ms: int) -> None:
-        """Members did not come for their assignment: go on without them.
-
-        Rule: G-34 (GroupMetadataManager.expirePendingSync).
-        """
-        for member_id in list(self.pending_syncs):
-            self.drop_member(member_id, effects)
-        self.prepare_rebalance(effects, now_ms)
+    def cancel_timers(self) -> None:
+        """Stop all timers of the group."""
+        for member_id in (*self._roster.members, *self._roster.pending_members):
+            self.end_session(member_id)
+        self._timers.cancel(JOIN, "")
+        self._timers.cancel(SYNC, "")

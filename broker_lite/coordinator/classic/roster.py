@@ -1,13 +1,12 @@
 """Who is in a classic group: members, their ids, their protocols and the leader.
 
-Everything that is asked at each join is counted as it changes, so that a join costs the same in a
-group of thousands: how many members wait in a JoinGroup, and how many know each protocol.
+How many members know each protocol is counted as it changes, so that a join costs the same in a
+group of thousands.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from broker_lite.coordinator.classic.member import ClassicMember, Protocol, size_of_classic
-from broker_lite.coordinator.effects import Caller
 from broker_lite.coordinator.held_bytes import (
     HeldBytes,
     size_of_promise,
@@ -16,7 +15,7 @@ from broker_lite.coordinator.held_bytes import (
 from broker_lite.errors import ErrorCode
 
 
-class ClassicRoster:
+class Roster:
     """The members of one group, in the order in which they joined.
 
     Attributes:
@@ -24,18 +23,23 @@ class ClassicRoster:
         leader: the member id of the leader, None as long as there is no member.
         static_members: the member id of each instance id.
         pending_members: ids that were given out and have not joined yet.
-        pending_syncs: members that were told of this generation and have not sent SyncGroup.
-        joins_parked: how many members have an open JoinGroup.
         held: what the members, and the ids that were given out, take in memory.
     """
+
+    __slots__ = (
+        "_protocol_counts",
+        "held",
+        "leader",
+        "members",
+        "pending_members",
+        "static_members",
+    )
 
     def __init__(self) -> None:
         self.members: dict[str, ClassicMember] = {}
         self.leader: str | None = None
         self.static_members: dict[str, str] = {}
         self.pending_members: set[str] = set()
-        self.pending_syncs: set[str] = set()
-        self.joins_parked = 0
         self.held = HeldBytes()
         self._protocol_counts: dict[str, int] = {}
 
@@ -66,11 +70,9 @@ class ClassicRoster:
         """Forget a member or a pending id, and let the next member lead if it led.
 
         Returns:
-            The member, None for a pending or unknown id. It holds no counted JoinGroup any more;
-            who removes it answers its tokens first.
+            The member, None for a pending or unknown id.
         """
         self._end_promise(member_id)
-        self.pending_syncs.discard(member_id)
         member = self.members.pop(member_id, None)
         if member is None:
             return None
@@ -85,17 +87,11 @@ class ClassicRoster:
     def replace_static(self, member: ClassicMember, member_id: str) -> None:
         """Give a static member another id; it keeps everything else.
 
-        If the old one has yet to fetch its assignment, so has the new one. Kafka goes on waiting
-        for the old id, and rebalances when it does not come.
-
         See: G-49 (ClassicGroup.replaceStaticMember).
         """
         assert member.instance_id is not None
         del self.members[member.member_id]
         self.held.add(-size_of_classic(member))
-        if member.member_id in self.pending_syncs:
-            self.pending_syncs.remove(member.member_id)
-            self.pending_syncs.add(member_id)
         if self.leader == member.member_id:
             self.leader = member_id
         member.member_id = member_id
@@ -117,49 +113,10 @@ class ClassicRoster:
                 return ErrorCode.FENCED_INSTANCE_ID
         return None if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
 
-    # the join phase
-
-    def park_join(self, member: ClassicMember, caller: Caller) -> None:
-        """A member waits in a JoinGroup from now on."""
-        assert member.join_token is None
-        member.join_token = caller
-        self.joins_parked += 1
-
-    def take_join(self, member: ClassicMember) -> Caller | None:
-        """Take a member's open JoinGroup for answering it."""
-        caller = member.join_token
-        if caller is not None:
-            member.join_token = None
-            self.joins_parked -= 1
-        return caller
-
-    @property
-    def everyone_joined(self) -> bool:
-        """Whether all members wait in a JoinGroup and no given-out id is still to come."""
-        return len(self.members) == self.joins_parked and not self.pending_members
-
     @property
     def rebalance_timeout_ms(self) -> int:
         """The longest rebalance timeout of the members; it looks at each."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
-
-    def elect_joined_leader(self) -> bool:
-        """Let the first member lead that waits in a JoinGroup, if the leader does not.
-
-        Returns:
-            Whether the leader is now one that waits.
-
-        See: G-45 (ClassicGroup.maybeElectNewJoinedLeader).
-        """
-        if self.leader is not None and self.members[self.leader].join_token is not None:
-            return True
-        if self.joins_parked:
-            self.leader = next(
-                member_id
-                for member_id, member in self.members.items()
-                if member.join_token is not None
-            )
-        return self.joins_parked > 0
 
     # protocols
 
@@ -174,6 +131,14 @@ class ClassicRoster:
         """A member is given another assignment from now on."""
         self.held.add(len(assignment) - len(member.assignment))
         member.assignment = assignment
+
+    def can_hold(self, assignments: Mapping[str, bytes], bytes_max: int) -> bool:
+        """Whether there is memory for these assignments in place of those that members have."""
+        more_bytes = sum(
+            len(assignments.get(member_id, b"")) - len(member.assignment)
+            for member_id, member in self.members.items()
+        )
+        return self.held.allows(more_bytes, bytes_max)
 
     def everyone_knows_one_of(self, names: Iterable[str]) -> bool:
         """Whether all members know at least one of some protocols."""

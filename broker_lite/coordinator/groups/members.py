@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from broker_lite.coordinator.classic import join as classic_join
+from broker_lite.coordinator.classic import phases as classic_phases
+from broker_lite.coordinator.classic import requests as classic_requests
 from broker_lite.coordinator.classic.answers import (
     answer_heartbeat,
     check_join,
@@ -108,7 +110,7 @@ class GroupMembers:
         elif isinstance(group, ConsumerGroup):
             migration_requests.sync(group, request, caller, effects, now_ms)
         else:
-            group.sync(request, caller, effects, now_ms)
+            classic_requests.sync(group, request, caller, effects, now_ms)
         return effects
 
     def heartbeat(self, request: messages.HeartbeatRequest, caller: Caller, now_ms: int) -> Effects:
@@ -126,7 +128,7 @@ class GroupMembers:
         elif isinstance(group, ConsumerGroup):
             migration_requests.heartbeat(group, request, caller, effects, now_ms)
         else:
-            group.heartbeat(request, caller, effects, now_ms)
+            classic_requests.heartbeat(group, request, caller, effects, now_ms)
         return effects
 
     def leave(self, request: messages.LeaveGroupRequest, caller: Caller, now_ms: int) -> Effects:
@@ -141,7 +143,7 @@ class GroupMembers:
         elif isinstance(group, ConsumerGroup):
             migration_requests.leave(group, request, caller, effects, now_ms)
         else:
-            group.leave(request, caller, effects, now_ms)
+            classic_requests.leave(group, request, caller, effects, now_ms)
         return effects
 
     def consumer_heartbeat(
@@ -266,7 +268,10 @@ class GroupMembers:
             group = registry.groups.get(group_id)
             if group is not None:
                 effects = Effects()
-                group.on_timer(kind, member_id, effects, now_ms)
+                if isinstance(group, ConsumerGroup):
+                    group.on_timer(kind, member_id, effects, now_ms)
+                else:
+                    classic_phases.on_timer(group, kind, member_id, effects, now_ms)
                 happened.append((group_id, effects))
         return happened
 

@@ -12,6 +12,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final
 
+from broker_lite.coordinator.classic import phases as classic_phases
 from broker_lite.coordinator.classic import records as classic_records
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.consumer import records as consumer_records
@@ -81,7 +82,7 @@ class GroupReplay:
             if isinstance(group, ConsumerGroup):
                 group.loaded(now_ms)
             else:
-                group.loaded(effects, now_ms)
+                classic_phases.loaded(group, effects, now_ms)
             if effects.records or effects.replies:
                 started.append((group.group_id, effects))
             started += self._removals.delete_missing_topics(group.group_id)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState, ClassicMember
+from broker_lite.coordinator.classic.phases import prepare_rebalance
 from broker_lite.coordinator.consumer import changes
 from broker_lite.coordinator.consumer.core import ConsumerGroupCore
 from broker_lite.coordinator.effects import Effects
@@ -42,7 +43,7 @@ def downgrade(
     if not group.settings.downgrade or stay > group.settings.classic_size_max:
         return None
     classic = convert(group, leaving, effects, now_ms)
-    classic.prepare_rebalance(effects, now_ms)
+    prepare_rebalance(classic, effects, now_ms)
     return classic
 
 
@@ -56,13 +57,13 @@ def convert(
     Rule: G-107 (ClassicGroup.fromConsumerGroup).
     """
     classic = ClassicGroup(group.group_id, group.timers, group.settings, group.make_uuid, now_ms)
-    classic.state = ClassicGroupState.STABLE
-    classic.generation = group.group_epoch
+    classic.rebalance.state = ClassicGroupState.STABLE
+    classic.rebalance.generation = group.group_epoch
     classic.protocol_type = PROTOCOL_TYPE
     for member in group.members.values():
         group.cancel_timers(member.member_id)
         if member.classic is not None and member.member_id not in leaving:
-            classic.add(
+            classic.roster.add(
                 ClassicMember(
                     member.member_id,
                     instance_id=member.instance_id,
@@ -74,14 +75,14 @@ def convert(
                 )
             )
     classic.choose_protocol()
-    for classic_member in classic.members.values():
+    for classic_member in classic.roster.members.values():
         assignment = assignment_bytes(
             group.target_of(classic_member.member_id),
             classic_member.metadata(classic.protocol_name),
             group.topics,
         )
-        classic.set_assignment(classic_member, assignment)
-        classic.restart_timer(classic_member, now_ms)
+        classic.roster.set_assignment(classic_member, assignment)
+        classic.rebalance.restart_session(classic_member, now_ms)
     changes.drop_group(group, effects)
     classic.write(effects)
     return classic

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from broker_lite.coordinator.classic.answers import refuse_join
 from broker_lite.coordinator.classic.group import ClassicGroup
+from broker_lite.coordinator.classic.phases import prepare_rebalance
 from broker_lite.coordinator.consumer import changes
 from broker_lite.coordinator.consumer.checks import check_memory, check_size, known_static_member
 from broker_lite.coordinator.consumer.core import JOIN_TIMER, SYNC_TIMER, ConsumerGroupCore
@@ -223,5 +224,5 @@ def _downgrade(
         )
     classic = convert(group, (), effects, now_ms)
     if is_changed:
-        classic.prepare_rebalance(effects, now_ms)
+        prepare_rebalance(classic, effects, now_ms)
     return updated, classic

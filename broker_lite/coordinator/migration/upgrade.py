@@ -45,7 +45,7 @@ def check_upgrade(group: ClassicGroup, settings: GroupSettings) -> None:
         reason = "online upgrade is disabled"
     elif group.protocol_type != PROTOCOL_TYPE:
         reason = "the group does not use the consumer embedded protocol"
-    elif len(group.members) > settings.consumer_size_max:
+    elif len(group.roster.members) > settings.consumer_size_max:
         reason = "the group size exceeds the consumer group maximum size"
     if reason is not None:
         raise GroupIdNotFound(
@@ -68,8 +68,8 @@ def fill_from_classic(group: ConsumerGroup, classic: ClassicGroup, effects: Effe
 
     Rule: G-106 (ConsumerGroup.fromClassicGroup).
     """
-    members = [_member(member, classic, group.topics) for member in classic.members.values()]
-    group.group_epoch = group.target_epoch = classic.generation
+    members = [_member(member, classic, group.topics) for member in classic.roster.members.values()]
+    group.group_epoch = group.target_epoch = classic.rebalance.generation
     taken: dict[bytes, set[int]] = {}
     for member in members:
         group.put_member(member)
@@ -107,9 +107,9 @@ def _member(member: ClassicMember, classic: ClassicGroup, topics: Topics) -> Con
         classic=ClassicMemberData(
             session_timeout_ms=member.session_timeout_ms, protocols=tuple(member.protocols)
         ),
-        member_epoch=classic.generation,
-        previous_member_epoch=classic.generation,
-        assigned=_assigned(partitions, classic.generation, topics),
+        member_epoch=classic.rebalance.generation,
+        previous_member_epoch=classic.rebalance.generation,
+        assigned=_assigned(partitions, classic.rebalance.generation, topics),
     )
 
 

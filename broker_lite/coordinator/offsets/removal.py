@@ -210,7 +210,9 @@ def _check_delete(group: Group | None, group_id: str) -> ErrorCode | None:
 
 def _is_abandoned(group: Group) -> bool:
     """Whether a group can go with its last offset; one that has just given out an id cannot."""
-    return is_empty(group) and not (isinstance(group, ClassicGroup) and group.pending_members)
+    return is_empty(group) and not (
+        isinstance(group, ClassicGroup) and group.roster.pending_members
+    )
 
 
 def _is_over(
@@ -233,7 +235,7 @@ def _retention_start(group: Group) -> RetentionStart | None:
     if isinstance(group, ConsumerGroup) or group.protocol_type is None:
         return _commit_time
     if group.state is ClassicGroupState.EMPTY:
-        changed_ms = group.state_changed_ms
+        changed_ms = group.rebalance.state_changed_ms
         if changed_ms == -1:
             # its record is of before Kafka 2.1, which did not say when
             return _commit_time

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from broker_lite.coordinator.classic import requests
 from broker_lite.coordinator.classic.answers import check_join
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.join import join
 from broker_lite.coordinator.classic.member import ClassicGroupState, Protocol
+from broker_lite.coordinator.classic.phases import on_timer
 from broker_lite.coordinator.effects import Caller, Effects, StateRecord
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.timers import Timers
@@ -103,7 +105,7 @@ class Driver:
         make_assignment = messages.SyncGroupRequest.SyncGroupRequestAssignment
         request = messages.SyncGroupRequest(
             group_id="g",
-            generation_id=self.group.generation if generation is None else generation,
+            generation_id=self.group.rebalance.generation if generation is None else generation,
             member_id=member_id,
             group_instance_id=instance_id,
             protocol_type=protocol_type,
@@ -115,7 +117,7 @@ class Driver:
         )
         caller = self.caller(version)
         effects = Effects()
-        self.group.sync(request, caller, effects, self.now_ms)
+        requests.sync(self.group, request, caller, effects, self.now_ms)
         return self.answered(caller, effects)
 
     def heartbeat(
@@ -123,13 +125,13 @@ class Driver:
     ) -> ErrorCode:
         request = messages.HeartbeatRequest(
             group_id="g",
-            generation_id=self.group.generation if generation is None else generation,
+            generation_id=self.group.rebalance.generation if generation is None else generation,
             member_id=member_id,
             group_instance_id=instance_id,
         )
         caller = self.caller(4)
         effects = Effects()
-        self.group.heartbeat(request, caller, effects, self.now_ms)
+        requests.heartbeat(self.group, request, caller, effects, self.now_ms)
         return ErrorCode(self.answered(caller, effects).error_code)
 
     def leave(self, *identities: tuple[str, str | None], version: int = 5) -> Any:
@@ -145,7 +147,7 @@ class Driver:
             ]
         caller = self.caller(version)
         effects = Effects()
-        self.group.leave(request, caller, effects, self.now_ms)
+        requests.leave(self.group, request, caller, effects, self.now_ms)
         response = self.answered(caller, effects)
         if version < 3:
             return ErrorCode(response.error_code)
@@ -166,7 +168,7 @@ class Driver:
             key = self.timers.pop_due(self.now_ms)
             assert key is not None
             effects = Effects()
-            self.group.on_timer(key[1], key[2], effects, self.now_ms)
+            on_timer(self.group, key[1], key[2], effects, self.now_ms)
             self.take(effects)
         self.now_ms = end_ms
 
@@ -198,11 +200,11 @@ def assign(driver: Driver) -> None:
     """Bring a group from CompletingRebalance to Stable."""
     group = driver.group
     assert group.state is COMPLETING
-    assert group.leader is not None
+    assert group.roster.leader is not None
     name = group.protocol_name
-    followers = [member for member in group.members if member != group.leader]
+    followers = [member for member in group.roster.members if member != group.roster.leader]
     for member in followers:
         driver.sync(member, protocol_name=name)
-    assignments = {member: member.encode() for member in group.members}
-    driver.sync(group.leader, assignments, protocol_name=name)
+    assignments = {member: member.encode() for member in group.roster.members}
+    driver.sync(group.roster.leader, assignments, protocol_name=name)
     assert group.state is STABLE

@@ -1,14 +1,12 @@
-"""SyncGroup, Heartbeat, LeaveGroup, commits and the rest (G-51 to G-57, G-62, G-103)."""
+"""What a classic group says, of itself and to its members (G-57, G-62, G-75, G-103)."""
 
 from typing import Any
 
 import pytest
 
-from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState
 from broker_lite.coordinator.effects import Effects
-from broker_lite.coordinator.group_settings import GroupSettings
-from broker_lite.coordinator.timers import Timers
+from broker_lite.coordinator.embedded_protocol import serialize_subscription
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 from tests.coordinator.classic.classic_driver import (
@@ -37,165 +35,8 @@ def static() -> tuple[Driver, str]:
     return driver, member_id
 
 
-# SyncGroup
-
-
-@pytest.mark.parametrize(
-    ("changes", "error_code"),
-    [
-        pytest.param({"member_id": "x", "instance_id": None}, UNKNOWN, id="G-51-unknown"),
-        pytest.param({"instance_id": "x"}, UNKNOWN, id="G-51-unknown-instance"),
-        pytest.param({"member_id": "x", "instance_id": "i"}, FENCED, id="G-51-fenced"),
-        pytest.param({"generation": 7}, ILLEGAL, id="G-51-generation"),
-        pytest.param({"protocol_type": "x"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, id="G-51-type"),
-        pytest.param({"protocol_name": "x"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, id="G-51-name"),
-        pytest.param({"protocol_type": None, "protocol_name": None}, NONE, id="G-51-before-v5"),
-    ],
-)
-def test_sync_checks(changes: dict[str, Any], error_code: ErrorCode) -> None:
-    driver, member_id = static()
-    answer = driver.sync(**{"member_id": member_id, "instance_id": "i", **changes})
-    assert answer.error_code == error_code
-    if error_code:
-        assert answer == messages.SyncGroupResponse(error_code=error_code)  # G-53
-    else:
-        assert answer == messages.SyncGroupResponse(
-            protocol_type="consumer", protocol_name="range", assignment=member_id.encode()
-        )
-
-
-def test_g52_leader_hands_out_what_it_decided() -> None:
-    driver, (first, second) = stable(2)
-    driver.join(first)
-    driver.join(second)
-    assert driver.group.state is COMPLETING
-    token = driver.sync(second)
-    assert token in driver.open
-    written = len(driver.records)
-    answer = driver.sync(first, {first: b"1", "nobody": b"x"})
-    assert answer.assignment == b"1"
-    assert driver.answers[token].assignment == b""  # not listed
-    assert driver.group.state is STABLE
-    assert len(driver.records) == written + 1
-    loaded = driver.reload()
-    assert {m.member_id: m.assignment for m in loaded.members.values()} == {
-        first: b"1",
-        second: b"",
-    }
-    assert driver.sync(second).assignment == b""
-
-
-def test_g52_rebalance_in_progress() -> None:
-    driver, (first, second) = stable(2)
-    driver.join(first)
-    assert driver.group.state is PREPARING
-    assert driver.sync(second).error_code == REBALANCING
-
-
-# Heartbeat
-
-
-@pytest.mark.parametrize(
-    ("changes", "error_code"),
-    [
-        pytest.param({}, NONE, id="G-54-stable"),
-        pytest.param({"member_id": "x"}, UNKNOWN, id="G-54-unknown"),
-        pytest.param({"member_id": "x", "instance_id": "i"}, FENCED, id="G-54-fenced"),
-        pytest.param({"instance_id": "x"}, UNKNOWN, id="G-54-unknown-instance"),
-        pytest.param({"generation": 0}, ILLEGAL, id="G-54-generation"),
-    ],
-)
-def test_heartbeat_checks(changes: dict[str, Any], error_code: ErrorCode) -> None:
-    driver, member_id = static()
-    driver.advance(1_000)
-    assert driver.heartbeat(**{"member_id": member_id, **changes}) == error_code
-    restarted = driver.deadline_in_ms("session", member_id) == SESSION_MS
-    assert restarted is (error_code is NONE)
-
-
-def test_g54_while_rebalancing() -> None:
-    driver, (first, second) = stable(2)
-    driver.join(first)
-    driver.advance(1_000)
-    assert driver.heartbeat(second) == REBALANCING
-    assert driver.deadline_in_ms("session", second) == SESSION_MS
-    driver.join(second)
-    assert driver.group.state is COMPLETING
-    driver.advance(1_000)
-    assert driver.heartbeat(second) == NONE
-    assert driver.deadline_in_ms("session", second) == SESSION_MS
-
-
-def test_g54_empty_group() -> None:
-    driver, (first,) = stable(1)
-    driver.leave((first, None))
-    assert driver.heartbeat(first) == UNKNOWN
-
-
-# LeaveGroup
-
-
-def test_g55_one_member_before_v3() -> None:
-    driver, (first,) = stable(1)
-    assert driver.leave(("x", None), version=2) == UNKNOWN
-    assert driver.group.state is STABLE
-    assert driver.leave((first, None), version=0) == NONE
-    assert driver.group.state is EMPTY
-
-
-def test_g56_several_members_and_one_rebalance() -> None:
-    driver, (first, second, third) = stable(3)
-    generation = driver.group.generation
-    token = driver.join(third, protocols=(("range", b"new"),))
-    assert driver.leave((first, None), ("x", None), (second, None)) == [
-        (first, None, NONE),
-        ("x", None, UNKNOWN),
-        (second, None, NONE),
-    ]
-    assert driver.answers[token].generation_id == generation + 1
-    assert driver.group.leader == third
-
-
-@pytest.mark.parametrize(
-    ("member_id", "instance_id", "error_code"),
-    [
-        pytest.param("", "i", NONE, id="G-56-by-instance"),
-        pytest.param("i-u1", "i", NONE, id="G-56-both"),
-        pytest.param("i-u1", None, NONE, id="G-56-by-member"),
-        pytest.param("", "x", UNKNOWN, id="G-56-unknown-instance"),
-        pytest.param("", None, UNKNOWN, id="G-56-nobody"),
-        pytest.param("i-u1", "x", UNKNOWN, id="G-56-member-with-unknown-instance"),
-        pytest.param("x", "i", FENCED, id="G-56-fenced"),
-    ],
-)
-def test_leave_of_static_members(
-    member_id: str, instance_id: str | None, error_code: ErrorCode
-) -> None:
-    driver, _ = static()
-    assert driver.leave((member_id, instance_id)) == [(member_id, instance_id, error_code)]
-    assert driver.group.state is (STABLE if error_code else EMPTY)
-    assert bool(driver.group.static_members) is bool(error_code)
-
-
-def test_g56_pending_id() -> None:
-    driver = Driver()
-    pending = driver.join().member_id
-    assert driver.leave((pending, None)) == [(pending, None, NONE)]
-    assert driver.group.pending_members == set()
-    assert driver.group.state is EMPTY
-    assert len(driver.timers) == 0
-
-
-def test_g47_member_that_waits_and_is_removed_is_told() -> None:
-    driver, (first, second) = stable(2)
-    driver.join(first)
-    driver.join(second)
-    sync = driver.sync(second)
-    driver.leave((second, None))
-    assert driver.answers[sync].error_code == UNKNOWN
-    assert driver.group.state is PREPARING
-    join = driver.join(first)
-    assert join.generation_id == 4
+def subscription(*topics: str) -> bytes:
+    return serialize_subscription(messages.ConsumerProtocolSubscription(topics=list(topics)), 3)
 
 
 # commits
@@ -317,7 +158,7 @@ def test_dismissed_group_leaves_nothing_behind() -> None:
     assert driver.answers[join].member_id == first
     assert len(driver.timers) == 0
     assert driver.group.state is ClassicGroupState.DEAD
-    assert second in driver.group.members
+    assert second in driver.group.roster.members
 
 
 # the state log
@@ -328,47 +169,26 @@ def test_g37_group_that_was_only_made() -> None:
     driver.group.write_created(effects := Effects())
     driver.take(effects)
     loaded = driver.reload()
-    assert (loaded.state, loaded.generation, loaded.protocol_type) == (EMPTY, 0, None)
-    assert loaded.state_changed_ms == driver.now_ms
+    assert (loaded.state, loaded.rebalance.generation, loaded.protocol_type) == (EMPTY, 0, None)
+    assert loaded.rebalance.state_changed_ms == driver.now_ms
 
 
 def test_group_is_what_its_record_says() -> None:
     driver, (first, second) = stable(2)
     loaded = driver.reload()
-    assert (loaded.state, loaded.generation, loaded.leader) == (STABLE, 2, first)
+    assert (loaded.state, loaded.rebalance.generation, loaded.roster.leader) == (STABLE, 2, first)
     assert (loaded.protocol_type, loaded.protocol_name) == ("consumer", "range")
-    member = loaded.members[second]
+    member = loaded.roster.members[second]
     assert (member.client_id, member.protocols) == ("c1", [("range", b"r")])
     assert member.assignment == second.encode()
 
 
-def test_g30_sessions_start_anew_after_a_replay() -> None:
-    driver, (first, second) = stable(2)
-    loaded = driver.reload()
-    for member_id in (first, second):
-        driver.timers.cancel(("g", "session", member_id))
-    driver.now_ms += 10**6
-    loaded.loaded(Effects(), driver.now_ms)
-    assert driver.deadline_in_ms("session", first) == SESSION_MS
-    assert driver.deadline_in_ms("session", second) == SESSION_MS
-
-
-def test_g38_group_that_is_too_large_by_now_rebalances_after_a_replay() -> None:
-    driver, _ = stable(2)
-    value = driver.records[-1].value
-    assert value is not None
-    settings = GroupSettings(classic_size_max=1)
-    group = ClassicGroup.from_record("g", value, Timers(), settings, driver.make_uuid)
-    group.loaded(Effects(), driver.now_ms)
-    assert group.state is PREPARING
-
-
 def test_leader_that_is_no_member_is_not_taken_over() -> None:
     driver, (first, _) = stable(2)
-    driver.group.leader = "nobody"
+    driver.group.roster.leader = "nobody"
     driver.group.write(effects := Effects())
     driver.take(effects)
-    assert driver.reload().leader == first
+    assert driver.reload().roster.leader == first
 
 
 def test_tombstone_removes_the_group() -> None:
@@ -376,3 +196,55 @@ def test_tombstone_removes_the_group() -> None:
     driver.group.write_tombstone(effects := Effects())
     assert effects.records[0].key == driver.records[0].key
     assert effects.records[0].value is None
+
+
+# topics and members
+
+
+def test_g75_topics_that_members_subscribe_to() -> None:
+    driver = Driver(initial_rebalance_delay_ms=1)
+    assert driver.group.subscribed_topics() == frozenset()
+    driver.enter(protocols=(("range", subscription("a", "b")),))
+    driver.enter(protocols=(("range", subscription("c", "b")),))
+    driver.advance(2)
+    assert driver.group.subscribed_topics() == {"a", "b", "c"}
+
+
+def test_g75_metadata_that_cannot_be_read_counts_for_every_topic() -> None:
+    driver, _ = stable(1)
+    assert driver.group.subscribed_topics() is None
+    assert driver.reload().subscribed_topics() is None
+
+
+def test_g75_other_groups_subscribe_to_nothing() -> None:
+    driver = Driver()
+    driver.enter(protocol_type="connect", protocols=(("default", subscription("a")),))
+    assert driver.group.subscribed_topics() == frozenset()
+
+
+def test_g75_group_that_became_empty() -> None:
+    driver, (first,) = stable(1)
+    driver.leave((first, None))
+    assert driver.group.subscribed_topics() == frozenset()
+    assert driver.reload().subscribed_topics() == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("client_id", "instance_id", "member_id"),
+    [
+        pytest.param("c", None, "c-u1", id="G-40-dynamic"),
+        pytest.param("c", "i", "i-u1", id="G-40-static"),
+        pytest.param("", None, "-u1", id="G-40-nameless"),
+    ],
+)
+def test_member_ids(client_id: str, instance_id: str | None, member_id: str) -> None:
+    assert Driver().group.new_member_id(client_id, instance_id) == member_id
+
+
+def test_g47_dropped_member_is_told_in_both_phases() -> None:
+    driver, (first, second) = stable(2)
+    token = driver.join(first)
+    driver.leave((first, None), (second, None))
+    assert driver.answers[token].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert driver.group.roster.members == {}
+    assert len(driver.timers) == 0

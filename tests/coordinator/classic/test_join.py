@@ -33,12 +33,12 @@ def test_g40_dynamic_member_has_to_come_back_with_an_id_since_v4() -> None:
     assert refused.error_code == ErrorCode.MEMBER_ID_REQUIRED
     assert refused.member_id == "me-u1"
     assert (refused.generation_id, refused.leader, refused.members) == (-1, "", [])
-    assert driver.group.pending_members == {"me-u1"}
+    assert driver.group.roster.pending_members == {"me-u1"}
     assert driver.group.state is EMPTY
     assert driver.deadline_in_ms("session", "me-u1") == SESSION_MS
     joined = driver.join("me-u1", version=4)
     assert joined.error_code == ErrorCode.NONE  # G-41
-    assert driver.group.pending_members == set()
+    assert driver.group.roster.pending_members == set()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_g40_old_or_static_members_are_taken_at_once(
     driver = Driver()
     joined = driver.join(version=version, instance_id=instance_id)
     assert (joined.error_code, joined.member_id) == (0, member_id)
-    assert driver.group.members[member_id].instance_id == instance_id
+    assert driver.group.roster.members[member_id].instance_id == instance_id
 
 
 def test_g41_pending_id_is_not_a_static_members() -> None:
@@ -64,7 +64,7 @@ def test_g41_pending_id_is_not_a_static_members() -> None:
     refused = driver.join(pending, instance_id="i")
     assert refused.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert refused.member_id == ""
-    assert driver.group.pending_members == {pending}
+    assert driver.group.roster.pending_members == {pending}
 
 
 def test_g43_g48_first_member_leads_and_gets_the_members() -> None:
@@ -80,7 +80,7 @@ def test_g43_g48_first_member_leads_and_gets_the_members() -> None:
             messages.JoinGroupResponse.JoinGroupResponseMember(member_id=member_id, metadata=b"r")
         ],
     )
-    member = driver.group.members[member_id]
+    member = driver.group.roster.members[member_id]
     assert (member.client_id, member.client_host) == ("c", "/127.0.0.1")
     assert not member.is_new
     assert driver.group.state is COMPLETING
@@ -159,7 +159,7 @@ def test_g42_lost_answer_is_given_again() -> None:
     first, joined = driver.enter()
     assert driver.group.state is COMPLETING
     assert driver.join(first) == joined
-    assert driver.group.generation == 1
+    assert driver.group.rebalance.generation == 1
 
 
 def test_g42_lost_answer_of_a_follower_has_no_members() -> None:
@@ -197,7 +197,7 @@ def test_g42_stable_leader_starts_a_rebalance_whatever_it_sends() -> None:
 def test_g42_stable_follower_that_did_not_change_is_answered_at_once() -> None:
     driver, (first, second) = stable(2)
     answer = driver.join(second)
-    assert (answer.error_code, answer.generation_id) == (0, driver.group.generation)
+    assert (answer.error_code, answer.generation_id) == (0, driver.group.rebalance.generation)
     assert (answer.members, answer.leader) == ([], first)
     assert driver.group.state is STABLE
 
@@ -207,7 +207,7 @@ def test_g42_stable_follower_that_changed_starts_a_rebalance() -> None:
     token = driver.join(second, protocols=(("range", b"new"),), session_ms=7_000)
     assert token in driver.open
     assert driver.group.state is PREPARING
-    assert driver.group.members[second].session_timeout_ms == 7_000
+    assert driver.group.roster.members[second].session_timeout_ms == 7_000
 
 
 def test_g42_join_that_is_sent_twice_in_preparing_is_answered_twice() -> None:
@@ -215,7 +215,7 @@ def test_g42_join_that_is_sent_twice_in_preparing_is_answered_twice() -> None:
     earlier = driver.join(second, protocols=(("range", b"new"),))
     later = driver.join(second, protocols=(("range", b"new"),))
     assert driver.answers[earlier].error_code == ErrorCode.REBALANCE_IN_PROGRESS
-    assert driver.group.joins_parked == 1
+    assert driver.group.rebalance.joins_parked == 1
     driver.join(first)
     assert driver.answers[later].error_code == ErrorCode.NONE
 
@@ -223,7 +223,7 @@ def test_g42_join_that_is_sent_twice_in_preparing_is_answered_twice() -> None:
 def test_g50_v0_has_no_rebalance_timeout() -> None:
     driver = Driver()
     joined = driver.join(version=0, session_ms=8_000)
-    assert driver.group.members[joined.member_id].rebalance_timeout_ms == 8_000
+    assert driver.group.roster.members[joined.member_id].rebalance_timeout_ms == 8_000
     assert driver.deadline_in_ms("sync") == 8_000
 
 
@@ -248,7 +248,7 @@ def test_g38_pending_id_is_forgotten_when_the_group_is_full() -> None:
     driver.join(pending[0])
     # nobody is in the way of the first any more once the second is refused
     assert driver.join(pending[1]).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert driver.group.pending_members == set()
+    assert driver.group.roster.pending_members == set()
     assert driver.deadline_in_ms("session", pending[1]) is None
 
 
@@ -261,7 +261,7 @@ def test_g38_last_ones_to_rejoin_are_left_out() -> None:
     assert driver.join(second, protocols=RANGE) not in driver.answers  # parked ones may repeat
     assert parked in driver.answers
     assert driver.join(third).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert list(group.members) == [first, second]
+    assert list(group.roster.members) == [first, second]
 
 
 # static members
@@ -287,10 +287,10 @@ def test_g49_static_follower_comes_back_without_a_rebalance() -> None:
     assert driver.group.state is STABLE
     assert answer.error_code == ErrorCode.NONE
     assert answer.member_id not in (leader, old)
-    assert (answer.generation_id, answer.leader) == (driver.group.generation, leader)
+    assert (answer.generation_id, answer.leader) == (driver.group.rebalance.generation, leader)
     assert (answer.members, answer.skip_assignment) == ([], False)
-    assert list(driver.group.members) == [leader, answer.member_id]
-    member = driver.group.members[answer.member_id]
+    assert list(driver.group.roster.members) == [leader, answer.member_id]
+    member = driver.group.roster.members[answer.member_id]
     assert member.assignment == old.encode()
     assert member.session_timeout_ms == 9_000
     assert len(driver.records) == written + 1
@@ -304,9 +304,9 @@ def test_g49_static_member_comes_back_before_it_fetched_its_assignment() -> None
     driver.join(leader, instance_id="i0")
     driver.join(follower, instance_id="i1")
     driver.sync(leader, {follower: b"f"}, instance_id="i0")
-    assert driver.group.pending_syncs == {follower}
+    assert driver.group.rebalance.pending_syncs == {follower}
     again = driver.join(instance_id="i1").member_id
-    assert driver.group.pending_syncs == {again}
+    assert driver.group.rebalance.pending_syncs == {again}
     assert driver.sync(again, instance_id="i1").assignment == b"f"
     assert driver.deadline_in_ms("sync") is None
     assert driver.group.state is STABLE
@@ -316,16 +316,16 @@ def test_g49_static_leader_is_told_not_to_assign_since_v9() -> None:
     driver, (_, follower) = static_group()
     answer = driver.join(instance_id="i0", version=9)
     assert driver.group.state is STABLE
-    assert answer.leader == answer.member_id == driver.group.leader
+    assert answer.leader == answer.member_id == driver.group.roster.leader
     assert answer.skip_assignment
     assert sorted(member_ids(answer)) == sorted([answer.member_id, follower])
-    assert driver.reload().leader == answer.member_id
+    assert driver.reload().roster.leader == answer.member_id
 
 
 def test_g49_static_leader_is_told_the_old_leader_before_v9() -> None:
     driver, (old, _) = static_group()
     answer = driver.join(instance_id="i0", version=8)
-    assert driver.group.leader == answer.member_id
+    assert driver.group.roster.leader == answer.member_id
     assert (answer.leader, answer.members, answer.skip_assignment) == (old, [], False)
 
 

@@ -39,10 +39,10 @@ def persisted(group: ClassicGroup) -> Any:
     """Return what the group's record has to hold."""
     return (
         group.state is EMPTY,
-        group.generation,
+        group.rebalance.generation,
         group.protocol_type,
         group.protocol_name,
-        group.leader,
+        group.roster.leader,
         [
             (
                 member.member_id,
@@ -52,7 +52,7 @@ def persisted(group: ClassicGroup) -> Any:
                 member.metadata(group.protocol_name),
                 member.assignment,
             )
-            for member in group.members.values()
+            for member in group.roster.members.values()
         ],
     )
 
@@ -76,11 +76,11 @@ class ClassicGroupMachine(RuleBasedStateMachine):
             self.written.append(persisted(self.group))
 
     def some_id(self, pick: int) -> str:
-        ids = [*self.group.members, *sorted(self.group.pending_members), "nobody"]
+        ids = [*self.group.roster.members, *sorted(self.group.roster.pending_members), "nobody"]
         return ids[pick % len(ids)]
 
     def instance_of(self, member_id: str) -> str | None:
-        member = self.group.members.get(member_id)
+        member = self.group.roster.members.get(member_id)
         return None if member is None else member.instance_id
 
     @rule(version=VERSIONS, offer=OFFERS, session_ms=SESSIONS_MS, rebalance_ms=REBALANCES_MS)
@@ -106,7 +106,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.group.state is PREPARING)
     @rule()
     def everyone_joins(self) -> None:
-        for member in list(self.group.members.values()):
+        for member in list(self.group.roster.members.values()):
             if self.group.state is PREPARING and member.join_token is None:
                 self.driver.join(
                     member.member_id, instance_id=member.instance_id, protocols=member.protocols
@@ -115,25 +115,29 @@ class ClassicGroupMachine(RuleBasedStateMachine):
     @rule(pick=PICKS, others=st.booleans())
     def sync(self, pick: int, *, others: bool) -> None:
         member_id = self.some_id(pick)
-        assignments = {member: member.encode() for member in self.group.members} if others else {}
+        assignments = (
+            {member: member.encode() for member in self.group.roster.members} if others else {}
+        )
         name = self.group.protocol_name
         self.driver.sync(member_id, assignments, protocol_name=name)
 
     @precondition(lambda self: self.group.state is COMPLETING)
     @rule()
     def leader_syncs(self) -> None:
-        assert self.group.leader is not None
-        assignments = {member: member.encode() for member in self.group.members}
-        self.driver.sync(self.group.leader, assignments, protocol_name=self.group.protocol_name)
+        assert self.group.roster.leader is not None
+        assignments = {member: member.encode() for member in self.group.roster.members}
+        self.driver.sync(
+            self.group.roster.leader, assignments, protocol_name=self.group.protocol_name
+        )
         assert self.group.state is STABLE
 
     @rule(pick=PICKS, late=st.booleans())
     def heartbeat(self, pick: int, *, late: bool) -> None:
-        self.driver.heartbeat(self.some_id(pick), generation=self.group.generation - late)
+        self.driver.heartbeat(self.some_id(pick), generation=self.group.rebalance.generation - late)
 
     @rule()
     def everyone_is_alive(self) -> None:
-        for member_id in self.group.members:
+        for member_id in self.group.roster.members:
             self.driver.heartbeat(member_id)
 
     @rule(picks=st.lists(PICKS, min_size=1, max_size=3), instance_id=st.none() | INSTANCES)
@@ -149,7 +153,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         error_code = self.group.check_commit(
             member_id=member_id,
             instance_id=None,
-            generation=self.group.generation,
+            generation=self.group.rebalance.generation,
             version=9,
             is_transactional=False,
         )
@@ -179,33 +183,33 @@ class ClassicGroupMachine(RuleBasedStateMachine):
     def open_requests_are_those_that_members_wait_in(self) -> None:
         parked = [
             caller.token
-            for member in self.group.members.values()
+            for member in self.group.roster.members.values()
             for caller in (member.join_token, member.sync_token)
             if caller is not None
         ]
         assert sorted(parked) == sorted(self.driver.open)  # type: ignore[type-var]
-        assert self.group.joins_parked == sum(
-            member.join_token is not None for member in self.group.members.values()
+        assert self.group.rebalance.joins_parked == sum(
+            member.join_token is not None for member in self.group.roster.members.values()
         )
 
     @invariant()
     def state_and_members_agree(self) -> None:
         group = self.group
         assert group.state in (EMPTY, PREPARING, COMPLETING, STABLE)
-        assert (group.leader is None) == (not group.members)
+        assert (group.roster.leader is None) == (not group.roster.members)
         if group.state is EMPTY:
-            assert not group.members
+            assert not group.roster.members
             assert group.protocol_name is None
         elif group.state is not PREPARING:
-            assert group.members
-            assert group.joins_parked == 0
-        for member in group.members.values():
+            assert group.roster.members
+            assert group.rebalance.joins_parked == 0
+        for member in group.roster.members.values():
             assert member.sync_token is None or group.state is COMPLETING
-        assert not group.pending_members & group.members.keys()
-        assert group.pending_syncs <= group.members.keys()
-        assert group.static_members == {
+        assert not group.roster.pending_members & group.roster.members.keys()
+        assert group.rebalance.pending_syncs <= group.roster.members.keys()
+        assert group.roster.static_members == {
             member.instance_id: member.member_id
-            for member in group.members.values()
+            for member in group.roster.members.values()
             if member.instance_id is not None
         }
 
@@ -214,13 +218,13 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         group = self.group
         keys = set(self.driver.timers)
         sessions = {member_id for _, kind, member_id in keys if kind == "session"}
-        assert sessions <= group.members.keys() | group.pending_members
-        assert group.pending_members <= sessions
-        for member in group.members.values():
+        assert sessions <= group.roster.members.keys() | group.roster.pending_members
+        assert group.roster.pending_members <= sessions
+        for member in group.roster.members.values():
             waits = member.join_token is not None or member.sync_token is not None
             assert member.member_id in sessions or (waits and not member.is_new)
         assert (("g", "join", "") in keys) == (group.state is PREPARING)
-        assert (("g", "sync", "") in keys) == bool(group.pending_syncs)
+        assert (("g", "sync", "") in keys) == bool(group.rebalance.pending_syncs)
 
     def teardown(self) -> None:
         if not hasattr(self, "driver"):

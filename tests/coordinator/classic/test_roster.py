@@ -3,11 +3,8 @@ from typing import Any
 import pytest
 
 from broker_lite.coordinator.classic.member import ClassicMember, Protocol
-from broker_lite.coordinator.classic.roster import ClassicRoster
-from broker_lite.coordinator.effects import Caller
+from broker_lite.coordinator.classic.roster import Roster
 from broker_lite.errors import ErrorCode
-
-CALLER = Caller(9, "c", "/h", 1)
 
 
 def member(member_id: str, *names: str, instance_id: str | None = None) -> ClassicMember:
@@ -22,8 +19,8 @@ def member(member_id: str, *names: str, instance_id: str | None = None) -> Class
     )
 
 
-def roster(*members: ClassicMember) -> ClassicRoster:
-    made = ClassicRoster()
+def roster(*members: ClassicMember) -> Roster:
+    made = Roster()
     for each in members:
         made.add(each)
     return made
@@ -53,35 +50,9 @@ def test_g42_static_members_have_one_id_each() -> None:
     assert group.static_members == {}
 
 
-def test_g45_everyone_joined() -> None:
-    group = roster(member("a", "x"), member("b", "x"))
-    group.park_join(group.members["b"], CALLER)
-    assert not group.everyone_joined
-    group.park_join(group.members["a"], CALLER)
-    assert group.everyone_joined
-    group.pending_members.add("c")
-    assert not group.everyone_joined
-    group.remove("c")
-    assert group.take_join(group.members["a"]) is CALLER
-    assert group.take_join(group.members["a"]) is None
-    assert not group.everyone_joined
-
-
-def test_g45_leader_is_one_that_joined() -> None:
-    group = roster(member("a", "x"), member("b", "x"), member("c", "x"))
-    assert not group.elect_joined_leader()
-    group.park_join(group.members["c"], CALLER)
-    assert group.elect_joined_leader()
-    assert group.leader == "c"
-    group.park_join(group.members["a"], CALLER)
-    assert group.elect_joined_leader()
-    assert group.leader == "c"
-    assert not ClassicRoster().elect_joined_leader()
-
-
 def test_g33_longest_rebalance_timeout() -> None:
     assert roster(member("a", "x"), member("bbb", "x"), member("cc", "x")).rebalance_timeout_ms == 3
-    assert ClassicRoster().rebalance_timeout_ms == 0
+    assert Roster().rebalance_timeout_ms == 0
 
 
 @pytest.mark.parametrize(

@@ -27,15 +27,15 @@ def test_g107_last_member_of_the_consumer_protocol_leaves() -> None:
     owned = [set(client.owned) for client in clients]
     assert new.leave() == ErrorCode.NONE
     classic = broker.classic_group
-    assert (classic.state, classic.generation) == (PREPARING, epoch)
+    assert (classic.state, classic.rebalance.generation) == (PREPARING, epoch)
     assert (classic.protocol_type, classic.protocol_name) == ("consumer", "range")
     for client, partitions in zip(clients, owned, strict=True):
-        assignment = classic.members[client.member_id].assignment
+        assignment = classic.roster.members[client.member_id].assignment
         assert parse_assignment(assignment)[0] == by_topic(partitions)
         assert client.heartbeat() == ErrorCode.REBALANCE_IN_PROGRESS
     loaded = broker.replayed()
     assert loaded.state is STABLE  # the rebalance is not written
-    assert list(loaded.members) == list(classic.members)
+    assert list(loaded.roster.members) == list(classic.roster.members)
     settle(*clients)
 
 
@@ -45,7 +45,7 @@ def test_g107_last_member_of_the_consumer_protocol_is_put_out() -> None:
         broker.advance(8_000)
         for client in clients:
             client.step()
-    assert broker.classic_group.generation >= 3
+    assert broker.classic_group.rebalance.generation >= 3
     settle(*clients)
 
 
@@ -101,14 +101,14 @@ def test_g107_static_member_goes_back_to_the_classic_protocol() -> None:
     static.owned.clear()
     answer = back.join()
     classic = broker.classic_group
-    assert (classic.state, classic.generation) == (STABLE, epoch)
+    assert (classic.state, classic.rebalance.generation) == (STABLE, epoch)
     assert (answer.generation_id, answer.leader, answer.members) == (epoch, "", [])
-    assert set(classic.members) == {client.member_id, answer.member_id}
-    assert classic.static_members == {"i": answer.member_id}
+    assert set(classic.roster.members) == {client.member_id, answer.member_id}
+    assert classic.roster.static_members == {"i": answer.member_id}
     back.step()
     back.step()
     assert back.owned == owned
-    assert broker.replayed().members.keys() == classic.members.keys()
+    assert broker.replayed().roster.members.keys() == classic.roster.members.keys()
     settle(client, back)
 
 
@@ -120,7 +120,7 @@ def test_g107_static_member_comes_back_with_other_topics() -> None:
     assert broker.group.state is PREPARING
     assert answer.error_code == ErrorCode.NONE
     back.step()
-    assert back.joined.generation_id != broker.classic_group.generation
+    assert back.joined.generation_id != broker.classic_group.rebalance.generation
     settle(client, back)
 
 
@@ -155,7 +155,7 @@ def test_g107_topics_that_are_gone_are_left_out() -> None:
     broker, clients, new = mixed_group()
     del broker.topics.topics["t"]
     new.leave()
-    for member in broker.classic_group.members.values():
+    for member in broker.classic_group.roster.members.values():
         assert parse_assignment(member.assignment)[0] == {}
     assert clients[0].heartbeat() == ErrorCode.REBALANCE_IN_PROGRESS
 
@@ -179,5 +179,5 @@ def test_g107_metadata_that_was_never_read_may_be_nonsense() -> None:
         assert broker.answers[token].error_code == ErrorCode.NONE
     assert new.leave() == ErrorCode.NONE
     assert (broker.classic_group.state, broker.classic_group.protocol_name) == (PREPARING, "odd")
-    for member in broker.classic_group.members.values():
+    for member in broker.classic_group.roster.members.values():
         parse_assignment(member.assignment)

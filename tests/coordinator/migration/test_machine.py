@@ -135,17 +135,19 @@ class MigrationMachine(RuleBasedStateMachine):
                 assert getattr(loaded, name) == getattr(group, name)
         elif group.state is ClassicGroupState.STABLE:
             assert isinstance(loaded, ClassicGroup)
-            assert list(loaded.members) == list(group.members)
-            assert (loaded.generation, loaded.leader) == (group.generation, group.leader)
+            assert list(loaded.roster.members) == list(group.roster.members)
+            assert loaded.rebalance.generation == group.rebalance.generation
+            assert loaded.roster.leader == group.roster.leader
 
     @invariant()
     def timers_belong_to_members(self) -> None:
         if not self.broker.has_group:
             return
         group = self.broker.group
-        known = set(group.members) | {""}
         if isinstance(group, ClassicGroup):
-            known |= group.pending_members
+            known = {*group.roster.members, *group.roster.pending_members, ""}
+        else:
+            known = set(group.members)
         timers = self.broker.coordinator.registry.timers
         assert {member_id for _, _, member_id in timers} <= known
 

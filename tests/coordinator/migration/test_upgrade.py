@@ -20,7 +20,7 @@ from tests.coordinator.migration.migration_driver import (
 
 def test_g106_members_go_on_with_what_they_have() -> None:
     broker, clients = classic_group()
-    generation = broker.classic_group.generation
+    generation = broker.classic_group.rebalance.generation
     answer = ConsumerClient(broker, "n").step()
     group = broker.consumer_group
     assert answer.member_epoch == generation + 1 == group.group_epoch == group.target_epoch
@@ -130,7 +130,7 @@ def test_g106_group_of_another_protocol_type() -> None:
 )
 def test_g106_members_that_cannot_be_read(field: str, value: Any) -> None:
     broker, (_, second) = classic_group()
-    setattr(broker.classic_group.members[second.member_id], field, value)
+    setattr(broker.classic_group.roster.members[second.member_id], field, value)
     error_code, message = refusal(broker)
     assert error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert "malformed" in message
@@ -140,7 +140,7 @@ def test_g106_members_that_cannot_be_read(field: str, value: Any) -> None:
 def test_g106_data_of_an_assignor_would_be_lost() -> None:
     broker, (first, _) = classic_group()
     assignment = serialize_assignment({"t": [0]}, 1)[:-4] + b"\0\0\0\1x"
-    broker.classic_group.members[first.member_id].assignment = assignment
+    broker.classic_group.roster.members[first.member_id].assignment = assignment
     assert "custom assignor" in refusal(broker)[1]
 
 
@@ -157,7 +157,7 @@ def test_g106_what_two_members_were_given_ends_with_one_of_them() -> None:
     count = broker.topics.topics["t"].partition_count
     for client in clients:
         given = serialize_assignment({"t": [0, -1, count, 2**31 - 1]}, 1)
-        broker.classic_group.members[client.member_id].assignment = given
+        broker.classic_group.roster.members[client.member_id].assignment = given
         client.owned = {("t", 0)}
     new = ConsumerClient(broker, "n")
     for _ in range(20):

@@ -180,6 +180,6 @@ def test_g74_record_that_does_not_say_when_the_group_became_empty(driver: Driver
     driver.leave(member_id)
     group = driver.coordinator.registry.classic("g")
     assert group is not None
-    group.state_changed_ms = -1
+    group.rebalance.state_changed_ms = -1
     assert driver.expire(RETENTION_MS - 1) == {}
     assert list(driver.expire(1)) == ["g"]
