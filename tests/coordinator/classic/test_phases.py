@@ -378,9 +378,6 @@ def test_large_group_settles(size: int) -> None:
         assert driver.heartbeat(member) == ErrorCode.NONE
 
 
-# after a replay
-
-
 def test_g30_sessions_start_anew_after_a_replay() -> None:
     driver, (first, second) = stable(2)
     group = driver.reload()
