@@ -1,1 +1,1 @@
-"""Whether a log is sound."""
+"""Checks whether a log is sound."""

@@ -1,7 +1,7 @@
-"""The small files of a partition and of its directory, each judged by itself.
+"""Checks of the small files beside the segments, each on its own.
 
-What has to do with the batches, the checkpoints of offsets and the snapshots of segments, is judged
-in whole.py.
+Checks that compare a file with the batches (offset checkpoints, the snapshots of segments) are in
+whole.py.
 """
 
 import json
@@ -30,7 +30,7 @@ _QUORUM_STATE_FILE: Final = "quorum-state"
 
 
 def judge_identity(io: FileIO, directory: str) -> Iterator[Finding]:
-    """Judge whose data directory it is; one without the file is nobody's.
+    """Check meta.properties; a directory without it belongs to no broker, which is fine.
 
     See: S-76.
     """
@@ -40,12 +40,12 @@ def judge_identity(io: FileIO, directory: str) -> Iterator[Finding]:
 
 
 def judge_beside(io: FileIO, log: PartitionLog, end_offset: int) -> Iterator[Finding]:
-    """Judge what lies beside the segments of a partition.
+    """Check the files that lie beside the segments of a partition.
 
     Args:
-        io: of the partition.
-        log: whose batches were looked at.
-        end_offset: what follows its last batch.
+        io: opens the partition's files.
+        log: the partition.
+        end_offset: the offset after its last batch.
 
     See: S-17, S-18, S-60, S-75, S-97.
     """
@@ -92,7 +92,7 @@ def _judge_epochs(io: FileIO, path: str, end_offset: int) -> Iterator[Finding]:
 def _judge_snapshots(
     io: FileIO, log: PartitionLog, names: Iterable[str], end_offset: int
 ) -> Iterator[Finding]:
-    """Judge those that belong to no segment, as the one of a clean stop."""
+    """Check the snapshots that belong to no segment, such as the one of a clean stop."""
     bases = {segment.base_offset for segment in log.segments}
     for name in sorted(names):
         parsed = parse_segment_file(name)
@@ -112,7 +112,7 @@ def _judge_snapshots(
 
 
 def _judge_metadata_snapshot(io: FileIO, path: str) -> Iterator[Finding]:
-    """Read one as a start does; the quorum's own of a new directory has nothing to decode."""
+    """Decode a metadata snapshot as a broker's start does."""
     try:
         with io.open(path) as file:
             for _ in snapshot_batches(file.read_at(0, file.size_bytes)):

@@ -1,9 +1,9 @@
-"""Is a log on this machine sound? The whole of a verification in one process, without Spark.
+"""Verification of a local log in one process, without Spark.
 
-A broker may write to the directory meanwhile. What is not finished then is no finding: an append,
-an index or a snapshot that is ahead of what was listed, files on their way out. What retention took
-away, or the cleaner exchanged, is looked at anew; and a finding counts only if it is still there at
-a second look.
+A broker may write to the directory meanwhile. So what is merely unfinished is no finding: a
+half-written append, an index or a snapshot that is ahead of the listed batches, files that are
+being deleted. A partition whose files retention deletes or the cleaner replaces during the check is
+checked again, and a finding counts only if a second check finds it, too.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -55,17 +55,17 @@ class LocalVerifier:
         is_cleaned: Callable[[str], bool] = lambda _: False,
         io: LocalFileIO | None = None,
     ) -> None:
-        """Remember what is asked for.
+        """Keep the arguments; verify() does the work.
 
         Args:
             root: an absolute path.
             wanted: takes topic and partition.
-            is_deep: decompress the batches and look at each record.
+            is_deep: decompress the batches and check each record.
             is_live: a broker may be writing.
-            is_compacted: offsets may be missing anywhere; else only below the cleaner's checkpoint.
-            is_cleaned: which topics a cleaner works on; while it does, its checkpoint comes after
-                what it took away.
-            io: reads the files; who watches how far it is hands one in.
+            is_compacted: offsets may be missing anywhere, not only below the cleaner's checkpoint.
+            is_cleaned: tells whether a broker's cleaner works on a topic. The cleaner writes its
+                checkpoint after it removed records, so the checkpoint of a live log lags behind.
+            io: reads the files; a caller that shows progress passes one that counts.
         """
         self._root = root
         self._wanted = wanted
@@ -76,10 +76,10 @@ class LocalVerifier:
         self._io = io if io is not None else LocalFileIO()
 
     def verify(self) -> Verification:
-        """Look at everything.
+        """Check every wanted partition and the files of the directory.
 
         Raises:
-            LayoutError: it is a directory of segments with another name than a partition's.
+            LayoutError: the directory holds segments, but is not named TOPIC-PARTITION.
             FileNotFoundError: there is no such directory.
             OSError: a file cannot be read.
         """
@@ -104,10 +104,10 @@ class LocalVerifier:
         )
 
     def _settled(self, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
-        """Look at a partition until no file vanishes meanwhile, and twice when something is wrong.
+        """Check a partition again while files vanish, and once more when something is wrong.
 
         Raises:
-            FileNotFoundError: files vanish at each look.
+            FileNotFoundError: files vanished during every attempt.
         """
         before: list[Finding] | None = None
         for look in range(_LOOKS_MAX):
@@ -160,7 +160,7 @@ class LocalVerifier:
             return _EVERY_OFFSET
         try:
             ends = cleaned_ends(self._io, log_directory(self._root, self._logs_of(key)))
-        except ValueError:  # small_files() tells
+        except ValueError:  # small_files() reports the damaged checkpoint
             return _EVERY_OFFSET
         return ends.get(key, 0)
 
@@ -169,10 +169,10 @@ class LocalVerifier:
 
 
 def _pin(io: LocalFileIO, log: PartitionLog) -> None:
-    """Open the oldest segments, so that retention takes no more than their names.
+    """Open the oldest segments, so that they stay readable when retention deletes them.
 
     Raises:
-        FileNotFoundError: it was faster.
+        FileNotFoundError: retention was faster.
     """
     for segment in log.segments[:_PINNED_MAX]:
         io.open(segment.log_path)
@@ -189,7 +189,7 @@ def _end_offset(log: PartitionLog, audits: Iterable[Audit]) -> int:
 def _finished(
     findings: Iterable[Finding], audits: list[Audit], log: PartitionLog
 ) -> Iterator[Finding]:
-    """Leave out what is only ahead of the batches that were there when the log was listed."""
+    """Leave out findings about data that a broker wrote after the log was listed."""
     stem = log.segments[-1].stem if log.segments else ""
     indexes = {stem + suffix for suffix in _INDEX_SUFFIXES}
     for finding in findings:

@@ -1,4 +1,4 @@
-"""Are the files beside the batches of a partition whole? Their entries are judged elsewhere."""
+"""Checks of index files, snapshots and epoch checkpoints as a whole, not of their entries."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -22,7 +22,7 @@ from broker_lite.pipeline.files.indexes import aborted_transactions
 from broker_lite.pipeline.files.layout import PartitionLog, Segment
 
 _SMALL_BYTES: Final = 64 << 20
-"""No snapshot and no checkpoint of epochs is as large; one that is, is read that far."""
+"""No sound snapshot or epoch checkpoint is larger; of a larger one only this much is read."""
 _ENTRY_BYTES: Final = {
     INDEX_SUFFIX: OffsetIndex.ENTRY.size,
     TIME_INDEX_SUFFIX: TimeIndex.ENTRY.size,
@@ -32,7 +32,7 @@ _BOTH_OR_NONE: Final = {INDEX_SUFFIX: "S-10", TIME_INDEX_SUFFIX: "S-11"}
 
 
 def partition_files(io: FileIO, log: PartitionLog) -> Iterator[Finding]:
-    """Judge the files of a partition as wholes: indexes, producer snapshots, leader epochs.
+    """Check sizes and encoding of a partition's indexes, producer snapshots and epoch checkpoint.
 
     See: S-10 to S-12, S-16, S-17, S-60.
     """
@@ -53,7 +53,8 @@ def _judge_indexes(io: FileIO, segment: Segment, sizes: dict[str, int]) -> Itera
         path = segment.stem + suffix
         size_bytes = sizes.get(path.rpartition("/")[2])
         if size_bytes is None:
-            # A log may be copied without indexes, but with one of two it lost the other.
+            # A log may be copied without its indexes; but if one of the two is there, the other was
+            # lost.
             if suffix in _BOTH_OR_NONE and segment.suffixes & _BOTH_OR_NONE.keys():
                 yield Finding(path, -1, _BOTH_OR_NONE[suffix], "is not there")
         elif size_bytes % entry_bytes:

@@ -1,11 +1,11 @@
-"""Is a log sound? What one task can say of it, that has only some of its bytes.
+"""Verification of the part of a log that one task reads.
 
-Every batch is looked at: framing, checksum, the order of offsets, gaps between them, the sequences
-of producers; and with them every entry of the indexes. Compiled code passes over all about which
-there is nothing to say. What concerns two tasks at once, their neighbourhood, is in whole.py.
+A task checks every batch (framing, checksum, order of offsets, gaps, sequences of producers) and
+every index entry. Compiled code passes over the sound batches; Python sees only the others. Checks
+that need two neighbouring tasks are in whole.py.
 
-Gaps are what compaction leaves, and what a lost segment leaves. So they are findings above the
-offset up to which a log was compacted, and none below it.
+Compaction leaves gaps between offsets, and so does a lost segment. Therefore a gap is a finding
+only above the offset up to which the log was compacted.
 """
 
 import sys
@@ -26,7 +26,7 @@ from broker_lite.record.batch_walk import BatchWalk, ProducerTrail
 from broker_lite.record.legacy.messages import LegacyMessage
 
 FINDINGS_MAX: Final = 1000
-"""Of one task: who has more than these has seen enough of the file."""
+"""Per task; further findings are only counted."""
 NO_OFFSET: Final = -1
 UNDAMAGED: Final = sys.maxsize
 PRODUCER_EXPIRATION_MS: Final = 86_400_000
@@ -37,11 +37,11 @@ _WRONG_CHECKSUM: Final = "R-06"
 
 
 class Finding(NamedTuple):
-    """Something that is wrong.
+    """One thing that is wrong with a file.
 
     Attributes:
         file: a path.
-        position: in the file, -1 where it is about the whole of it.
+        position: in the file; -1 if the finding is about the whole file.
         rule: id of the rule that is broken.
         text: what is wrong, one line.
     """
@@ -53,18 +53,18 @@ class Finding(NamedTuple):
 
     @property
     def line(self) -> str:
-        """All of it in one line."""
+        """The finding in one line."""
         place = f" at {self.position}" if self.position >= 0 else ""
         return f"{self.file}{place}: {self.rule}: {self.text}"
 
 
 class AuditTask(NamedTuple):
-    """What one task looks at.
+    """The input of one task.
 
     Attributes:
         split: whole files or parts of them, whatever their offsets.
         cleaned_end: offsets may be missing below this one.
-        is_deep: whether the records are looked at, too.
+        is_deep: whether the records are checked, too.
     """
 
     split: Split
@@ -73,7 +73,7 @@ class AuditTask(NamedTuple):
 
 
 class SequencedBatch(NamedTuple):
-    """A batch of an idempotent producer, and where it lies."""
+    """A batch of an idempotent producer and its place."""
 
     file: str
     position: int
@@ -85,7 +85,7 @@ class SequencedBatch(NamedTuple):
 
 
 class ProducerSpan(NamedTuple):
-    """The first batch and the last one that a producer has among those of a task."""
+    """The first and the last batch of a producer within a task."""
 
     producer_id: int
     first: SequencedBatch
@@ -93,19 +93,19 @@ class ProducerSpan(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What a task found.
+    """The result of one task.
 
     Attributes:
-        file: where it began.
-        position: in that file.
-        size_bytes: of its files.
-        records: those of users, without markers, and without messages of magic 0 and 1.
-        first_offset: of the first sound batch; NO_OFFSET when there is none.
-        next_offset: what follows the last sound batch.
-        damaged_from: no byte of a batch below this offset is damaged; UNDAMAGED when none is.
-        damaged_to: none behind the batch of this offset is; 0 when none is at all.
+        file: the first file of the task.
+        position: where in that file the task began.
+        size_bytes: bytes that were read.
+        records: number of records in v2 batches, without markers.
+        first_offset: of the first sound batch; NO_OFFSET if there is none.
+        next_offset: the offset after the last sound batch.
+        damaged_from: all batches below this offset are sound; UNDAMAGED if all are.
+        damaged_to: all batches from this offset on are sound; 0 if all are.
         end_file: where the last sound batch ends.
-        end_position: in that file.
+        end_position: the position in that file.
     """
 
     topic: str
@@ -126,7 +126,7 @@ class Audit(NamedTuple):
 
 
 def audit(io: FileIO, task: AuditTask) -> Audit:
-    """Look at every batch of a task.
+    """Check every batch of a task.
 
     Raises:
         FileNotFoundError: a segment vanished.
@@ -157,10 +157,11 @@ def audit(io: FileIO, task: AuditTask) -> Audit:
 def sequence_fault(
     producer_id: int, before: SequencedBatch, batch: SequencedBatch, judged_from: int
 ) -> Finding | None:
-    """Tell whether a batch cannot come after the one that the producer has in front of it.
+    """Return what is wrong with a batch after the producer's previous one, None if nothing is.
 
-    A producer that was quiet for longer than a broker remembers it may begin anywhere, and so may
-    one whose batches in between are compacted away or damaged: below the offset judged_from.
+    Any sequence is right after a pause in which a broker forgets the producer. The same holds if
+    the previous batch lies below `judged_from`: batches in between may be compacted away or
+    damaged.
 
     See: V-56, V-57, V-65 (ProducerAppendInfo.checkProducerEpoch, checkSequence).
     """
@@ -182,7 +183,7 @@ def sequence_fault(
 
 
 def gap_fault(file: str, position: int, expected: int, offset: int) -> Finding:
-    """Tell that offsets are missing in front of a batch, or of a segment.
+    """Make the finding for offsets that are missing in front of a batch or of a segment.
 
     See: R-18.
     """
@@ -191,10 +192,10 @@ def gap_fault(file: str, position: int, expected: int, offset: int) -> Finding:
 
 
 class _Auditor:
-    """Takes the batches of a task one after the other, but for those that its walk passes over.
+    """Takes those batches of a task, in order, that the compiled walk does not pass over.
 
     Attributes:
-        walk: counts batches and records, and knows what comes next, also for those that it leaves.
+        walk: counts batches and records and follows the offsets, also for the batches taken here.
     """
 
     def __init__(self, task: AuditTask) -> None:
@@ -214,11 +215,11 @@ class _Auditor:
         self._limit = _ALL
 
     def begin(self, part: SegmentRange, judges: SegmentJudges | None) -> None:
-        """Begin with a range.
+        """Begin a range of a segment.
 
         Args:
-            part: behind those before it.
-            judges: those of its segment, when it is the whole of it.
+            part: the range; it follows those before.
+            judges: the checks of the segment's indexes, if the range is the whole segment.
         """
         self._segment, self._judges = part.segment, judges
         limit = part.segment.limit
@@ -234,7 +235,7 @@ class _Auditor:
             self.take_entries(self._segment, self._judges.rest())
 
     def take_corruption(self, corruption: Corruption) -> None:
-        """Remember what the reader left out; what is behind it cannot be judged by it."""
+        """Note damage; batches behind it are not compared with those in front."""
         self._take_over()
         self._find(Finding(*corruption))
         next_offset = max(self.walk.next_offset, 0)
@@ -245,7 +246,7 @@ class _Auditor:
             self._unsound_position = corruption.position
 
     def take(self, found: LogBatch) -> None:
-        """Judge a batch whose framing is right."""
+        """Check a batch whose framing is right."""
         self._take_over()
         if self._judges is not None:
             self.take_entries(found.segment, self._judges.take(found))
@@ -271,7 +272,7 @@ class _Auditor:
         walk.stop_offset = min(walk.stop_offset, self._limit)
 
     def take_entries(self, segment: Segment, entries: Iterable[JudgedEntry]) -> None:
-        """Remember the entries of indexes that are wrong.
+        """Make findings of the wrong index entries.
 
         See: S-10, S-11, S-16.
         """
@@ -282,7 +283,7 @@ class _Auditor:
                 self._find(Finding(segment.stem + entry.suffix, -1, rule, text))
 
     def _take_over(self) -> None:
-        """Go on where the walk is."""
+        """Continue where the compiled walk stopped."""
         if self.walk.is_open:
             self.walk.is_open = False
             self._end = self._segment.log_path, self.walk.end
@@ -295,7 +296,7 @@ class _Auditor:
             self._first_offset = base_offset
         elif base_offset > expected >= self.walk.judged_from:
             self._find(gap_fault(file, position, expected, base_offset))
-        elif base_offset < expected:  # within a file its reader has told
+        elif base_offset < expected:  # at a file's start: within a file, the reader reports it
             text = f"offset {base_offset} after offset {expected - 1}"
             self._find(Finding(file, position, "S-05", text))
         span = batch.last_offset_delta + 1
@@ -342,7 +343,7 @@ class _Auditor:
             self._left_out += 1
 
     def result(self) -> Audit:
-        """Sum up."""
+        """Return the result."""
         split = self._task.split
         first = split.ranges[0]
         if self._left_out:

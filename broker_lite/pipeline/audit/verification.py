@@ -1,4 +1,4 @@
-"""The result of verifying a log, and its page."""
+"""The result of verifying a log, and its HTML page."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -13,10 +13,10 @@ SHOWN_MAX: Final = 5000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What was looked at, and what is wrong with it.
+    """How much was checked, and what is wrong.
 
     Attributes:
-        findings: by file and position.
+        findings: sorted by file and position.
     """
 
     path: str
@@ -33,13 +33,13 @@ class Verification:
         return not self.findings
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as values of JSON."""
+        """Return it as a dict for JSON."""
         findings = [finding._asdict() for finding in self.findings]
         return {"is_sound": self.is_sound, **asdict(self), "findings": findings}
 
 
 def verification_page(verification: Verification) -> str:
-    """Make a page of a verification."""
+    """Render a verification as HTML."""
     parts = [
         tiles(
             (

@@ -1,7 +1,7 @@
-"""Is a log sound? What has to be planned before, and what only the whole of it tells.
+"""Verification of a whole log: the plan of its tasks, and the checks that need all their results.
 
-Tasks are whole files, or parts of large ones that begin where a batch is known to be sound. After
-them come the questions between two tasks, and those of the small files beside the batches.
+A task has whole files, or a part of a large one that begins at a batch known to be sound. After the
+tasks come the checks between two neighbours, and those of the small files beside the batches.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,16 +42,16 @@ _NEVER: Final = 1 << 62
 
 
 def log_directory(root: str, logs: Logs) -> str:
-    """Give the directory above the partitions, which a root may be one of."""
+    """Return the log directory; the root is it, or the directory of one partition in it."""
     directories = {log.directory for log in logs.values()}
     return (root.rstrip("/").rpartition("/")[0] or "/") if root in directories else root
 
 
 def cleaned_ends(io: FileIO, directory: str) -> dict[TopicPartition, int]:
-    """Read up to where the partitions were compacted; nothing where no cleaner was.
+    """Read the cleaner's checkpoint: up to which offset each partition was compacted.
 
     Raises:
-        ValueError: the file cannot be read.
+        ValueError: the file is damaged.
 
     See: S-70, S-80 (LogCleanerManager).
     """
@@ -67,15 +67,15 @@ def audit_tasks(
     max_split_bytes: int,
     is_deep: bool = False,
 ) -> list[AuditTask]:
-    """Cut the files of logs into tasks; together they have every byte once.
+    """Cut the files of logs into tasks that together have every byte exactly once.
 
     Args:
-        io: of the logs.
-        uri: what open_file_io opens for a task.
-        logs: what is looked at.
-        cleaned: as of cleaned_ends.
+        io: opens the logs.
+        uri: the log directory, for open_file_io in a task.
+        logs: what to check.
+        cleaned: result of cleaned_ends.
         max_split_bytes: about how many bytes a task has.
-        is_deep: whether records are looked at.
+        is_deep: whether records are checked, too.
 
     Raises:
         FileNotFoundError: a segment vanished.
@@ -94,14 +94,14 @@ def _ranges(io: FileIO, log: PartitionLog, max_split_bytes: int) -> Iterator[Seg
         targets = range(max_split_bytes, end - max_split_bytes // 2, max_split_bytes)
         entries = offset_entries_near(io, segment, targets)
         starts = [start for start, _ in batch_starts(io, segment, entries, end)] if entries else []
-        if not end:  # there may be entries in its indexes
+        if not end:  # an empty .log is checked, too: its indexes may have entries
             yield SegmentRange(segment, 0, 0)
         for start, stop in pairwise(sorted({0, *starts, end})):
             yield SegmentRange(segment, start, stop)
 
 
 def _gathered(ranges: Iterable[SegmentRange], max_split_bytes: int) -> Iterator[list[SegmentRange]]:
-    """Put small files together, so that not every one is a task."""
+    """Put small files together, so that a task is worth its overhead."""
     gathered: list[SegmentRange] = []
     size_bytes = 0
     for part in ranges:
@@ -115,7 +115,7 @@ def _gathered(ranges: Iterable[SegmentRange], max_split_bytes: int) -> Iterator[
 
 
 def audited_in_order(audits: Iterable[Audit]) -> dict[TopicPartition, list[Audit]]:
-    """Sort audits as their bytes are in the logs."""
+    """Group results by partition, in the order of the log."""
     found: dict[TopicPartition, list[Audit]] = {}
     for one in sorted(audits, key=lambda one: (one.topic, one.partition, one.file, one.position)):
         found.setdefault((one.topic, one.partition), []).append(one)
@@ -123,7 +123,7 @@ def audited_in_order(audits: Iterable[Audit]) -> dict[TopicPartition, list[Audit
 
 
 def between_tasks(audits: Iterable[Audit], cleaned_end: int) -> Iterator[Finding]:
-    """Judge the first batches of each task of a partition by the last ones in front of them.
+    """Check the first batches of each task of a partition against the last ones of the task before.
 
     Args:
         audits: of one partition, in order.
@@ -165,9 +165,9 @@ def _between(expected: int, audit: Audit, judged_from: int) -> Iterator[Finding]
 
 
 def is_torn_tail(finding: Finding, audits: Iterable[Audit]) -> bool:
-    """Tell whether a finding is about the last bytes of a log: an append that is not finished.
+    """Tell whether a finding is about an unfinished append at the end of a log.
 
-    Of one that began after the files were listed an index may have an entry already.
+    An index may already have an entry for an append that began after the files were listed.
 
     Args:
         finding: of one of the audits.
@@ -183,13 +183,13 @@ def is_torn_tail(finding: Finding, audits: Iterable[Audit]) -> bool:
 
 
 def small_files(io: FileIO, root: str, logs: Logs, audits: Iterable[Audit]) -> Iterator[Finding]:
-    """Judge what lies beside the batches, but for the indexes: foreign files, small files.
+    """Check foreign files, checkpoints and the small files of partitions.
 
     Args:
-        io: of the root.
+        io: opens the root.
         root: a log directory, or the directory of a partition.
-        logs: what was looked at.
-        audits: of all of them.
+        logs: the partitions that were checked.
+        audits: the results of all tasks.
 
     See: S-01, S-04, S-17, S-70.
     """
@@ -227,7 +227,7 @@ def _judge_checkpoint(
 
 
 def _judge_last_segment(log: PartitionLog, end: int) -> Iterator[Finding]:
-    """An empty last segment has no batch that would tell what is missing in front of it."""
+    """Check for a gap in front of an empty last segment, which has no batch that would show it."""
     segment = log.segments[-1] if log.segments else None
     if segment is not None and segment.size_bytes == 0 and 0 < end < segment.base_offset:
         yield gap_fault(segment.log_path, 0, end, segment.base_offset)

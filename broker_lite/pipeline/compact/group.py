@@ -1,6 +1,6 @@
-"""Rewriting the segments of one group into a new one, which waits beside them for the swap.
+"""Rewrites the segments of one group into a new one, staged beside them until the swap.
 
-Batches of which all records survive are copied as they are; only others are decompressed.
+A batch whose records all survive is copied unchanged; only others are decompressed.
 """
 
 import sys
@@ -22,27 +22,28 @@ _NEVER_ROLL: Final = sys.maxsize
 
 
 class OldMessages(ValueError):
-    """A log has messages of magic 0 or 1, which only a broker rewrites; one line for a person."""
+    """A log has messages of magic 0 or 1, which only a broker's cleaner rewrites."""
 
 
 def whole_group(uri: str, group: CompactionGroup) -> Split:
-    """Give all bytes of a group's segments as a split."""
+    """Return a split with all bytes of a group's segments."""
     ranges = tuple(SegmentRange(one, 0, one.size_bytes) for one in group.segments)
     return Split(uri, group.topic, group.partition, ranges, 0, group.end_offset)
 
 
 def rewrite(io: FileIO, root: str, group: CompactionGroup, given: Round, tag: str) -> StagedSegment:
-    """Write what is left of a group.
+    """Write the surviving records of a group into a staged segment.
 
     Args:
-        io: of the root.
+        io: opens the root.
         root: the log directory.
-        group: of plan_compaction.
-        given: what survives.
-        tag: of the job and the attempt; no other attempt has it.
+        group: from plan_compaction.
+        given: the rules by which records survive.
+        tag: names the job and the attempt; unique to the attempt.
 
     Raises:
-        CorruptLog: a batch is damaged: a compaction would lose what may be recovered.
+        CorruptLog: a batch is damaged. Compaction stops, because it would lose what may be
+            recovered.
         OldMessages: a batch is of magic 0 or 1.
         OSError: a file cannot be read or written.
 

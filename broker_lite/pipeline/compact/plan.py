@@ -1,7 +1,7 @@
-"""What an offline compaction rewrites: which part of each log, in which groups of segments.
+"""The plan of an offline compaction: which groups of segments become one segment each.
 
-As on a broker the last segment is left alone, and everything from the oldest transaction on that is
-not decided.
+As on a broker, the last segment stays, and so does everything from the first undecided transaction
+on.
 
 See: S-80 (LogCleanerManager.cleanableOffsets).
 """
@@ -23,11 +23,11 @@ INDEX_BYTES: Final = 10 << 20
 
 
 class CompactionGroup(NamedTuple):
-    """Segments that become one.
+    """Adjacent segments that become one.
 
     Attributes:
-        end_offset: where the next group begins, or the round ends.
-        round_end: first offset of the partition that is not touched.
+        end_offset: where the next group begins, or where the round ends.
+        round_end: the partition's first offset that the round does not touch.
     """
 
     topic: str
@@ -38,7 +38,7 @@ class CompactionGroup(NamedTuple):
 
     @property
     def base_offset(self) -> int:
-        """Base offset of the first segment, which the new one has, too."""
+        """Base offset of the first segment, and of the new one."""
         return self.segments[0].base_offset
 
 
@@ -49,16 +49,16 @@ def plan_compaction(
     segment_bytes: int = SEGMENT_BYTES,
     index_bytes: int = INDEX_BYTES,
 ) -> list[CompactionGroup]:
-    """Plan the compaction of logs; one without anything to compact has no group.
+    """Plan the compaction of logs; a log with nothing to compact gets no group.
 
     Args:
-        io: of the logs.
+        io: opens the logs.
         logs: with all of their segments.
-        segment_bytes: how large a new segment may grow, by the sizes of the old ones.
-        index_bytes: how large each of its indexes may.
+        segment_bytes: the largest sum of old segments' sizes in a group.
+        index_bytes: the same for each index.
 
     Raises:
-        CorruptLog: what is decided cannot be told.
+        CorruptLog: damage hides which transactions are decided.
         OSError: a file cannot be read.
     """
     groups = []
@@ -79,7 +79,7 @@ class _Cleanable(NamedTuple):
 
     @property
     def base_offset(self) -> int:
-        """The segment's."""
+        """Base offset of the segment."""
         return self.segment.base_offset
 
 

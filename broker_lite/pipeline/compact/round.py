@@ -1,4 +1,4 @@
-"""What an offline compaction goes by, as the rules of the broker's cleaner take it."""
+"""One offline compaction of a partition, in the form that the broker's cleaner rules take."""
 
 from collections.abc import Mapping
 
@@ -19,16 +19,16 @@ def offline_round(
     now_ms: int,
     delete_retention_ms: int,
 ) -> Round:
-    """Put together what was found out about a partition.
+    """Make the Round of a partition.
 
     Args:
-        survivors: offsets of the newest record of each key, tombstones too, within the round.
-        emptied_markers: offsets of the markers whose transactions have no data batch in it.
-        aborted: transactions whose records go.
-        producers: those that a broker still knows.
-        end_offset: of the round: what lies behind is not touched.
-        now_ms: when it is.
-        delete_retention_ms: how long tombstones and markers stay after they were first seen.
+        survivors: offset of the newest record of each key within the round, tombstones included.
+        emptied_markers: offsets of the markers whose transactions have no data batch in the round.
+        aborted: transactions whose records are removed.
+        producers: producers that a broker still remembers.
+        end_offset: end of the round; later records are not touched.
+        now_ms: the time.
+        delete_retention_ms: how long tombstones and markers stay after the cleaner first saw them.
     """
 
     def can_discard(batch: RecordBatch) -> bool:

@@ -1,7 +1,7 @@
-"""Sets of offsets as bits: which records survive a compaction, in a form that is small anywhere.
+"""Sets of offsets as bitmaps: which records survive a compaction.
 
-A bucket is 32,768 offsets, and their bits are 4 KB with the least significant first, as
-bitmap_construct_agg of Spark's SQL makes them: a log of a billion records has 125 MB of them.
+A bucket has 32,768 offsets in 4 KB, least significant bit first, as Spark's bitmap_construct_agg
+makes them. A log of a billion records needs 125 MB.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,7 @@ class OffsetSet:
     """A set of offsets.
 
     Args:
-        buckets: bits by the number of the bucket, offset >> BUCKET_SHIFT; one that is not there
-            has none.
+        buckets: bitmaps by bucket number, offset >> BUCKET_SHIFT; a missing bucket is empty.
     """
 
     __slots__ = ("_buckets",)
@@ -36,7 +35,7 @@ class OffsetSet:
         return bits[bit >> 3] >> (bit & 7) & 1 == 1
 
     def has_any(self, first_offset: int, last_offset: int) -> bool:
-        """Tell whether one of a range of offsets is in the set; both ends count."""
+        """Tell whether any offset of a range, both ends included, is in the set."""
         first, last = first_offset >> BUCKET_SHIFT, last_offset >> BUCKET_SHIFT
         return any(
             self._has_any_bit(bucket, first_offset, last_offset)
@@ -53,7 +52,7 @@ class OffsetSet:
         return bits & (1 << high - low + 1) - 1 != 0
 
     def bits(self, first_offset: int, last_offset: int) -> tuple[bytes, int]:
-        """Give the bits of a range of offsets, and the offset of the first bit."""
+        """Return the bits of a range of offsets, and the offset of the first bit."""
         first, last = first_offset >> BUCKET_SHIFT, last_offset >> BUCKET_SHIFT
         found = [self._buckets.get(bucket, _NONE) for bucket in range(first, last + 1)]
         padded = [bits.ljust(len(_NONE), b"\0") for bits in found]
@@ -61,7 +60,7 @@ class OffsetSet:
 
 
 class NewestByOffset:
-    """The newest records of a log by their offsets: for the rules of log.cleaner.survivors."""
+    """Tells by offset which records survive, for the rules in log.cleaner.survivors."""
 
     __slots__ = ("_offsets",)
 
@@ -69,13 +68,13 @@ class NewestByOffset:
         self._offsets = offsets
 
     def may_have_any(self, batch: RecordBatch) -> bool:
-        """Tell without looking into the batch."""
+        """Tell by its offsets alone whether a batch can have a surviving record."""
         return self._offsets.has_any(batch.base_offset, batch.last_offset)
 
     def judge(
         self, judgement: Judgement, batch: RecordBatch, data: memoryview, drops_null: bool
     ) -> int:
-        """Judge the records of a batch.
+        """Count and mark the records of a batch that survive.
 
         See: S-84 (Cleaner.shouldRetainRecord).
         """

@@ -1,7 +1,7 @@
-"""Putting compacted segments in the place of those that they were made of.
+"""Replaces segments by their compacted ones.
 
-A crash at any point leaves what a broker repairs at its next start, Kafka too: before the log
-is named `.swap` its files are removed there, afterwards the swap is finished there.
+After a crash at any point, the next start of a broker (Kafka's, too) cleans up. If the new log was
+not yet named `.swap`, the start removes the new files; else it finishes the swap.
 
 See: S-41, S-89 (LogLoader, LocalLog.replaceSegments).
 """
@@ -28,14 +28,14 @@ Swap = tuple[CompactionGroup, StagedSegment]
 
 
 def swap_all(root: str, swaps: Sequence[Swap]) -> None:
-    """Let all staged segments replace the groups that they were made of.
+    """Replace every group by its staged segment, and update the cleaner's checkpoint.
 
     Args:
         root: a local log directory, locked by the caller.
         swaps: one for each group.
 
     Raises:
-        OSError: a file cannot be renamed or removed; what is half done a broker finishes.
+        OSError: a file cannot be renamed or removed; a broker finishes the swap at its next start.
     """
     io = LocalFileIO()
     is_brokers = is_data_directory(io, root)
@@ -46,15 +46,15 @@ def swap_all(root: str, swaps: Sequence[Swap]) -> None:
 
 
 def swap(io: FileIO, group: CompactionGroup, staged: StagedSegment) -> None:
-    """Let one staged segment replace the group that it was made of.
+    """Replace one group by its staged segment.
 
     Raises:
         OSError: a file cannot be renamed or removed.
     """
     directory = group.segments[0].directory
     stem = segment_stem(directory, group.base_offset)
-    # The log goes first: with it, indexes that are not there are made anew; without it, those
-    # that are would be taken for the old log's.
+    # The log goes first. With it, a broker rebuilds missing indexes. Without it, the new indexes
+    # would be taken for those of the old log.
     suffixes = [LOG_SUFFIX, *(one for one in staged.suffixes if one != LOG_SUFFIX)]
     for suffix in suffixes:
         io.sync(staged.staged_path(suffix))
@@ -72,7 +72,7 @@ def swap(io: FileIO, group: CompactionGroup, staged: StagedSegment) -> None:
 
 
 def _note_round_ends(root: Path, swaps: Iterable[Swap]) -> None:
-    """Let the cleaner's checkpoint name where the next round begins.
+    """Write to the cleaner's checkpoint where the next round begins.
 
     See: S-70, S-82 (LogCleanerManager.doneCleaning).
     """

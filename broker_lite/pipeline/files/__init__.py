@@ -1,1 +1,1 @@
-"""The files of a log directory, wherever it lies: opened, listed, searched."""
+"""Listing, opening and searching the files of a log directory, local or on other storage."""

@@ -1,4 +1,4 @@
-"""Files that pyarrow opens: s3, gs, abfs, hdfs, and whatever its build knows."""
+"""Files that pyarrow opens: s3, gs, abfs, hdfs, and what else its build supports."""
 
 from typing import Self
 
@@ -9,7 +9,7 @@ from broker_lite.pipeline.files.file_io import FileInfo, FileIO, ReadableFile, W
 
 
 def open_arrow(uri: str) -> tuple[FileIO, str] | None:
-    """Find the file system of a URI and the path inside it, None when Arrow has none for it.
+    """Return the file system of a URI and the path inside it; None if Arrow does not support it.
 
     Raises:
         OSError: the storage cannot be reached.
@@ -22,7 +22,7 @@ def open_arrow(uri: str) -> tuple[FileIO, str] | None:
 
 
 class ArrowFileIO:
-    """A file system of pyarrow behind the small interface."""
+    """FileIO over a file system of pyarrow."""
 
     __slots__ = ("_file_system",)
 
@@ -74,7 +74,7 @@ class ArrowFileIO:
         self._file_system.create_dir(path, recursive=True)
 
     def sync(self, path: str) -> None:
-        """What a stream was closed with is with the storage; there is nothing more to ask for."""
+        """Do nothing: closing a stream hands it to the storage, which has no fsync."""
 
 
 class _ArrowFile:

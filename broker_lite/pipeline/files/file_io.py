@@ -1,10 +1,10 @@
-"""Files of a log directory, wherever it lies: a small interface, and its form for local files.
+"""FileIO, the small interface to the files of a log directory, and its form for local files.
 
-Every FileIO can be pickled; it opens nothing by itself, so a task on another machine works with
-what the driver made. open_file_io.py finds the one for a path or URI.
+A FileIO can be pickled and holds no open file, so the driver can make one and send it to tasks on
+other machines. open_file_io.py finds the one for a path or URI.
 
-Rename replaces a file that has the new name. It is atomic on a local file system, and a copy
-followed by a removal on most object stores: who commits by it must stand a half-made commit.
+Rename replaces a file that has the new name. It is atomic on a local file system; on most object
+stores it is a copy followed by a removal. So a commit that renames must survive being interrupted.
 """
 
 import errno
@@ -15,11 +15,11 @@ from typing import NamedTuple, Protocol, Self
 
 
 class UnknownFileSystem(ValueError):
-    """A URI that nothing here opens; the text is one line for a person."""
+    """No installed package opens this URI; the text is one line for the user."""
 
 
 class FileInfo(NamedTuple):
-    """An entry of a directory; name is its last part, size_bytes is 0 for a directory."""
+    """An entry of a directory: the last part of its path; size_bytes is 0 for a directory."""
 
     name: str
     size_bytes: int
@@ -27,23 +27,23 @@ class FileInfo(NamedTuple):
 
 
 class ReadableFile(Protocol):
-    """A file that is read at positions, closed by the context manager's end."""
+    """A file for positional reads; leaving the context closes it."""
 
     @property
     def size_bytes(self) -> int:
-        """Size when it was opened; a live file may have grown since."""
+        """Size when the file was opened; it may have grown since."""
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
-        """Read bytes from a position on, fewer at the end of the file.
+        """Read bytes from a position; fewer at the end of the file.
 
         Raises:
             OSError: the file cannot be read.
         """
 
     def next_data(self, position: int) -> int:
-        """Give the first position from the given one on that can hold other bytes than zeros.
+        """Return the first position, from the given one on, that may hold a byte other than zero.
 
-        Where the storage knows holes in a file, they are passed over without being read.
+        Storage that knows the holes of a sparse file skips them without reading.
         """
 
     def __enter__(self) -> Self: ...
@@ -58,10 +58,10 @@ class ReadableFile(Protocol):
 
 
 class WritableFile(Protocol):
-    """A new file that is written from its start to its end, whole once it is closed."""
+    """A new file, written from start to end; it is complete once it is closed."""
 
     def write(self, data: bytes | bytearray | memoryview, /) -> object:
-        """Write all of the data behind what was written before."""
+        """Append all of the data."""
 
     def close(self) -> None:
         """Hand everything to the storage."""
@@ -81,15 +81,15 @@ class FileIO(Protocol):
     """The files of one storage, by paths with "/" between their parts; picklable."""
 
     def list(self, path: str) -> list[FileInfo]:
-        """List a directory by rising name; what vanishes meanwhile is left out.
+        """List a directory, sorted by name; entries that vanish meanwhile are left out.
 
         Raises:
-            FileNotFoundError: nothing has this path.
-            NotADirectoryError: a file has it.
+            FileNotFoundError: there is no such directory.
+            NotADirectoryError: it is a file.
         """
 
     def size(self, path: str) -> int:
-        """Give the size of a file in bytes.
+        """Return the size of a file in bytes.
 
         Raises:
             FileNotFoundError: there is none.
@@ -106,10 +106,10 @@ class FileIO(Protocol):
         """
 
     def create(self, path: str) -> WritableFile:
-        """Make a file, or empty the one that is there; its directory must exist."""
+        """Create a file, or truncate an existing one; its directory must exist."""
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file another path; a file that has it is replaced."""
+        """Rename a file; a file with the new name is replaced."""
 
     def delete(self, path: str) -> None:
         """Remove a file.
@@ -119,19 +119,19 @@ class FileIO(Protocol):
         """
 
     def make_directory(self, path: str) -> None:
-        """Make a directory with those above it; one that is there stays as it is."""
+        """Create a directory and its parents; an existing one stays as it is."""
 
     def sync(self, path: str) -> None:
-        """Put a closed file, or the names in a directory, on disk, where that means something."""
+        """Call fsync for a closed file or a directory; a no-op where the storage has no fsync."""
 
 
 def join(*parts: str) -> str:
-    """Put the parts of a path together; an empty part counts for nothing."""
+    """Join the parts of a path; empty parts are dropped."""
     return re.sub("(?<!:)//+", "/", "/".join(part for part in parts if part))
 
 
 class LocalFileIO:
-    """Files of this machine, or of a share that is mounted on it."""
+    """FileIO over local and mounted files."""
 
     __slots__ = ()
 
@@ -187,7 +187,7 @@ class LocalFileIO:
 
 
 class _LocalFile:
-    """A descriptor that is read by os.pread, so threads may share it."""
+    """A local file, read by os.pread, so threads may share it."""
 
     __slots__ = ("_descriptor", "_size_bytes")
 

@@ -1,4 +1,4 @@
-"""Files that fsspec opens, for storages that pyarrow does not know."""
+"""Files that fsspec opens, for storage that pyarrow does not support."""
 
 from typing import Self
 
@@ -15,10 +15,10 @@ from broker_lite.pipeline.files.file_io import (
 
 
 def open_fsspec(uri: str) -> tuple[FileIO, str] | None:
-    """Find the file system of a URI and the path inside it, None when fsspec has none for it.
+    """Return the file system of a URI and the path inside it; None if fsspec does not support it.
 
     Raises:
-        UnknownFileSystem: fsspec knows the scheme, but lacks a package for it.
+        UnknownFileSystem: fsspec supports the scheme, but a package for it is missing.
         OSError: the storage cannot be reached.
     """
     scheme = uri.partition("://")[0]
@@ -32,7 +32,7 @@ def open_fsspec(uri: str) -> tuple[FileIO, str] | None:
 
 
 class FsspecFileIO:
-    """A file system of fsspec behind the small interface."""
+    """FileIO over a file system of fsspec."""
 
     __slots__ = ("_file_system",)
 
@@ -41,7 +41,7 @@ class FsspecFileIO:
 
     def list(self, path: str) -> list[FileInfo]:
         """See FileIO."""
-        # Some keep listings; of a log that grows they would be old ones.
+        # Some file systems cache listings, which would hide how a live log grows.
         self._file_system.invalidate_cache(path)
         if self._file_system.isfile(path):
             raise NotADirectoryError(f"not a directory: {path}")
@@ -85,11 +85,11 @@ class FsspecFileIO:
         self._file_system.makedirs(path, exist_ok=True)
 
     def sync(self, path: str) -> None:
-        """What a stream was closed with is with the storage; there is nothing more to ask for."""
+        """Do nothing: closing a stream hands it to the storage, which has no fsync."""
 
 
 class _FsspecFile:
-    """A file that is read by ranges; nothing stays open between two of them."""
+    """A file that is read by range requests; nothing stays open between them."""
 
     __slots__ = ("_file_system", "_path", "_size_bytes")
 

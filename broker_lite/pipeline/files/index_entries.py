@@ -1,6 +1,6 @@
 """All entries of an index file in their order, as they are written: nothing is believed of them.
 
-For those who look at the indexes themselves. A search for one entry is in indexes.py.
+The search for one entry is in indexes.py.
 """
 
 import sys
@@ -22,7 +22,7 @@ _BEYOND_BYTES: Final = 1 << 20
 
 
 def offset_entries(io: FileIO, segment: Segment) -> IndexCursor:
-    """Give the entries of .index: relative offsets, and positions, which have to rise.
+    """Return the entries of .index: relative offsets and positions; both must rise.
 
     Raises:
         OSError: the file cannot be read.
@@ -33,7 +33,7 @@ def offset_entries(io: FileIO, segment: Segment) -> IndexCursor:
 
 
 def time_entries(io: FileIO, segment: Segment) -> IndexCursor:
-    """Give the entries of .timeindex: timestamps, and relative offsets, which may stay the same.
+    """Return the entries of .timeindex: rising timestamps, and relative offsets that never fall.
 
     Raises:
         OSError: the file cannot be read.
@@ -56,7 +56,7 @@ def transaction_entries(io: FileIO, segment: Segment) -> Iterator[AbortedTransac
 
 
 def _numbers(io: FileIO, segment: Segment, suffix: str, width: int) -> memoryview:
-    """Read the whole entries of a file, a segment's 500th part at most, as 32-bit numbers."""
+    """Read the complete entries of a file as 32-bit numbers."""
     data = b"".join(_pages(io, segment, suffix, width * 4))
     numbers = array("i", data[: len(data) // (width * 4) * (width * 4)])
     if sys.byteorder == "little":
@@ -65,9 +65,9 @@ def _numbers(io: FileIO, segment: Segment, suffix: str, width: int) -> memoryvie
 
 
 def _pages(io: FileIO, segment: Segment, suffix: str, entry_bytes: int) -> Iterator[bytes]:
-    """Read whole entries, and what is behind them, up to a page that ends with zeros.
+    """Read pages of entries up to the first page that ends with zeros.
 
-    No index has as many bytes as its log. One that has is read that far, and full of lies.
+    A sound index is smaller than its log; a larger one is read only up to about the log's size.
     """
     if suffix not in segment.suffixes:
         return

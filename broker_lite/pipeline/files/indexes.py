@@ -1,10 +1,10 @@
-"""The indexes of a segment, read through a FileIO.
+"""Searches in the indexes of a segment, through a FileIO.
 
-An index is a hint; batches decide. A missing file answers nothing. Kafka extends the files of the
-active segment with zeros (S-12), so an entry of zeros is none, and counts as behind all others. An
-entry that lies leads to a wrong place, never to an error: who follows it looks at the batch there.
+An index is only a hint: callers check the batch that an entry leads to, so a wrong entry costs time
+and is no error. A missing file has no entries. Kafka extends the files of the active segment with
+zeros (S-12), so an entry of zeros is none, and sorts behind all others.
 
-A search reads pages of 4096 entries, by bisection: a file of 10 MB takes eight of them.
+A search bisects over pages of 4096 entries; in a file of 10 MB it reads eight pages.
 """
 
 import struct
@@ -33,7 +33,7 @@ _TAIL_ENTRIES_MAX: Final = 1000
 
 
 class OffsetEntry(NamedTuple):
-    """The batch at a position, or the last one of an append that starts there, ends at an offset.
+    """An append that starts at `position` ends with `offset`.
 
     See: S-10 (OffsetIndex).
     """
@@ -43,7 +43,7 @@ class OffsetEntry(NamedTuple):
 
 
 class TimeEntry(NamedTuple):
-    """No record up to an offset is younger than a timestamp.
+    """No record up to `offset` has a later timestamp than `timestamp_ms`.
 
     See: S-11 (TimeIndex).
     """
@@ -53,7 +53,7 @@ class TimeEntry(NamedTuple):
 
 
 def offset_entry_below(io: FileIO, segment: Segment, offset: int) -> OffsetEntry | None:
-    """Find the last entry whose offset is not above the given one.
+    """Return the last entry whose offset is at most the given one.
 
     See: S-21 (AbstractIndex.largestLowerBoundSlotFor).
     """
@@ -63,7 +63,7 @@ def offset_entry_below(io: FileIO, segment: Segment, offset: int) -> OffsetEntry
 
 
 def offset_entry_in_front(io: FileIO, segment: Segment, position: int) -> OffsetEntry | None:
-    """Find the last entry whose position is not behind the given one."""
+    """Return the last entry whose position is at most the given one."""
     with _open_pairs(io, segment, INDEX_SUFFIX, OffsetIndex.ENTRY) as pairs:
         found = bisect_right(pairs.indices, position, key=pairs.second)
         return _offset_entry(pairs, segment, found - 1) if found else None
@@ -72,7 +72,7 @@ def offset_entry_in_front(io: FileIO, segment: Segment, position: int) -> Offset
 def offset_entries_near(
     io: FileIO, segment: Segment, positions: Sequence[int]
 ) -> list[OffsetEntry]:
-    """Find for each position the entry that lies nearest to it, no entry twice."""
+    """Return the entry nearest to each position, without duplicates."""
     found = []
     with _open_pairs(io, segment, INDEX_SUFFIX, OffsetIndex.ENTRY) as pairs:
         for position in positions:
@@ -88,7 +88,7 @@ def offset_entries_near(
 
 
 def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEntry | None:
-    """Find the last entry whose timestamp is not above the given one.
+    """Return the last entry whose timestamp is at most the given one.
 
     See: S-21, S-23 (AbstractIndex.largestLowerBoundSlotFor).
     """
@@ -98,15 +98,15 @@ def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEnt
 
 
 def indexed_offsets_from(io: FileIO, segment: Segment, suffix: str, offset: int) -> list[int]:
-    """Give the offsets of the last entries of an index, those that are not below an offset.
+    """Return the offsets, from the end of an index backwards, that are at least a given one.
 
-    They come backwards, as long as each entry is below the one behind it, and no more than many.
+    The search stops at the first entry out of order, and after 1000 entries.
 
     Args:
-        io: of the segment.
+        io: opens the segment.
         segment: any.
-        suffix: of .index or .timeindex.
-        offset: the lowest one of interest.
+        suffix: that of .index or .timeindex.
+        offset: the lowest offset of interest.
     """
     is_offsets = suffix == INDEX_SUFFIX
     entry = OffsetIndex.ENTRY if is_offsets else TimeIndex.ENTRY
@@ -122,13 +122,13 @@ def indexed_offsets_from(io: FileIO, segment: Segment, suffix: str, offset: int)
 
 
 def aborted_transactions(io: FileIO, segment: Segment) -> list[AbortedTransaction]:
-    """Read the index of aborted transactions; a partial entry at its end does not count.
+    """Read the index of aborted transactions; a partial entry at its end is ignored.
 
-    Here a wrong entry is an error, since its records could not be told from others: who catches it
-    looks for the markers in the batches.
+    A wrong entry is an error here: aborted records would pass for committed ones. The caller then
+    reads the markers in the batches instead.
 
     Raises:
-        CorruptTransactionIndex: an entry has a newer version, or cannot be one of the segment.
+        CorruptTransactionIndex: an entry has an unknown version, or does not fit the segment.
 
     See: S-15, S-16 (TransactionIndex).
     """
@@ -151,7 +151,7 @@ def _content(io: FileIO, segment: Segment, suffix: str) -> bytes:
         return b""
     try:
         with io.open(segment.stem + suffix) as file:
-            # One that is larger than its log is full of lies, which shall not take all memory.
+            # A larger index than its log is damaged; the bound keeps it from filling the memory.
             return file.read_at(0, min(file.size_bytes, segment.size_bytes + _PAGE_BYTES))
     except FileNotFoundError:
         return b""  # deleted since it was listed
@@ -182,7 +182,7 @@ def _open_pairs(
 
 
 class _Pairs:
-    """The entries of a file, read by pages; zeros are behind all numbers."""
+    """The entries of a file, read by pages; entries of zeros sort behind all others."""
 
     __slots__ = ("_entry", "_file", "_pages", "indices")
 
@@ -193,18 +193,18 @@ class _Pairs:
         self.indices = range(file.size_bytes // entry.size if file is not None else 0)
 
     def first(self, index: int) -> int:
-        """What is searched for in order: a relative offset, a timestamp."""
+        """The sorted number of an entry: a relative offset or a timestamp."""
         return self._at(index)[0]
 
     def second(self, index: int) -> int:
-        """What it leads to: a position, a relative offset."""
+        """The number it leads to: a position or a relative offset."""
         return self._at(index)[1]
 
     def backwards(self, step: int) -> Iterator[tuple[int, int]]:
-        """Yield the entries from the last on, up to the first that is not below the one behind it.
+        """Yield the entries from the last one backwards; stop at the first that is out of order.
 
         Args:
-            step: by how much what they lead to is above that of the one in front at least.
+            step: the least difference between the second numbers of two neighbours.
         """
         behind = _BEHIND_ALL, _BEHIND_ALL
         index = bisect_left(self.indices, _BEHIND_ALL, key=self.first) - 1
@@ -220,7 +220,7 @@ class _Pairs:
         pair = self._read(index)
         if pair != (0, 0):
             return pair
-        # The first entry may be one of a timestamp of 0, unless more zeros follow.
+        # An all-zero first entry is real (timestamp 0) unless more zeros follow.
         is_entry = index == 0 and (len(self.indices) == 1 or self._read(1) != (0, 0))
         return pair if is_entry else (_BEHIND_ALL, _BEHIND_ALL)
 
@@ -234,6 +234,6 @@ class _Pairs:
             page = self._file.read_at(number * page_bytes, page_bytes)
             self._pages[number] = page
         if (within + 1) * size_bytes > len(page):
-            return 0, 0  # cut since it was opened, as on roll
+            return 0, 0  # truncated since it was opened, as a roll does
         first, second = self._entry.unpack_from(page, within * size_bytes)
         return first, second

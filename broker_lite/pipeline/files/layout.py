@@ -1,7 +1,7 @@
-"""What a log directory holds, told by its listings alone: partitions, segments, foreign entries.
+"""The partitions, segments and foreign entries of a log directory, found by listing it.
 
-The names are those of `log/files/names.py`. A root is a log directory, or the directory of one
-partition, which is told by what it holds: a log directory may have a name that ends in a number,
+`log/files/names.py` has the rules for names. A root is a log directory or the directory of one
+partition. Its content decides which, since a log directory may have a name that ends in a number,
 too.
 """
 
@@ -68,18 +68,18 @@ _METADATA_SNAPSHOT: Final = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint(\.part|
 
 
 class LayoutError(ValueError):
-    """A directory cannot be read as a log; the text is one line for a person."""
+    """A directory cannot be read as a log; the text is one line for the user."""
 
 
 class Segment(NamedTuple):
-    """The files of a segment: `<directory>/<base offset in 20 digits>` with several suffixes.
+    """The files of a segment: `<directory>/<base offset in 20 digits><suffix>`.
 
     Attributes:
         directory: of its partition, a path inside its FileIO.
-        size_bytes: of the .log file when it was listed; bytes of a torn batch may be among them.
-        suffixes: those of .index, .timeindex, .txnindex and .snapshot that are there.
-        limit: base offset of the segment behind, which is above all offsets of this one; None for
-            the last one of a log.
+        size_bytes: of the .log file when it was listed; it may end with a torn batch.
+        suffixes: which of .index, .timeindex, .txnindex and .snapshot exist.
+        limit: base offset of the next segment, above all offsets of this one; None for the last
+            segment.
 
     See: S-03 (LogFileUtils).
     """
@@ -104,17 +104,16 @@ class Segment(NamedTuple):
 
 
 class PartitionLog(NamedTuple):
-    """The segments of a partition by rising base offset; a partition never written to has none.
+    """The segments of a partition, sorted by base offset; a partition never written to has none.
 
     Attributes:
-        checkpointed_start: of log-start-offset-checkpoint, 0 where it names none: records below
-            were deleted, though their segment may still be there.
-        recovery_point: of recovery-point-offset-checkpoint, 0 where it names none: what is below
-            was on disk.
-        snapshot_offset: the highest that a .snapshot is named by, 0 without any: the log had all
-            offsets below when it was taken.
-        cleaned_end: offsets may be missing below this one, for a cleaner may have taken them;
-            EVERY_OFFSET where nothing tells.
+        checkpointed_start: from log-start-offset-checkpoint, else 0. Records below it are deleted,
+            though their segment may still exist.
+        recovery_point: from recovery-point-offset-checkpoint, else 0. All below it was flushed to
+            disk.
+        snapshot_offset: the highest offset that names a .snapshot, else 0. The log reached it when
+            the snapshot was taken.
+        cleaned_end: below this offset a cleaner may have removed records; EVERY_OFFSET if unknown.
     """
 
     topic: str
@@ -128,14 +127,14 @@ class PartitionLog(NamedTuple):
 
 
 class ForeignEntry(NamedTuple):
-    """A file or directory that belongs to no log in use, and why it was left out."""
+    """A file or directory that belongs to no log in use, and the reason."""
 
     path: str
     reason: str
 
 
 def is_public(topic: str, partition: int) -> bool:
-    """Tell whether a partition is one of a user's; the default of find_partitions.
+    """Tell whether a partition belongs to no internal topic; the default filter of find_partitions.
 
     See: S-02 (Topic.isInternal).
     """
@@ -145,14 +144,14 @@ def is_public(topic: str, partition: int) -> bool:
 def find_partitions(
     io: FileIO, root: str, wanted: Callable[[str, int], bool] = is_public
 ) -> dict[tuple[str, int], PartitionLog]:
-    """Find the partitions of a log directory and their segments, by topic and partition.
+    """Find the partitions of a log directory and their segments.
 
-    Only the directories of wanted partitions are listed. What is not in use (deleted, cleaned, to
-    be swapped in, stray) is left out, as are foreign files.
+    Only the directories of wanted partitions are listed. Files out of use (deleted, cleaned, swap,
+    stray) and foreign files are left out.
 
     Args:
-        io: of the root.
-        root: a log directory, or the directory of one partition, which then is wanted in any case.
+        io: opens the root.
+        root: a log directory, or the directory of one partition, which is then always included.
         wanted: takes topic and partition.
 
     Raises:
@@ -182,7 +181,7 @@ def find_partitions(
 
 
 def find_foreign(io: FileIO, root: str) -> list[ForeignEntry]:
-    """List what find_partitions passes over although no broker at rest leaves it, by path.
+    """List the entries that find_partitions ignores and that no cleanly stopped broker leaves.
 
     Raises:
         FileNotFoundError: the root does not exist.
@@ -205,7 +204,7 @@ def find_foreign(io: FileIO, root: str) -> list[ForeignEntry]:
 
 
 def _own_partition(root: str, entries: Iterable[FileInfo]) -> tuple[str, int] | None:
-    """Topic and partition of a root that is a partition's directory itself."""
+    """Return topic and partition if the root is a partition's directory."""
     if not any(_is_partition_file(info) for info in entries):
         return None
     parsed = parse_partition_directory(root.rstrip("/").rpartition("/")[2])
@@ -231,11 +230,11 @@ def _partition_directories(
 
 
 class _Checkpoints(NamedTuple):
-    """What a broker noted of the logs in a directory.
+    """The checkpoints of a log directory.
 
     Attributes:
-        is_brokers: whether the directory is one of a broker, which notes what its cleaner does; a
-            copy of some partitions tells nothing of it.
+        is_brokers: whether it is a broker's data directory, whose cleaner writes a checkpoint. A
+            copy of some partitions has none, so anything may have been cleaned.
     """
 
     starts: Mapping[tuple[str, int], int]
@@ -254,10 +253,10 @@ class _Checkpoints(NamedTuple):
         )
 
     def cleaned_end(self, key: tuple[str, int], *, is_cleaning: bool) -> int:
-        """Give below which offset a cleaner may have taken records.
+        """Return the offset below which a cleaner may have removed records.
 
-        The checkpoint is written at the end of a round, and a round exchanges one segment after the
-        other: so who is named may have been cleaned anywhere.
+        The cleaner writes the checkpoint after a round that replaced segment by segment. So a log
+        that the checkpoint names may have been cleaned anywhere.
 
         See: S-70, S-80 (LogCleanerManager).
         """
@@ -267,7 +266,7 @@ class _Checkpoints(NamedTuple):
 
 
 def _checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int] | None:
-    """Read a checkpoint; without the file it names nothing, and None is one that is damaged."""
+    """Read a checkpoint: empty if the file is missing, None if it is damaged."""
     if not io.exists(path):
         return {}
     with io.open(path) as file:
@@ -288,7 +287,7 @@ def _partition_log(
 ) -> PartitionLog:
     sizes: dict[int, int] = {}
     suffixes: dict[int, set[str]] = {}
-    exchanged = -1  # the highest base offset of what is in use no more, or not yet
+    exchanged = -1  # the highest base offset of a file that is no longer, or not yet, in use
     for info in entries:
         parsed = None if info.is_directory else parse_segment_file(info.name)
         if parsed is None:
@@ -308,7 +307,7 @@ def _partition_log(
         if base is not None
     )
     key = topic, partition
-    # What retention deletes lies in front of the log.
+    # Retention deletes only below the log's start, so a file out of use above it is the cleaner's.
     is_cleaning = exchanged >= min(sizes, default=0)
     return PartitionLog(
         topic,

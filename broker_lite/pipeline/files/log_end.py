@@ -1,9 +1,9 @@
-"""Where the log of a partition ends: behind its last sound batch, or behind damage at its tail.
+"""Finds the end of a partition's log: behind the last sound batch, or behind damage at the tail.
 
-A crash leaves an append that was not finished: a batch that is cut off, or whole in size with zeros
-at its end. That is a torn tail, which no reader gets. What has a sound batch behind it, or cannot
-be the beginning of a batch, is damage: then the end that is given here lies behind it, so that a
-reader comes to it and tells.
+A crash leaves an unfinished append: a batch that is cut off, or has its full size with zeros at the
+end. That is a torn tail, and the log ends in front of it. Bytes with a sound batch behind them, or
+that cannot be the beginning of a batch, are damage. The log then ends behind them, so that a reader
+meets the damage and reports it.
 """
 
 import struct
@@ -31,12 +31,12 @@ _TORN_BYTES: Final = 16
 _OFFSET_BYTES: Final = 8
 _PREFIX: Final = struct.Struct(">qiibI")
 _CRC_FROM: Final = 21
-# How far in front of a wrong index entry the next try is; then comes the start of the segment.
+# How far in front of a wrong index entry to try next; the last resort is the segment's start.
 _STEPS_BYTES: Final = (0, 64 << 10, 1 << 20, 16 << 20)
 
 
 class LogEnd(NamedTuple):
-    """Where a log ends: the offset of what comes next, its position in the last segment."""
+    """Where a log ends: the next offset, and its position in the last segment."""
 
     offset: int
     position: int
@@ -74,7 +74,7 @@ def log_end(io: FileIO, log: PartitionLog) -> LogEnd:
 def header_of(
     file: ReadableFile, segment: Segment, entry: OffsetEntry, end: int
 ) -> BatchHeader | None:
-    """Header of the batch that an entry leads to, if it is sound and no younger than it says."""
+    """Return the header of the batch that an index entry leads to; None if the entry is wrong."""
     header = header_at(file, entry.position, end, segment.base_offset)
     if header is None or not segment.base_offset <= header.base_offset:
         return None
@@ -83,7 +83,7 @@ def header_of(
 
 
 def _sound_start(io: FileIO, file: ReadableFile, segment: Segment, end: int) -> int:
-    """Position of an indexed batch as near to the end as a sound one is found."""
+    """Find the position of a sound indexed batch near the end; 0 if there is none."""
     position = end - 1
     for step_bytes in _STEPS_BYTES:
         position -= step_bytes
@@ -99,10 +99,10 @@ def _sound_start(io: FileIO, file: ReadableFile, segment: Segment, end: int) -> 
 def _last_sound(
     file: ReadableFile, segment: Segment, position: int, size_bytes: int
 ) -> tuple[LogEnd, list[BatchHeader]]:
-    """Find the end of the last sound batch, whatever damage is in front of it.
+    """Find the end of the last sound batch, also behind damage.
 
     Returns:
-        The end, and the batches with wrong checksums that lie behind it.
+        The end, and the batches with wrong checksums behind it.
     """
     offset = segment.base_offset
     while True:
@@ -133,7 +133,7 @@ def _is_sound(file: ReadableFile, segment: Segment, walked: deque[BatchHeader]) 
 
 
 def _claimed_end(unsound: list[BatchHeader], bounds: OffsetBounds) -> int:
-    """Offset behind damaged batches: by their headers where those follow one another."""
+    """Return the offset behind damaged batches, as far as their headers follow one another."""
     end = bounds.lowest
     for header in unsound:
         if header.base_offset != end or not is_possible(header, bounds):
@@ -145,7 +145,7 @@ def _claimed_end(unsound: list[BatchHeader], bounds: OffsetBounds) -> int:
 def _is_unfinished(
     file: ReadableFile, position: int, size_bytes: int, bounds: OffsetBounds
 ) -> bool:
-    """Tell whether the last bytes of a log are an append that was not finished, or zeros.
+    """Tell whether the last bytes of a log are an unfinished append or zeros.
 
     See: S-43 (LogSegment.recover).
     """
@@ -154,14 +154,14 @@ def _is_unfinished(
         base_offset, length, _, magic, crc = _PREFIX.unpack(prefix)
         has_offset = bounds.lowest <= base_offset < bounds.end
         if are_zeros(file, position + RECORD_BATCH_OVERHEAD, size_bytes):
-            # Of the header, only a part may have reached the disk.
+            # Only a part of the header may have reached the disk.
             return has_offset or size_bytes - position < _OFFSET_BYTES
         end = position + LOG_OVERHEAD + length
         is_length = RECORD_OVERHEAD_V0 <= length <= BATCH_BYTES_MAX
         if not (has_offset and is_length and 0 <= magic <= CURRENT_MAGIC):
             return False
         if magic == CURRENT_MAGIC and _has_checksum(file, position, size_bytes, crc):
-            return False  # it is whole, and its length is damaged
+            return False  # the batch is complete, only its length is damaged
         if end > size_bytes:
             return True
         if any(file.read_at(end - _TORN_BYTES, _TORN_BYTES)):
@@ -171,7 +171,7 @@ def _is_unfinished(
 
 
 def _has_checksum(file: ReadableFile, position: int, size_bytes: int, crc: int) -> bool:
-    """Whether the rest of a file has the checksum that a batch in front of it says."""
+    """Tell whether the rest of a file has the checksum that a batch header in front of it names."""
     begin = position + _CRC_FROM
     if size_bytes - begin > BATCH_BYTES_MAX:
         return False

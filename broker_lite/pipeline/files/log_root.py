@@ -1,8 +1,8 @@
-"""A log directory that is written to: whose it is, and that nobody else uses it meanwhile.
+"""Guards a log directory that a job writes to: the lock, and the rules for broker directories.
 
-It is either plain, with partitions and nothing else, or a broker's data directory, told by its
-meta.properties. The latter is written to only between a clean stop and the next start, and only
-into partitions that the broker made: any other would be set aside as stray.
+A plain directory has partitions and nothing else; a broker's data directory has meta.properties,
+too. A job writes to a broker's directory only between a clean stop and the next start, and only
+into partitions that the broker created: it would set others aside as stray.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,14 +30,14 @@ from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, join
 
 
 class WriteRefused(ValueError):
-    """A log directory must not be written to; the text is one line for a person."""
+    """A log directory must not be written to; the text is one line for the user."""
 
 
 @contextmanager
 def locked(io: FileIO, root: str) -> Iterator[None]:
     """Keep brokers and other commits out of a local log directory; make it if it is missing.
 
-    Storage that is not local has no locks: there, who writes takes care.
+    Other storage has no locks: there, the user must see to it that only one job writes.
 
     Raises:
         WriteRefused: another process uses it.
@@ -59,7 +59,7 @@ def locked(io: FileIO, root: str) -> Iterator[None]:
 
 
 def refuse_unusable(io: FileIO, root: str) -> None:
-    """Look whether a log directory can be written to.
+    """Refuse a log directory that must not be written to.
 
     Raises:
         WriteRefused: it is the directory of one partition; or that of a broker, and not local or
@@ -70,11 +70,13 @@ def refuse_unusable(io: FileIO, root: str) -> None:
     if not io.exists(root):
         return
     if any(parse_segment_file(info.name) is not None for info in io.list(root)):
-        raise WriteRefused(f"{root} is the directory of a partition; its parent is to be named")
+        raise WriteRefused(f"{root} is the directory of a partition; name its parent")
     if not is_data_directory(io, root):
         return
     if not isinstance(io, LocalFileIO):
-        raise WriteRefused(f"data directory {root} of a broker can be written to locally only")
+        raise WriteRefused(
+            f"data directory {root} of a broker: only a local path can be written to"
+        )
     if not io.exists(join(root, CLEAN_SHUTDOWN_FILE)):
         raise WriteRefused(
             f"data directory {root} was not left by a clean stop: start and stop its broker first"
@@ -90,10 +92,10 @@ def is_data_directory(io: FileIO, root: str) -> bool:
 
 
 def refuse_unknown_partition(io: FileIO, root: str, directory: str) -> None:
-    """Look whether a partition's directory is one that the broker of a data directory made.
+    """Refuse a partition that the broker of a data directory did not create.
 
     Raises:
-        WriteRefused: it is not there.
+        WriteRefused: the partition's directory is missing.
 
     See: S-96.
     """
@@ -106,7 +108,7 @@ def refuse_unknown_partition(io: FileIO, root: str, directory: str) -> None:
 
 @contextmanager
 def unclean_meanwhile(root: Path) -> Iterator[None]:
-    """Take the mark of a clean stop away, and put it back when all went well.
+    """Remove the mark of a clean stop, and put it back if the block succeeds.
 
     See: S-40, S-77 (CleanShutdownFileHandler).
     """
@@ -118,7 +120,7 @@ def unclean_meanwhile(root: Path) -> Iterator[None]:
 
 
 def note_ends(root: Path, ends: Mapping[tuple[str, int], int]) -> None:
-    """Let the checkpoints of a data directory name new log ends, which are on disk.
+    """Write new log ends, which are flushed, to the checkpoints of a data directory.
 
     Raises:
         CorruptCheckpoint: a checkpoint cannot be read.
@@ -132,12 +134,12 @@ def note_ends(root: Path, ends: Mapping[tuple[str, int], int]) -> None:
 
 
 def sweep(io: FileIO, root: str, job: str) -> int:
-    """Remove the staged files of a job that were not committed; give their number.
+    """Remove the staged files of a job that were not committed; return how many.
 
     Args:
         io: of the root.
         root: the log directory.
-        job: what the tags of its attempts begin with.
+        job: the prefix of its attempts' tags.
     """
     count = 0
     for info in io.list(root) if io.exists(root) else ():

@@ -1,7 +1,7 @@
-"""Find the storage of a path or URI.
+"""Finds the FileIO of a path or URI.
 
-A path without a scheme, or with `file://`, is local. For any other URI pyarrow is asked first,
-which knows s3, gs, abfs and hdfs, then fsspec.
+A path without a scheme, or with `file://`, is local. For any other URI, pyarrow is tried
+first, which supports s3, gs, abfs and hdfs; then fsspec.
 """
 
 import os
@@ -16,10 +16,10 @@ _SCHEME: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://.*", re.DOTALL)
 
 
 def open_file_io(path_or_uri: str) -> tuple[FileIO, str]:
-    """Find the storage of a path or URI, and the path inside it; a local path is made absolute.
+    """Return the FileIO of a path or URI, and the path inside it; a local path is made absolute.
 
     Raises:
-        UnknownFileSystem: neither pyarrow nor fsspec, if they are installed, knows the scheme.
+        UnknownFileSystem: neither pyarrow nor fsspec, if installed, supports the scheme.
         OSError: the storage cannot be reached.
     """
     match = _SCHEME.fullmatch(path_or_uri)
@@ -27,7 +27,7 @@ def open_file_io(path_or_uri: str) -> tuple[FileIO, str]:
         return LocalFileIO(), os.path.abspath(path_or_uri)
     if match[1].lower() == "file":
         return LocalFileIO(), _local_path(path_or_uri)
-    # Imported where a URI asks for them: local files need neither.
+    # Imported only here, because local files need neither.
     if find_spec("pyarrow") is not None:
         from broker_lite.pipeline.files.arrow_files import open_arrow
 

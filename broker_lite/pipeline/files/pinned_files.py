@@ -1,8 +1,8 @@
-"""Local files that stay what they were when they were first looked at, whatever becomes of them.
+"""Local files and listings that stay as they were at the first access.
 
-A broker deletes, renames and replaces the segments of a log while somebody reads it. A file that is
-open outlives all of that, so what is to be read together is opened together and kept open. Other
-storage has nothing like it: there a name is looked up with every read.
+A broker deletes, renames and replaces segments while somebody reads the log. An open file outlives
+all of that, so files that are read together are opened together and kept open. Other storage has no
+such thing: there every read looks up the name.
 """
 
 from contextlib import ExitStack
@@ -13,10 +13,10 @@ from broker_lite.pipeline.files.file_io import FileInfo, LocalFileIO, ReadableFi
 
 
 class PinnedFiles(LocalFileIO):
-    """Files and listings, each as it was at first; a context manager that closes the files.
+    """Keeps files open and listings cached; leaving the context closes the files.
 
     Args:
-        io: who opens and lists them.
+        io: opens and lists the files.
     """
 
     __slots__ = ("_files", "_io", "_listings", "_stack")
@@ -42,7 +42,8 @@ class PinnedFiles(LocalFileIO):
     def _pin(self, path: str) -> ReadableFile:
         file = self._io.open(path)
         if path.endswith(TRANSACTION_INDEX_SUFFIX):
-            # There may be one for each segment of a log, and they are small: no descriptors.
+            # There may be one for each segment, and they are small: keep the bytes, not a
+            # descriptor.
             with file:
                 return _Content(file.read_at(0, file.size_bytes))
         return _Borrowed(self._stack.enter_context(file))
@@ -55,7 +56,7 @@ class PinnedFiles(LocalFileIO):
 
 
 class _Lasting:
-    """The end of a `with` does not close it."""
+    """A file that stays open at the end of a `with`."""
 
     __slots__ = ()
 
@@ -67,7 +68,7 @@ class _Lasting:
 
 
 class _Borrowed(_Lasting):
-    """A file that somebody else closes; its size is that of the moment when it was opened."""
+    """A file that PinnedFiles closes; its size stays that of the moment when it was opened."""
 
     __slots__ = ("_file",)
 
@@ -86,7 +87,7 @@ class _Borrowed(_Lasting):
 
 
 class _Content(_Lasting):
-    """What a small file had in it."""
+    """The content of a small file."""
 
     __slots__ = ("_data",)
 

@@ -1,8 +1,8 @@
-"""Places in the log of a partition: its start, its end, and those of offsets and timestamps.
+"""Finds offsets and timestamps in the files of a partition's log.
 
-What the log room does for a running broker, this does from files alone. No index is believed: the
-batch that an entry leads to has to be sound and of the right offsets, else the search begins where
-nothing can be wrong, at the start of the segment.
+The log room does this for a running broker, this module for files alone. Indexes are not trusted:
+the batch that an entry leads to must be sound and have the right offsets, else the search begins at
+the start of the segment.
 """
 
 import logging
@@ -29,13 +29,15 @@ logger = logging.getLogger("broker_lite.pipeline")
 
 
 class Boundary(NamedTuple):
-    """An offset's place in a segment.
+    """The place of an offset in a segment.
 
     Attributes:
-        start_position: of the first batch that reaches the offset; where reading from it begins.
-        left_end_position: behind all batches that begin below it; where reading up to it ends.
+        start_position: of the first batch that reaches the offset. A read from the offset begins
+            here.
+        left_end_position: behind all batches that begin below the offset. A read up to it ends
+            here.
         base_offset: of the first batch that reaches the offset; the offset itself if none does.
-        lowest_offset: that a batch from start_position on can have.
+        lowest_offset: the lowest possible offset of a batch from start_position on.
     """
 
     start_position: int
@@ -45,7 +47,7 @@ class Boundary(NamedTuple):
 
 
 def earliest(log: PartitionLog) -> int:
-    """Give the log start offset.
+    """Return the log start offset.
 
     See: S-46, S-70 (LogLoader).
     """
@@ -57,13 +59,13 @@ def earliest(log: PartitionLog) -> int:
 def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None) -> Boundary:
     """Find the place of an offset in a segment.
 
-    The offset of a batch lies outside its checksum, so the batch behind it has to agree.
+    No checksum covers the offset of a batch, so the next batch has to confirm it.
 
     Args:
-        io: of the segment.
+        io: opens the segment.
         segment: the one with the largest base offset that is not above the offset.
         offset: any.
-        limit: position of the first byte that does not count, None for the file's end.
+        limit: position at which to stop, None for the file's end.
 
     Raises:
         FileNotFoundError: the segment vanished since it was listed.
@@ -82,7 +84,7 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
             if found is not None and header.base_offset > found.last_offset:
                 break
             found = header if header.last_offset >= offset else None
-            # Damage right in front of what is found stays in the range: it may be a part of it.
+            # Damage right in front of the batch stays in the range: it may hide the offset.
             if found is None and header.base_offset >= next_offset:
                 position, next_offset = header.end_position, header.last_offset + 1
     if found is None:
@@ -97,9 +99,9 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
 def batch_starts(
     io: FileIO, segment: Segment, entries: Iterable[OffsetEntry], limit: int
 ) -> list[tuple[int, int]]:
-    """Give position and base offset of the v2 batches that index entries rightly lead to.
+    """Return position and base offset of the v2 batches that right index entries lead to.
 
-    No checksum covers the base offset. So the entry or the batch behind it has to confirm it.
+    No checksum covers the base offset, so the entry or the next batch has to confirm it.
 
     Raises:
         FileNotFoundError: the segment vanished since it was listed.
@@ -116,11 +118,12 @@ def batch_starts(
 
 
 def offset_for_timestamp(io: FileIO, log: PartitionLog, timestamp_ms: int) -> int | None:
-    """Find the first record not older than a timestamp, in the first segment that reaches it.
+    """Return the offset of the first record that is not older than a timestamp.
 
-    As in Kafka, records below the log's start do not count, but their segment does: if no other
-    one of it fits, there is no answer. Where a segment has no record with a timestamp at all, Kafka
-    takes the age of its file for one; here it has none. Damage may have been anything: it fits.
+    As in Kafka, only the first segment that reaches the timestamp is searched: if its only matches
+    lie below the log's start, the answer is None. Kafka uses the file's age for a segment without
+    timestamps; here such a segment is skipped. A damaged batch counts as a match, because it may
+    have held one.
 
     See: S-23 (UnifiedLog.searchOffsetInLocalLog).
     """
@@ -140,7 +143,7 @@ def offset_for_timestamp(io: FileIO, log: PartitionLog, timestamp_ms: int) -> in
 def _sound_position(
     file: ReadableFile, segment: Segment, entry: OffsetEntry | None, end: int
 ) -> int:
-    """Position of an entry if the batch there is the right one, else the segment's start."""
+    """Return the position of an entry if it is right, else the segment's start."""
     if entry is None or header_of(file, segment, entry, end) is None:
         return 0
     return entry.position
@@ -152,7 +155,7 @@ def _is_followed(file: ReadableFile, header: BatchHeader, end: int) -> bool:
 
 
 def _batch_of(io: FileIO, segment: Segment, entry: TimeEntry) -> int | None:
-    """Position of the batch that an entry of the time index is about; None if it is a lie."""
+    """Return the position of the batch of a time index entry; None if the entry is wrong."""
     if entry.offset < segment.base_offset:
         return None
     position = boundary(io, segment, entry.offset, segment.size_bytes).start_position
@@ -165,9 +168,9 @@ def _batch_of(io: FileIO, segment: Segment, entry: TimeEntry) -> int | None:
 def _younger_batches(
     io: FileIO, log: PartitionLog, segment: Segment, timestamp_ms: int
 ) -> Iterator[tuple[BatchHeader, RecordBatch | LegacyMessage | None]]:
-    """The batches of a segment that reach a timestamp; None is one that is damaged.
+    """Yield the batches of a segment that reach a timestamp; a damaged one as None.
 
-    An index that was cut is as good as a whole one: what is behind its last entry is walked.
+    A truncated index does no harm: the batches behind its last entry are walked.
     """
     entry = time_entry_below(io, segment, timestamp_ms)
     position = _batch_of(io, segment, entry) if entry is not None else None
@@ -188,7 +191,7 @@ def _younger_batches(
 
 
 def _damaged(position: int, first_offset: int, next_offset: int) -> BatchHeader:
-    """Stands for bytes that are no batch, with the offsets that they had."""
+    """Make a header that stands for damaged bytes, with the offsets that they had."""
     last_offset = max(next_offset - 1, first_offset)
     return BatchHeader(position, 0, first_offset, last_offset, -1, CURRENT_MAGIC)
 
@@ -199,7 +202,7 @@ def _first_record(
     timestamp_ms: int,
     start_offset: int,
 ) -> int | None:
-    """Offset of the first record that fits; a damaged batch fits as a whole, for its reader."""
+    """Return the offset of the first match; a damaged batch matches as a whole."""
     if header.last_offset < start_offset:
         return None
     try:

@@ -1,11 +1,11 @@
-"""The next sound batch behind bytes that are none: what tells damage from a torn tail.
+"""Searches for the next sound batch, which tells damage from a torn tail.
 
 An append that was not finished has nothing behind it. So before bytes are taken for a torn tail,
 all that is behind them is searched for a batch whose checksum holds. The same search finds where a
 reader can go on behind damage, whether or not an index is there to tell it.
 
-A record may hold a whole batch as its value, so a checksum alone is not enough: the offsets have to
-be possible at that place, too.
+The value of a record may be a whole batch, so a right checksum is not enough: the offsets must be
+possible at that place, too.
 """
 
 import re
@@ -17,9 +17,9 @@ from broker_lite.pipeline.files.file_io import ReadableFile
 from broker_lite.record.resync import possible_starts
 
 OFFSETS_MAX: Final = 1 << 31
-"""Of a segment: its indexes have 32 bits for them (S-10)."""
+"""Per segment: its indexes have 32 bits for relative offsets (S-10)."""
 BATCH_BYTES_MAX: Final = 128 << 20
-"""Above it a length is taken for damaged, so that a wrong one cannot take all memory."""
+"""A larger length counts as damaged, so that a wrong one cannot fill the memory."""
 
 _CHUNK_BYTES: Final = 1 << 20
 # From the length of a message, which is not 0: length, checksum, magic, attributes.
@@ -27,28 +27,28 @@ _OLD_MAGIC: Final = re.compile(
     rb"[\x00-\x08](?=(?!\x00\x00\x00).{7}[\x00\x01][\x00-\x0f])", re.DOTALL
 )
 _LENGTH_OFFSET: Final = 8
-_OVERLAP_BYTES: Final = 64  # a header that begins in one chunk is looked at as a whole
+_OVERLAP_BYTES: Final = 64  # so that a header at the end of a chunk is seen as a whole
 _ZEROS: Final = bytes(_CHUNK_BYTES + _OVERLAP_BYTES)
-# Bytes that look like many headers could have each of them checked over and over. From so many
-# checked bytes on, only batches of a usual size are looked for.
+# Bytes that look like very many headers would make the search check the same bytes over and over.
+# After this many checked bytes, only batches of a usual size are tried.
 CHECKED_BYTES_MAX: Final = 1 << 30
 _USUAL_BYTES: Final = 64 << 10
 
 
 class OffsetBounds(NamedTuple):
-    """Which offsets a batch can have: the lowest one, and the first that is too high."""
+    """The possible offsets of a batch: the lowest, and the first that is too high."""
 
     lowest: int
     end: int
 
 
 def offset_bounds(base_offset: int, lowest: int, limit: int | None) -> OffsetBounds:
-    """Give what offsets are possible in a segment.
+    """Return the offsets that are possible in a segment.
 
     Args:
         base_offset: of the segment.
-        lowest: what follows the batches in front.
-        limit: base offset of the segment behind, None for the last one.
+        lowest: the offset after the previous batch.
+        limit: base offset of the next segment, None for the last one.
     """
     end = base_offset + OFFSETS_MAX
     return OffsetBounds(lowest, end if limit is None else min(limit, end))
@@ -57,14 +57,14 @@ def offset_bounds(base_offset: int, lowest: int, limit: int | None) -> OffsetBou
 def find_sound(
     file: ReadableFile, position: int, end: int, bounds: OffsetBounds, *, with_old: bool = False
 ) -> BatchHeader | None:
-    """Find the first whole batch whose checksum holds, and whose offsets are possible.
+    """Find the first whole batch with a right checksum and possible offsets.
 
     Args:
         file: a .log file.
         position: where to begin.
-        end: the first byte that is not looked at.
+        end: where to stop.
         bounds: the offsets that are possible.
-        with_old: messages of magic 0 and 1 count, too; they are looked for more slowly.
+        with_old: search for messages of magic 0 and 1, too, which is slower.
 
     Raises:
         OSError: the file cannot be read.
@@ -85,14 +85,14 @@ def find_sound(
 
 
 def is_possible(header: BatchHeader, bounds: OffsetBounds) -> bool:
-    """Tell whether a batch can have the length and the offsets that its header says."""
+    """Tell whether the length and the offsets in a header are possible."""
     return header.size_bytes <= BATCH_BYTES_MAX and (
         bounds.lowest <= header.base_offset <= header.last_offset < bounds.end
     )
 
 
 def are_zeros(file: ReadableFile, position: int, end: int) -> bool:
-    """Tell whether all bytes of a part of a file are zero, as where it was extended ahead.
+    """Tell whether a part of a file has only zeros, as in a file that was extended ahead.
 
     Raises:
         OSError: the file cannot be read.
@@ -106,7 +106,7 @@ def are_zeros(file: ReadableFile, position: int, end: int) -> bool:
 
 
 def _candidates(file: ReadableFile, position: int, end: int, with_old: bool) -> Iterator[int]:
-    """Positions where a batch may begin, by what its bytes look like."""
+    """Yield the positions whose bytes look like the header of a batch."""
     begin = position
     while begin < end:
         begin = max(begin, file.next_data(begin) - _OVERLAP_BYTES)

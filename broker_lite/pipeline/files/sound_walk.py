@@ -12,16 +12,17 @@ from broker_lite.record.framing import CURRENT_MAGIC
 def walk_past_damage(
     file: ReadableFile, segment: Segment, position: int, end: int
 ) -> Iterator[BatchHeader]:
-    """Go through the whole batches from a position on; one behind damage has a right checksum.
+    """Yield the headers of the whole batches from a position on, also behind damage.
 
-    A batch whose header does not begin where the one in front ends has damage in front of it. Of
-    others no checksum is looked at, but of the one in front of damage: its length led there.
+    A header that does not begin where the previous one ends has damage in front of it. Checksums
+    are checked only around damage: of the batch in front, whose length may be wrong, and of the one
+    behind.
 
     Args:
         file: the .log file of the segment.
-        segment: whose offsets are possible.
+        segment: bounds the possible offsets.
         position: where a batch starts.
-        end: the first byte that is not looked at.
+        end: where to stop.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,8 +1,8 @@
-"""What else knows how long a log was: its checkpoints, and the files beside its last segment.
+"""Finds evidence that a log was longer: its checkpoints, and the files beside its last segment.
 
-A log that was cut between two batches looks like one that ends there. A broker writes the batches
-first, then their index entries, and takes snapshots and recovery points of what it has. So whatever
-of these names an offset behind the last batch tells that the log was longer, or is damaged itself.
+A log that was cut between two batches looks like one that ends there. But a broker writes the
+batches before their index entries, snapshots and recovery points. So if one of these names an
+offset behind the last batch, the log was longer, or that file is damaged.
 """
 
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ _RULES: Final = {INDEX_SUFFIX: "S-10", TIME_INDEX_SUFFIX: "S-11"}
 
 
 class Witness(NamedTuple):
-    """A log reached an offset; the rule is that of the file that says so."""
+    """Evidence that a log reached an offset; `rule` belongs to the file that has it."""
 
     next_offset: int
     rule: str
@@ -24,16 +24,16 @@ class Witness(NamedTuple):
 
 
 def indexed_end(io: FileIO, segment: Segment, end_offset: int) -> Witness | None:
-    """Tell whether the indexes of a segment know of offsets behind its end.
+    """Return evidence in the indexes of a segment that it was longer, None if there is none.
 
-    A wrong entry shall not make a sound log look damaged. So the two indexes have to agree on an
-    offset; where one of them is missing, two entries of the other one do; and beside an empty .log
-    one entry does.
+    One wrong entry must not make a sound log look damaged. So both indexes have to name the same
+    offset. If one of them is missing, two entries of the other suffice; beside an empty .log, one
+    entry does.
 
     Args:
-        io: of the segment.
+        io: opens the segment.
         segment: any.
-        end_offset: what follows its last batch.
+        end_offset: the offset after its last batch.
 
     Raises:
         OSError: an index cannot be read.
@@ -56,10 +56,10 @@ def indexed_end(io: FileIO, segment: Segment, end_offset: int) -> Witness | None
 
 
 def witnessed_end(io: FileIO, log: PartitionLog, end_offset: int) -> Witness | None:
-    """Tell whether something knows that a log was longer.
+    """Return evidence that a log was longer, None if there is none.
 
     Args:
-        io: of the log.
+        io: opens the log.
         log: as it was listed.
         end_offset: where its batches end.
 

@@ -1,1 +1,1 @@
-"""Logs made from numbers, by a specification."""
+"""Generates logs from a seeded specification."""

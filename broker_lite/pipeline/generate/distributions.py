@@ -1,6 +1,6 @@
-"""How sizes and keys are spread, as tables of quantiles for the compiled maker of records.
+"""Distributions of sizes and keys, as tables of quantiles for the compiled record generator.
 
-A distribution is a number, which is a constant, or a table that names it:
+A distribution is a number (a constant) or a table that names the distribution:
 
     {distribution = "uniform", min = 10, max = 1000}
     {distribution = "normal", mean = 500, deviation = 100}
@@ -23,14 +23,14 @@ Quantile = Callable[[float], float]
 
 
 class SpecError(ValueError):
-    """A specification cannot be used; one line for a person."""
+    """A specification cannot be used; the text is one line for the user."""
 
 
 def quantiles(spec: object) -> memoryview:
-    """Give the table of a distribution: 1025 rising numbers.
+    """Return the quantiles of a distribution: 1025 rising numbers.
 
     Raises:
-        SpecError: there is no such distribution, or it needs other numbers.
+        SpecError: the distribution is unknown, or its numbers are wrong.
     """
     if isinstance(spec, int) and not isinstance(spec, bool):
         return _table(lambda share: float(_checked(spec)))
@@ -49,13 +49,13 @@ def quantiles(spec: object) -> memoryview:
 
 
 def mean_of(table: memoryview) -> float:
-    """Give the mean of what is drawn by a table."""
+    """Return the mean of a table."""
     halves = ((low + max(high - 1, low)) / 2 for low, high in pairwise(table))
     return sum(halves) / TABLE_STEPS
 
 
 def _table(quantile: Quantile) -> memoryview:
-    """Make the table of a function from a share, 0 to 1, to a number."""
+    """Tabulate a quantile function, which maps a share from 0 to 1 to a number."""
     numbers = array("q")
     for step in range(TABLE_STEPS + 1):
         number = math.floor(quantile(step / TABLE_STEPS))
@@ -87,7 +87,7 @@ def _lognormal(numbers: Mapping[str, float]) -> Quantile:
 
 
 def _bell(numbers: Mapping[str, float], of_deviations: Callable[[float], float]) -> Quantile:
-    """Cut both ends, which have none: half a step from them."""
+    """Stay half a step away from 0 and 1, where a normal distribution is infinite."""
     most = numbers.get("max", float(NUMBER_MAX))
     edge = 0.5 / TABLE_STEPS
     inverse = NormalDist().inv_cdf

@@ -1,9 +1,9 @@
-"""Where each batch of a generated log lies, without making those in front of it.
+"""Computes the place of each batch of a generated log, without generating the batches before it.
 
-All batches of a topic have the same number of records, but for a partition's last one. Producers
-take turns batch by batch. With transactions, all of them write `transaction_batches` batches each
-and then their markers: that is a cycle, and a segment has whole cycles. So any segment can be made
-by any task, and none has to be moved at the end.
+All batches of a topic have the same number of records, except the last one of a partition.
+Producers take turns batch by batch. With transactions, each producer writes `transaction_batches`
+batches, and then come the markers of all: that is a cycle. A segment has whole cycles, so any task
+can make any segment in its final place.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _BATCH_RECORDS_MAX: Final = 1 << 20
 
 
 class SegmentShape(NamedTuple):
-    """One segment of a partition; offsets count from where the partition's new records begin."""
+    """One segment of a partition; offsets are relative to the partition's first new record."""
 
     number: int
     first_batch: int
@@ -29,11 +29,11 @@ class SegmentShape(NamedTuple):
 
 
 class PartitionShape(NamedTuple):
-    """How the records of a partition are spread over batches, cycles and segments.
+    """How the records of a partition are divided into batches, cycles and segments.
 
     Attributes:
-        lanes: how many producers take turns; 1 without any.
-        cycle_batches: after how many batches markers come; 0 is never.
+        lanes: how many producers take turns; 1 without producers.
+        cycle_batches: after how many batches markers follow; 0 without transactions.
     """
 
     record_count: int
@@ -45,26 +45,26 @@ class PartitionShape(NamedTuple):
 
     @property
     def batch_count(self) -> int:
-        """How many batches there are, the last one maybe with fewer records."""
+        """Number of batches."""
         return -(-self.record_count // self.batch_records)
 
     @property
     def segment_count(self) -> int:
-        """How many segments there are."""
+        """Number of segments."""
         return -(-self.batch_count // self.segment_batches)
 
     @property
     def segment_bytes(self) -> float:
-        """About how large a whole segment is before compression."""
+        """Approximate size of a full segment before compression."""
         return min(self.segment_batches * self.batch_records, self.record_count) * self.record_bytes
 
     def records_of(self, batch: int) -> tuple[int, int]:
-        """Give a batch's first record and their number."""
+        """Return the number of a batch's first record, and how many records it has."""
         first = batch * self.batch_records
         return first, min(self.batch_records, self.record_count - first)
 
     def segment(self, number: int) -> SegmentShape:
-        """Give a segment."""
+        """Compute a segment's shape."""
         first_batch = number * self.segment_batches
         end_batch = min(first_batch + self.segment_batches, self.batch_count)
         cycles = first_batch // self.cycle_batches if self.cycle_batches else 0
@@ -74,7 +74,7 @@ class PartitionShape(NamedTuple):
         )
 
     def markers_after(self, batch: int) -> range:
-        """Give the lanes whose transactions end behind a batch."""
+        """Return the lanes whose transactions end behind a batch."""
         if not self.cycle_batches:
             return range(0)
         in_cycle = batch % self.cycle_batches + 1
@@ -93,7 +93,7 @@ class Piece(NamedTuple):
 
 
 def shape_of(topic: TopicSpec, partition: int) -> PartitionShape:
-    """Compute how a partition's records are spread."""
+    """Compute the shape of a partition."""
     content_bytes = mean_of(quantiles(topic.key_bytes)) * (1 - topic.null_keys)
     content_bytes += mean_of(quantiles(topic.value_bytes)) * (1 - topic.null_values)
     records = topic.records or max(int(topic.bytes / max(content_bytes, 1)), 1)
@@ -116,7 +116,7 @@ def shape_of(topic: TopicSpec, partition: int) -> PartitionShape:
 
 
 def tasks_of(spec: GenerateSpec) -> Iterator[tuple[Piece, ...]]:
-    """Cut the work into tasks of about TASK_BYTES, or one segment if that is larger."""
+    """Cut the work into tasks of about TASK_BYTES, each with at least one segment."""
     pieces: list[Piece] = []
     size_bytes = 0.0
     for number, topic in enumerate(spec.topics):

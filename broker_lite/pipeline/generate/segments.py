@@ -1,7 +1,7 @@
-"""Making the segments of a generated log: records from numbers, batches, markers and faults.
+"""Writes the segments of a generated log: records, batches, markers and wanted faults.
 
-What a batch holds, who wrote it and what is wrong with it follows from the seed, the partition and
-the number of the batch, and from nothing else.
+The seed, the partition and the number of a batch alone decide its content, its producer and its
+faults.
 """
 
 import random
@@ -29,7 +29,7 @@ from broker_lite.record.loops.synthetic import SyntheticRecords, mixed
 from broker_lite.record.murmur2 import murmur2
 
 FIRST_PRODUCER_ID: Final = 1 << 40
-"""Far above what a broker gives to producers of its own for long."""
+"""Far above the ids that a broker assigns in practice."""
 
 _ALL: Final = 1 << 64
 _MASK: Final = _ALL - 1
@@ -42,13 +42,13 @@ _ABORT, _BAD_CRC, _GAP = range(3)
 
 
 class PartitionGenerator:
-    """Makes the segments of one partition, in any order.
+    """Generates the segments of one partition, in any order.
 
     Args:
         seed: of the specification.
         topic: of the specification.
         partition: which one.
-        first_offset: where its new records begin.
+        first_offset: offset of its first new record.
     """
 
     def __init__(self, seed: int, topic: TopicSpec, partition: int, first_offset: int) -> None:
@@ -71,10 +71,10 @@ class PartitionGenerator:
         )
 
     def write(self, io: FileIO, root: str, tag: str, number: int) -> list[StagedSegment]:
-        """Write a segment into files that wait for the commit; none if all its batches are missing.
+        """Write a segment into staged files; none if all its batches are to be missing.
 
         Args:
-            io: of the root.
+            io: opens the root.
             root: the log directory.
             tag: of the attempt.
             number: of the segment.
@@ -119,7 +119,7 @@ class PartitionGenerator:
         return encoded
 
     def _producer(self, batch: int) -> Producer:
-        """Who writes a batch: sequences count what the producer wrote to the partition before."""
+        """Return the producer of a batch, with its next sequence in the partition."""
         if not self.topic.producers:
             return NO_PRODUCER
         turn, lane = divmod(batch, self.shape.lanes)
@@ -148,15 +148,15 @@ class PartitionGenerator:
 
 @cache
 def make_pool(payload: str, seed: int) -> bytes:
-    """Make what keys and values are cut from: words, noise or zeros."""
+    """Make the bytes that keys and values are cut from: words, noise or zeros."""
     if payload == "zeros":
         return bytes(_POOL_BYTES)
-    source = random.Random(seed)  # noqa: S311 - the same bytes every time are what is wanted
+    source = random.Random(seed)  # noqa: S311 - reproducible bytes are wanted
     if payload == "random":
         return source.randbytes(_POOL_BYTES)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(source.choices(letters, k=source.randint(2, 11))) for _ in range(_WORDS)]
-    # Few words are frequent, as in any language: the codecs find about what they find in logs.
+    # As in any language, few words are frequent, so codecs compress about as well as on real logs.
     weights = [1 / (rank + 1) for rank in range(_WORDS)]
     text = " ".join(source.choices(words, weights, k=_POOL_BYTES // 5))
     return text.encode()[:_POOL_BYTES]

@@ -1,4 +1,4 @@
-"""What is to be generated: a seed and topics, from TOML, JSON or a mapping.
+"""The specification of generated logs: a seed and topics, from TOML, JSON or a mapping.
 
 A topic needs a name, and `records` or `bytes` (of keys and values, in all its partitions):
 
@@ -14,8 +14,9 @@ A topic needs a name, and `records` or `bytes` (of keys and values, in all its p
     transaction_batches = 10
     abort_share = 0.05
 
-TopicSpec names the rest. Shares are numbers from 0 to 1, distributions those of distributions.py.
-Every partition has the same keys: they are not chosen by a partitioner.
+TopicSpec lists all fields. A share is a number from 0 to 1; distributions.py lists the
+distributions. Every partition has the same keys, because no partitioner chooses the partition of a
+key.
 """
 
 import json
@@ -42,22 +43,21 @@ class TopicSpec:
     """One topic.
 
     Attributes:
-        records: of all partitions, or `bytes` of keys and values.
-        keys: distribution of the key that a record has.
+        records: of all partitions together; or `bytes` of keys and values.
+        keys: distribution of the key's number.
         key_bytes, value_bytes: distributions of sizes. Keys and values begin with their number.
-        null_keys, null_values: which share has none.
-        payload: what follows the number: text, random or zeros.
-        codecs: batch after batch takes the next one.
-        batch_bytes, segment_bytes: before compression, about.
-        producers: how many idempotent producers take turns; 0 is none.
-        transaction_batches: of each producer in each transaction; 0 is no transactions.
-        abort_share: of transactions.
-        start_ms, interval_us, jitter_ms: timestamp of a partition's first record, from one to the
-            next, and by how much one may be earlier. A broker soon deletes what is older than its
-            retention.ms.
-        bad_crc_share: of batches with a wrong checksum.
-        gap_share: of batches that are missing.
-        torn_tail: the last segment of each partition ends in the midst of a batch.
+        null_keys, null_values: the share of records without a key or value.
+        payload: the bytes after the number: text, random or zeros.
+        codecs: used in turn, batch by batch.
+        batch_bytes, segment_bytes: approximate size before compression.
+        producers: how many idempotent producers take turns; 0 for none.
+        transaction_batches: batches of each producer in each transaction; 0 for no transactions.
+        abort_share: share of transactions that are aborted. start_ms, interval_us, jitter_ms:
+            timestamp of a partition's first record, step to the next one, and by how much a record
+            may be earlier. A broker deletes records older than its retention.ms.
+        bad_crc_share: share of batches with a wrong checksum.
+        gap_share: share of batches that are left out.
+        torn_tail: the last segment of each partition ends within a batch.
     """
 
     name: str
@@ -86,7 +86,7 @@ class TopicSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateSpec:
-    """All topics; the same one gives the same bytes, however many tasks make them."""
+    """The whole specification; it gives the same bytes with any number of tasks."""
 
     seed: int
     topics: tuple[TopicSpec, ...]
@@ -96,11 +96,11 @@ class GenerateSpec:
         """Read a specification.
 
         Raises:
-            SpecError: it cannot be used; the text names topic, field and what is allowed.
+            SpecError: it is wrong; the text names the topic, the field and what is allowed.
         """
         unknown = given.keys() - {"seed", "topics"}
         if unknown:
-            raise SpecError(f"{', '.join(sorted(unknown))}: there are seed and topics only")
+            raise SpecError(f"{', '.join(sorted(unknown))}: only seed and topics are allowed")
         seed = _whole(given.get("seed", 0), (1 << 63) - 1, "seed")
         tables = given.get("topics")
         if not isinstance(tables, list) or not tables:
@@ -133,7 +133,7 @@ def _topic(table: object) -> TopicSpec:
         reader = _READERS.get(field)
         if reader is None:
             known = ", ".join(field.name for field in fields(TopicSpec))
-            raise SpecError(f"topic {name}: there is no {field}, only {known}")
+            raise SpecError(f"topic {name}: unknown field {field}; the fields are {known}")
         try:
             values[field] = reader(value)
         except ValueError as error:
@@ -142,7 +142,9 @@ def _topic(table: object) -> TopicSpec:
     if bool(topic.records) == bool(topic.bytes):
         raise SpecError(f"topic {name}: either records or bytes is needed")
     if max(topic.records, topic.bytes) * topic.interval_us > _SPAN_US_MAX:
-        raise SpecError(f"topic {name}: with this interval_us, timestamps come to lie too far off")
+        raise SpecError(
+            f"topic {name}: with this interval_us, timestamps are too far in the future"
+        )
     if topic.transaction_batches and not topic.producers:
         raise SpecError(f"topic {name}: transaction_batches need producers")
     return topic

@@ -1,1 +1,1 @@
-"""What a read is: its options, its plan of splits, the batches of each."""
+"""Reading a log: options, the plan of splits, and the batches of a split."""

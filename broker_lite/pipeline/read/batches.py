@@ -1,11 +1,11 @@
-"""The batches of a split, of any magic, as views; bounded reads, whatever the size of a segment.
+"""Reads the batches of a split, of any magic, as views.
 
-Memory holds one read, or one batch if that is larger. Only the framing is looked at,
-and the checksums when they are asked for: what the records are is for the views on top of this.
+Memory holds one read, or one batch if that is larger. Only the framing is checked, and the
+checksums on request; the views on top of this decode the records.
 
-A batch that is cut off at the end of a log, with nothing sound behind it, is a torn tail: an append
-that was not finished. It ends the read and is no damage. Behind damage the read goes on at the next
-batch whose checksum holds. Where every offset is due, those that are missing are damage, too.
+A batch that is cut off at the end of a log, with nothing sound behind it, is a torn tail: an
+unfinished append. It ends the read and is no damage. Behind damage, the read continues at the next
+batch with a right checksum. In a log that no cleaner touched, missing offsets are damage, too.
 """
 
 import logging
@@ -31,9 +31,9 @@ from broker_lite.record.legacy.messages import LegacyMessage
 __all__ = ["LogBatch", "read_batches"]
 
 READ_BYTES: Final = 1 << 18
-"""Of a local file: more would fall out of the processor's cache before it is looked at."""
+"""For local files: a larger read would leave the processor's cache before it is checked."""
 REMOTE_READ_BYTES: Final = 4 << 20
-"""Of other storage, where a read takes as long as a round trip."""
+"""For other storage, where each read costs a round trip."""
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -50,16 +50,16 @@ def read_batches(
     keep_unsound: bool = False,
     walk: BatchWalk | None = None,
 ) -> Iterator[LogBatch]:
-    """Yield the batches of a split that have offsets in its range, by rising offset.
+    """Yield the batches of a split that have offsets in its range, in order.
 
     Args:
-        io: of split.uri.
-        split: of plan().
-        check_crc: look at the checksum of every batch that is yielded.
-        on_corrupt: gets what is left out; an error of its own ends the read.
-        skip_missing: a segment that vanished since it was listed is passed over.
-        keep_unsound: a batch with a wrong checksum is yielded, too, after on_corrupt got it.
-        walk: batches that it passes over are not yielded; for a split without limits of offsets.
+        io: opens split.uri.
+        split: from plan().
+        check_crc: check the checksum of every batch that is yielded.
+        on_corrupt: called for damage that is left out; an error that it raises ends the read.
+        skip_missing: skip a segment that vanished since it was listed.
+        keep_unsound: yield a batch with a wrong checksum, too, after calling on_corrupt.
+        walk: batches that it passes over are not yielded; only for a split without offset limits.
 
     Raises:
         FileNotFoundError: a segment vanished.
@@ -86,26 +86,26 @@ def read_batches(
 
 
 class _RangeReader:
-    """Reads one range of a segment; a position is one in its file.
+    """Reads one range of a segment; positions are positions in its file.
 
-    No checksum covers the offset of a batch. So one that leaves a gap is held until the batch
-    behind it agrees: compaction leaves gaps, and so does an offset that is damaged.
+    No checksum covers the offset of a batch. A gap may come from compaction or from a damaged
+    offset. So a batch behind a gap is held until the next batch confirms its offset.
 
     Attributes:
-        due: which offsets are to come, over all ranges of a split.
-        next_offset: what follows the batches so far; the next one begins there or later.
-        limit: base offset of the segment behind, None where there is none.
-        held: a batch behind a gap that no other one has confirmed yet.
+        due: which offsets are still expected, over all ranges of the split.
+        next_offset: the offset after the batches so far; the next batch begins there or later.
+        limit: base offset of the next segment, None if there is none.
+        held: a batch behind a gap that no other batch has confirmed yet.
         held_offsets: its offsets.
-        beyond: how many batches in a row lie behind what is wanted. One alone has a damaged
-            offset, which no checksum covers: the batch after it tells, or that there is none.
-        beyond_offsets: of the last of them, with what follows it.
-        last_position: of the batch before.
-        has_old: whether the batch before is of magic 0 or 1, or there is none.
-        unchecked: position of the batch before when its checksum was not looked at, else -1: its
-            length may be wrong.
+        beyond: how many batches in a row lie behind the wanted offsets. A single one has a damaged
+            offset; the next batch, or its absence, shows which it is.
+        beyond_offsets: first offset of the last of them, and the offset after it.
+        last_position: position of the previous batch.
+        has_old: whether the previous batch has magic 0 or 1, or there is none.
+        unchecked: position of the previous batch if its checksum was not checked (its length may be
+            wrong), else -1.
         behind: finds the next sound batch behind damage.
-        needed_bytes: of the batch at position, as far as it is known.
+        needed_bytes: size of the batch at position, as far as it is known.
         fault: rule and text of what is wrong at position.
     """
 
@@ -145,7 +145,7 @@ class _RangeReader:
         self.fault: tuple[str, str] | None = None
 
     def batches(self) -> Iterator[LogBatch]:
-        """Read to the end of the range, or until nothing that is wanted can follow."""
+        """Read to the end of the range, or until no wanted batch can follow."""
         yield from self._read()
         held = self.held_offsets
         if held is not None and held.is_behind_gap and self.due.is_strict:
@@ -174,11 +174,11 @@ class _RangeReader:
             if self.next_offset >= self.end_offset:
                 return  # a torn tail, or the zeros of a file that was extended ahead
             self._pass_damage(*self.fault)
-        if self.beyond == 1:  # a plan has none such in its ranges
+        if self.beyond == 1:  # a planned range has no batch behind the wanted offsets
             self._tell_beyond()
 
     def _walk(self, buffer: memoryview) -> Iterator[LogBatch]:
-        """Yield the whole batches of a buffer that starts at position, which follows them."""
+        """Yield the whole batches of a buffer that starts at position, and advance position."""
         start, at, size_bytes = self.position, 0, len(buffer)
         self.fault = None
         while True:
@@ -212,7 +212,7 @@ class _RangeReader:
                 return  # the next sound batch lies elsewhere
 
     def _is_next(self, batch: RecordBatch | LegacyMessage) -> bool:
-        """Whether a batch is wanted, sound and the next one, as nearly all are."""
+        """Tell whether a batch is wanted, sound and the next one, as nearly all are."""
         return (
             isinstance(batch, RecordBatch)
             and self.next_offset == batch.base_offset < self.end_offset
@@ -226,7 +226,7 @@ class _RangeReader:
         )
 
     def _take(self, batch: RecordBatch | LegacyMessage) -> Iterator[LogBatch]:
-        """Yield the batch at position if it is wanted, and go on behind it."""
+        """Yield the batch at position if it is wanted, and advance position."""
         found = LogBatch(self.segment, self.position, batch)
         doubt, lowest = self._settle_held(batch), self.next_offset
         is_wanted = self._is_wanted(batch)
@@ -258,7 +258,7 @@ class _RangeReader:
             yield found
 
     def _pass_sound(self, buffer: memoryview, at: int, start: int) -> int:
-        """Let the walk go on, if there is one; gives where in the buffer it stopped."""
+        """Let the compiled walk pass over sound batches; return where in the buffer it stopped."""
         walk = self.walk
         if walk is None or self.held is not None or self.beyond:
             return at
@@ -278,16 +278,16 @@ class _RangeReader:
             yield found
 
     def _yielded(self, found: LogBatch) -> None:
-        """Tell what is missing in front of a batch that is yielded."""
+        """Report the offsets that are missing in front of a yielded batch."""
         batch = found.batch
         if isinstance(batch, RecordBatch):
             self._tell_missing(batch.base_offset, found.position)
         self.due.came_to(batch.next_offset)
 
     def _tell_end(self) -> None:
-        """Tell what is missing behind the last batch of the range.
+        """Report the offsets that are missing behind the last batch of the range.
 
-        Who wants every offset that there can be looks at the indexes by itself.
+        A read without an end offset skips the index check: its caller checks indexes itself.
         """
         is_short = self.due.is_short(self.next_offset, self.segment.limit)
         if is_short and self.end == self.segment.size_bytes:
@@ -298,21 +298,21 @@ class _RangeReader:
         self._tell_missing(self.due.end_of(self.limit), self.end)
 
     def _tell_missing(self, end_offset: int, position: int) -> None:
-        """Tell of offsets up to an end that are due and not there, unless it is known why."""
+        """Report expected offsets that are missing up to an end, unless damage explains them."""
         missing = self.due.missing_below(end_offset)
         if missing is not None:
             self.on_corrupt(Corruption(self.path, position, "R-18", missing))
         self.due.came_to(end_offset)
 
     def _tell_beyond(self) -> None:
-        """The batch before lies behind what is wanted, and nothing else does: it is damaged."""
+        """Report the previous batch: alone behind the wanted offsets, its offset is damaged."""
         self.beyond = 0
         self.due.claim_count(*self.beyond_offsets, self.next_offset)
         text = f"offset {self.beyond_offsets[0]}, behind the last one that can be here"
         self._tell(self.last_position, "S-05", text)
 
     def _is_wanted(self, batch: RecordBatch | LegacyMessage) -> bool:
-        """Tell whether a batch has offsets of the range, if its header is right."""
+        """Tell whether a batch has offsets of the range, taking its header as right."""
         first_offset = first_offset_of(batch, self.next_offset)
         if first_offset >= self.end_offset:
             self.beyond += 1
@@ -326,10 +326,10 @@ class _RangeReader:
         return True
 
     def _settle_held(self, batch: RecordBatch | LegacyMessage) -> str | None:
-        """Drop the batch that is held if the one behind it does not agree with its offset.
+        """Drop the held batch if the next batch contradicts its offset.
 
         Returns:
-            What is wrong with the one behind it, when it may as well be the damaged one.
+            What is wrong with the next batch, if that one may be damaged as well.
         """
         held, first_offset = self.held_offsets, first_offset_of(batch, self.next_offset)
         if held is None or not held.is_contradicted(first_offset, batch.crc):
@@ -344,17 +344,17 @@ class _RangeReader:
         return None if self.due.is_claimed(first_offset) else held.doubt(first_offset)
 
     def _drop_held(self, held: HeldOffsets, why: str) -> None:
-        """The batch that is held does not fit to the one behind it: its offset is damaged."""
+        """Drop the held batch, whose offset is damaged, and report it."""
         self.held, self.held_offsets = None, None
         self.next_offset = held.lowest
         self.due.claim_count(held.base_offset, held.next_offset, held.lowest)
         self._tell(held.position, "S-05", held.fault(why))
 
     def _pass_unsound(self, batch: RecordBatch | LegacyMessage) -> None:
-        """Tell of a batch with a wrong checksum, and go on behind it.
+        """Report a batch with a wrong checksum, and continue behind it.
 
-        What it says of itself is not to be believed, nor where it ends, unless the next batch
-        follows there with the next offset.
+        Its header is not trusted, nor its length, unless the next batch follows with the next
+        offset.
         """
         position, end = self.position, self.position + batch.size_bytes
         lost_end = batch.next_offset
@@ -372,7 +372,7 @@ class _RangeReader:
         self.due.lost_to(lost_end)
 
     def _pass_damage(self, rule: str, text: str) -> None:
-        """Tell what is wrong at position, and go on at the next sound batch."""
+        """Report damage at position, and continue at the next sound batch."""
         position, found = self.position, self._next_sound()
         self.due.claim(*self.behind.offsets_at(position), self.next_offset)
         self.position = self.end if found is None else found.position
@@ -385,12 +385,12 @@ class _RangeReader:
         return self.behind.find(begin + 1, self._lowest, with_old=self.has_old)
 
     def _lost_end(self, found: BatchHeader | None) -> int:
-        """Behind the last offset that damage in front of a batch can have taken."""
+        """Return the offset behind the last one that damage can have destroyed."""
         return self.due.end_of(self.limit) if found is None else found.base_offset
 
     @property
     def _lowest(self) -> int:
-        """The lowest offset of what follows; the one of a batch that is held may be damaged."""
+        """The lowest offset that can follow; a held batch may be damaged and does not count."""
         return self.next_offset if self.held_offsets is None else self.held_offsets.lowest
 
     def _tell(self, position: int, rule: str, text: str) -> None:

@@ -1,8 +1,7 @@
-"""What is wrong with a file, where, by which rule; and what a reader does when it finds it.
+"""Damage that a reader meets, and what it does about it.
 
-A reader hands each finding to a function and goes on behind it, unless the function raises. What
-is lost is one batch when only its content is damaged; when its length is, everything up to the
-next entry of the offset index that a batch starts at.
+A reader passes each damage to a function and continues behind it, unless the function raises.
+Damaged content costs one batch; a damaged length costs everything up to the next sound batch.
 """
 
 import logging
@@ -13,7 +12,7 @@ logger = logging.getLogger("broker_lite.pipeline")
 
 
 class Corruption(NamedTuple):
-    """Bytes of a segment that are no sound batch.
+    """Bytes of a segment that are not a sound batch.
 
     Attributes:
         file: path of the .log file.
@@ -29,7 +28,7 @@ class Corruption(NamedTuple):
 
     @property
     def line(self) -> str:
-        """All of it in one line."""
+        """The damage in one line."""
         return f"{self.file} at {self.position}: {self.rule}: {self.text}"
 
 
@@ -37,10 +36,10 @@ OnCorruption = Callable[[Corruption], None]
 
 
 class CorruptLog(ValueError):
-    """A log is damaged, and nobody said that it may be."""
+    """A log is damaged, and the reader was not told to tolerate damage."""
 
     def __init__(self, corruption: Corruption) -> None:
-        super().__init__(corruption)  # what pickle makes it from again
+        super().__init__(corruption)  # pickle calls the class with these arguments
         self.corruption = corruption
 
     def __str__(self) -> str:  # type: ignore[explicit-override]
@@ -48,7 +47,7 @@ class CorruptLog(ValueError):
 
 
 def raise_corruption(corruption: Corruption) -> None:
-    """End the read.
+    """Raise an error, which ends the read.
 
     Raises:
         CorruptLog: always.
@@ -57,7 +56,7 @@ def raise_corruption(corruption: Corruption) -> None:
 
 
 def log_corruption(corruption: Corruption) -> None:
-    """Tell the log that something is left out."""
+    """Log a warning about the bytes that are left out."""
     logger.warning(
         "corrupt bytes left out file=%s position=%d rule=%s text=%s",
         corruption.file,
@@ -72,4 +71,4 @@ ON_CORRUPTION: Final[Mapping[str, OnCorruption]] = {
     "skip": log_corruption,
     "report": log_corruption,
 }
-"""By the values of the option onCorrupt, for a view that has no rows for what is damaged."""
+"""By the values of the option onCorrupt, for views that have no rows for damage."""

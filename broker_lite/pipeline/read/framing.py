@@ -1,4 +1,4 @@
-"""What is wrong with the first bytes of a batch, before anything else of it is looked at."""
+"""Checks length and magic of a batch, before anything else of it is read."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _LENGTH_MIN: Final = {
 
 
 def framing_fault(length: int, magic: int) -> tuple[str, str] | None:
-    """Give rule and text of what is wrong with a length and a magic; None when they are right.
+    """Return the broken rule and a text; None if length and magic are right.
 
     See: R-02, R-04.
     """

@@ -1,7 +1,7 @@
-"""The offsets of a batch that nothing in front of it confirms: is it right, or damaged?
+"""Decides whether the unconfirmed offset of a batch is right or damaged.
 
-No checksum covers the offset of a batch. So one that leaves a gap, or comes behind damage, is held
-until the batch behind it is there.
+No checksum covers the offset of a batch. So a batch behind a gap, or behind damage, is held until
+the next batch confirms or contradicts it.
 """
 
 from typing import NamedTuple
@@ -10,16 +10,16 @@ from broker_lite.log.files.headers import BatchHeader
 
 
 class HeldOffsets(NamedTuple):
-    """The offsets of a batch that is held.
+    """The offsets of a held batch.
 
     Attributes:
-        lowest: what could come next in front of it.
-        base_offset: its own, if it is right.
-        next_offset: what follows it then.
+        lowest: the offset after the batch in front of it.
+        base_offset: its first offset, by its header.
+        next_offset: the offset after it, by its header.
         position: of the batch in its file.
         crc: checksum of the batch.
-        is_vague: whether damage is in front of it, in a log where every offset is due.
-        is_before_damage: whether there is some behind it, so that a gap there tells nothing.
+        is_vague: whether damage is in front of it, in a log where every offset is expected.
+        is_before_damage: whether damage is behind it, so that a gap there means nothing.
     """
 
     lowest: int
@@ -32,13 +32,13 @@ class HeldOffsets(NamedTuple):
 
     @property
     def is_behind_gap(self) -> bool:
-        """Whether there is a gap in front of it, and no damage behind that could explain more."""
+        """Whether a gap is in front of it, and no damage behind it."""
         return self.base_offset > self.lowest and not self.is_before_damage
 
     def is_contradicted(self, first_offset: int, crc: int) -> bool:
-        """Whether the batch behind it begins with an offset that does not fit.
+        """Tell whether the next batch begins with an offset that does not fit.
 
-        The same batch once more confirms it.
+        If the next batch is the same one again, that confirms it.
         """
         if (first_offset, crc) == (self.base_offset, self.crc):
             return False
@@ -47,15 +47,15 @@ class HeldOffsets(NamedTuple):
     def is_right_beside(
         self, first_offset: int, next_offset: int, limit: int | None, found: BatchHeader | None
     ) -> bool:
-        """Whether the batch behind it, which contradicts, is surely the damaged one of the two.
+        """Tell whether the contradicting next batch is certainly the damaged one of the two.
 
         Args:
-            first_offset: of the one behind it.
-            next_offset: behind its last one.
-            limit: offset of the segment or batch behind, None where there is none.
-            found: where the checksum of the one behind it is wrong, the next sound batch. If that
-                one agrees, the header of the damaged one is not believed; but where their offsets
-                overlap, the held one may be wrong.
+            first_offset: of the next batch.
+            next_offset: the offset after the next batch.
+            limit: offset of the segment or batch behind that, None if there is none.
+            found: the next sound batch, if the checksum of the contradicting one is wrong. If
+                `found` fits the held batch, the damaged header is not trusted; but if offsets
+                overlap, the held batch may be wrong.
         """
         is_behind = first_offset >= self.next_offset
         if limit is not None and next_offset > limit:
@@ -64,10 +64,10 @@ class HeldOffsets(NamedTuple):
         return is_apart and found is not None and found.base_offset >= self.next_offset
 
     def doubt(self, first_offset: int) -> str | None:
-        """Say what is wrong with a batch that contradicts; None when it is right for certain.
+        """Say what is wrong with a contradicting batch; None if it is certainly right.
 
-        It is right where it goes on from the batches in front, with the one that is held or
-        without. Else either of the two may be damaged, and none is given.
+        It is right if it continues the batches in front, with or without the held one. Otherwise
+        either of the two may be damaged, and neither is yielded.
         """
         count = self.next_offset - self.base_offset
         if self._is_gap(first_offset) or first_offset in (self.lowest, self.lowest + count):
@@ -75,7 +75,7 @@ class HeldOffsets(NamedTuple):
         return f"offset {first_offset} after offset {self.next_offset - 1}"
 
     def fault(self, why: str) -> str:
-        """Say what is wrong with the one that is held."""
+        """Say what is wrong with the held batch."""
         return f"offset {self.next_offset - 1} behind offset {self.lowest - 1}, and {why}"
 
     def _is_gap(self, first_offset: int) -> bool:
@@ -84,13 +84,13 @@ class HeldOffsets(NamedTuple):
 
 
 def order_fault(first_offset: int, next_offset: int, lowest: int, limit: int | None) -> str | None:
-    """Say what is wrong with the offsets of a batch between those of its neighbours.
+    """Say what is wrong with the offsets of a batch between its neighbours; None if nothing is.
 
     Args:
-        first_offset: its own first one.
-        next_offset: behind its last one.
-        lowest: behind the batch in front.
-        limit: offset of the segment or batch behind, None where there is none.
+        first_offset: of the batch.
+        next_offset: the offset after it.
+        lowest: the offset after the batch in front.
+        limit: offset of the segment or batch behind, None if there is none.
 
     See: S-05.
     """

@@ -1,11 +1,11 @@
-"""Is every entry of a segment's indexes true? Judged by the batches, in one pass over the segment.
+"""Checks every index entry of a segment against its batches, in one pass over the segment.
 
-Each kind of index has a judge. It takes the batches by rising offset, and gives each of its entries
-back as soon as the batch is there that decides about it. An entry that is not below the one behind
-it is judged at once, so that one wrong entry does not make all behind it wrong.
+Each kind of index has a judge. It takes the batches in order and returns an entry as soon as a
+batch decides whether it is right. An entry out of order is wrong at once, so that it does not make
+all later entries wrong.
 
-Who only wants to know what is wrong lets a BatchWalk pass over batches and the true entries with
-them: hand_over() tells it how far the judges are, take_over() tells them how far it came.
+A caller that only needs the wrong entries lets a BatchWalk pass over sound batches and right
+entries in compiled code. hand_over() gives it the state of the judges, take_over() takes it back.
 """
 
 from collections import deque
@@ -38,14 +38,14 @@ _ORDER: Final = "is not below the entry behind it"
 
 
 class JudgedEntry(NamedTuple):
-    """An entry, and what is wrong with it.
+    """An index entry, and what is wrong with it.
 
     Attributes:
         kind: offset, time or transaction.
         suffix: of its file.
         key: an offset, a timestamp, or the first offset of a transaction.
         leads_to: a position, an offset, or the offset of a marker.
-        error: rule and text, None when the entry is true.
+        error: rule and text; None if the entry is right.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class JudgedEntry(NamedTuple):
 
 
 class IndexEntry(NamedTuple):
-    """A key and what it leads to; relative offsets are made absolute."""
+    """A key and the place it leads to; relative offsets are made absolute."""
 
     key: int
     value: int
@@ -66,10 +66,10 @@ class Judge(Protocol):
     """Judges the entries of one index."""
 
     def take(self, found: LogBatch) -> Iterator[JudgedEntry]:
-        """Give the entries about which a batch decides."""
+        """Yield the entries that a batch decides."""
 
     def rest(self) -> Iterator[JudgedEntry]:
-        """Give the entries about which none decided."""
+        """Yield the entries that no batch decided."""
 
 
 class SegmentJudges:
@@ -83,17 +83,17 @@ class SegmentJudges:
         self._all: tuple[Judge, ...] = (self._offsets, self._times, self._transactions)
 
     def take(self, found: LogBatch) -> Iterator[JudgedEntry]:
-        """Give the entries about which a batch decides; the batches come by rising offset."""
+        """Yield the entries that a batch decides; the batches come in order."""
         for judge in self._all:
             yield from judge.take(found)
 
     def rest(self) -> Iterator[JudgedEntry]:
-        """Give the entries about which none decided."""
+        """Yield the entries that no batch decided."""
         for judge in self._all:
             yield from judge.rest()
 
     def hand_over(self, walk: BatchWalk) -> bool:
-        """Let a walk go on from here; False when the next batch has to be taken."""
+        """Give the state of the judges to a walk; False if the next batch must go to take()."""
         pending = self._offsets.pending
         if len(pending) > 1:
             return False
@@ -111,7 +111,7 @@ class SegmentJudges:
         return True
 
     def take_over(self, walk: BatchWalk) -> None:
-        """Go on from where the walk is, which took over here."""
+        """Take the state back from the walk that hand_over() started."""
         self._times.max_timestamp = walk.max_timestamp
         self._offsets.pending.clear()
         if walk.pending != _NO_OFFSET:
@@ -123,15 +123,15 @@ class SegmentJudges:
 def judged_entries(
     io: FileIO, split: Split, segment: Segment, *, skip_missing: bool
 ) -> Iterator[JudgedEntry]:
-    """Judge all entries of a segment in a pass over it of their own.
+    """Check all index entries of a segment in a separate pass.
 
-    What is damaged is passed over, for others to tell; an entry that leads there is not consistent.
+    Damage is skipped here, because other views report it; an entry that leads there is wrong.
 
     Args:
-        io: of the segment.
-        split: one that has the segment.
-        segment: looked at from its start to the end that it had when it was listed.
-        skip_missing: of a segment that vanished every entry leads behind its last batch.
+        io: opens the segment.
+        split: a split that has the segment.
+        segment: read from its start to the end that it had when it was listed.
+        skip_missing: a segment that vanished counts as empty.
 
     Raises:
         FileNotFoundError: the segment vanished.
@@ -151,16 +151,16 @@ def judged_entries(
 
 
 def _pass_over(corruption: Corruption) -> None:
-    """The record and the batch view tell of it."""
+    """Do nothing: the record view and the batch view report damage."""
 
 
 def _due(entries: IndexCursor, value: int) -> Iterator[tuple[int, int, bool]]:
-    """Take the entries that lead below a value, and those in front that are in the wrong order.
+    """Take the entries that lead below a value, and entries out of order in front of them.
 
-    One in the wrong order that comes behind a right one is left for the next time, as a walk does.
+    An entry out of order behind a right one is left for the next call, as the compiled walk does.
 
     Yields:
-        Key and value of an entry, and whether it is below the one behind it.
+        Key and value of an entry, and whether it is in order.
     """
     in_front = True
     while entries.is_there and (entries.value < value or (in_front and not entries.is_below)):
@@ -171,13 +171,12 @@ def _due(entries: IndexCursor, value: int) -> Iterator[tuple[int, int, bool]]:
 
 
 class OffsetJudge:
-    """An entry of .index names the last offset of an append, and the position where it starts.
+    """Checks .index: an entry has the last offset of an append, and the position where it starts.
 
-    An append can have several batches, so the batch at the position and the one with the offset
-    need not be the same.
+    An append can have several batches, so the position and the offset may be those of two batches.
 
     Attributes:
-        pending: entries whose last batch is still to come.
+        pending: entries whose position is right and whose offset is still to come.
 
     See: S-10, S-13 (OffsetIndex).
     """
@@ -219,7 +218,7 @@ class OffsetJudge:
 
 
 class TimeJudge:
-    """An entry of .timeindex says how young the records are up to an offset.
+    """Checks .timeindex: an entry has the largest timestamp up to an offset.
 
     Attributes:
         max_timestamp: of the batches so far.
@@ -259,13 +258,13 @@ class TimeJudge:
 
 
 class TransactionJudge:
-    """An entry of .txnindex names an aborted transaction, whose marker lies in the segment.
+    """Checks .txnindex: an entry has an aborted transaction whose marker lies in the segment.
 
     See: S-16 (TransactionIndex).
     """
 
     def __init__(self, io: FileIO, segment: Segment) -> None:
-        # There are few: a transaction takes longer than a batch.
+        # There are few entries, so a deque of them is small.
         self.entries = deque(transaction_entries(io, segment))
 
     def take(self, found: LogBatch) -> Iterator[JudgedEntry]:

@@ -1,4 +1,4 @@
-"""A batch of a log, and where it lies."""
+"""A batch of a log and its place."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from broker_lite.record.legacy.messages import LegacyMessage
 class LogBatch(NamedTuple):
     """A batch, its segment, and its position in the segment's .log file.
 
-    The batch is a view of memory that lives as long as the view does.
+    The batch is a view of the buffer that was read.
     """
 
     segment: Segment
@@ -19,12 +19,12 @@ class LogBatch(NamedTuple):
 
 
 def first_offset_of(batch: RecordBatch | LegacyMessage, next_offset: int) -> int:
-    """Give the first offset of a batch.
+    """Return the first offset of a batch.
 
     Args:
         batch: of any magic.
-        next_offset: what follows the batches in front. Where the set in a wrapper of magic 0 or 1
-            begins is known by that alone.
+        next_offset: the offset after the previous batch. A wrapper of magic 0 or 1 does not have
+            its first offset, so this stands in for it.
     """
     if isinstance(batch, RecordBatch):
         return batch.base_offset

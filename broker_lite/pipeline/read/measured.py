@@ -1,8 +1,7 @@
-"""The records of one batch, checked and measured: what is known before Arrow memory is taken.
+"""Checks and measures the records of a batch, before memory for Arrow columns is allocated.
 
-Old messages take the same way: they are written anew as the plain records of a v2 batch, which is
-slow next to the rest, and simple. A wrapper can hold messages of several kinds of timestamp; each
-run of one kind is measured by itself.
+Messages of magic 0 and 1 are first rewritten as the plain records of a v2 batch: slow, but simple.
+A wrapper can hold messages with several timestamp types; each run of one type is measured alone.
 """
 
 from collections.abc import Iterator
@@ -20,14 +19,14 @@ from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.records import read_content
 
 PLAIN_BYTES_MAX: Final = 256 << 20
-"""What the records of a batch may take when they are decompressed, so that a small batch which
-unfolds without end does not take all memory."""
+"""Limit for the decompressed records of a batch, so that a compression bomb cannot fill the memory.
+"""
 
 _DELTA_MAX: Final = 2**31 - 1
 
 
 class Unsound(ValueError):
-    """The records of a batch cannot be read: the rule that is broken, and how."""
+    """The records of a batch cannot be read; has the broken rule and a text."""
 
     def __init__(self, rule: str, text: str) -> None:
         super().__init__(rule, text)
@@ -36,16 +35,16 @@ class Unsound(ValueError):
 
 
 class Measured(NamedTuple):
-    """Records that are sound, and how much there is of what lies in the range of offsets.
+    """The sound records of a batch, and the sizes of those in the wanted range of offsets.
 
     Attributes:
-        buffer: has plain records of a v2 batch from start to end.
-        append_time_ms: of all records; None when each has its own time.
-        timestamp_type: 0 of a producer, 1 of the broker, -1 in messages of magic 0.
+        buffer: has the plain records of a v2 batch from start to end.
+        append_time_ms: timestamp of all records; None if each has its own.
+        timestamp_type: 0 for CreateTime, 1 for LogAppendTime, -1 for messages of magic 0.
         totals: records, key bytes, value bytes, headers, bytes of their keys and values.
     """
 
-    buffer: "memoryview"  # a name that mypyc does not know
+    buffer: "memoryview"  # quoted: mypyc does not know the name
     start: int
     end: int
     record_count: int
@@ -60,7 +59,7 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
     """Decompress and check the records of a batch.
 
     Raises:
-        Unsound: there is something wrong with them, in range or not.
+        Unsound: a record is wrong, in range or not.
 
     See: R-34, R-37 (DefaultRecordBatch.iterator).
     """
@@ -73,7 +72,7 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
         buffer, start, end, count, base_offset, first_offset, end_offset
     )
     if status or failed:
-        # With a count of 0 Kafka does not open the stream.
+        # With a record count of 0, Kafka does not decompress at all.
         codec_failed = failed and count != 0
         wrong = scan_error(status, compressed=batch.is_compressed, codec_failed=codec_failed)
         if wrong is not None:
@@ -93,7 +92,7 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
 
 
 def _decompressed(batch: RecordBatch) -> tuple[memoryview, bool]:
-    """The plain records, and whether the codec stopped with an error behind them."""
+    """Return the plain records, and whether the codec failed behind them."""
     try:
         content = read_content(batch, bounds=Bounds(PLAIN_BYTES_MAX))
     except BrokerError as error:
@@ -106,10 +105,10 @@ def _decompressed(batch: RecordBatch) -> tuple[memoryview, bool]:
 def measure_legacy(
     message: LegacyMessage, first_offset: int, end_offset: int, *, check_crc: bool
 ) -> list[Measured]:
-    """Read a message or a wrapper, of which check_crc concerns the messages inside.
+    """Measure a message or a wrapper; check_crc is about the messages inside a wrapper.
 
     Raises:
-        Unsound: it cannot be read.
+        Unsound: a message cannot be read.
 
     See: R-64 to R-68.
     """

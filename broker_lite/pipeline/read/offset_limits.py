@@ -1,7 +1,7 @@
-"""Where a read begins and ends, as the options of Spark's Kafka connector say it.
+"""Start and end of a read, in the notation of Spark's Kafka connector.
 
 A limit is EARLIEST or LATEST, an offset or a timestamp for each partition, or one timestamp for all
-of them. In JSON, -2 is the earliest offset of a partition and -1 the latest.
+partitions. In JSON, -2 is the earliest offset of a partition and -1 the latest.
 """
 
 import json
@@ -33,7 +33,7 @@ _INT64_MAX: Final = (1 << 63) - 1
 
 
 class Bound(Enum):
-    """An end of the log, in every partition."""
+    """The start or the end of every partition."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -46,13 +46,13 @@ class AtOffsets(NamedTuple):
 
 
 class AtTimestamp(NamedTuple):
-    """The first record of each partition that is not older."""
+    """The first record of each partition that is not older than the timestamp."""
 
     timestamp_ms: int
 
 
 class AtTimestamps(NamedTuple):
-    """The first record that is not older, with a timestamp for each partition."""
+    """The first record that is not older than the timestamp of its partition."""
 
     timestamps_ms: Mapping[TopicPartition, int]
 
@@ -61,7 +61,7 @@ OffsetLimit: TypeAlias = Bound | AtOffsets | AtTimestamp | AtTimestamps
 
 
 def parse_offsets(text: str) -> AtOffsets:
-    """Read offsets by topic and partition.
+    """Parse offsets by topic and partition.
 
     Raises:
         ValueError: the text says what was expected.
@@ -74,7 +74,7 @@ def parse_offsets(text: str) -> AtOffsets:
 
 
 def parse_timestamps(text: str) -> AtTimestamps:
-    """Read timestamps in ms since the epoch by topic and partition.
+    """Parse timestamps, in ms since the epoch, by topic and partition.
 
     Raises:
         ValueError: the text says what was expected.
@@ -83,7 +83,7 @@ def parse_timestamps(text: str) -> AtTimestamps:
 
 
 def parse_assignment(text: str) -> frozenset[TopicPartition]:
-    """Read partitions by topic.
+    """Parse lists of partitions by topic.
 
     Raises:
         ValueError: the text says what was expected.

@@ -1,4 +1,4 @@
-"""Option values from text: each reader says in its error what is allowed."""
+"""Parses option values; every error says what is allowed."""
 
 import difflib
 import re
@@ -25,19 +25,19 @@ _DURATION_FACTORS_MS: Final = {
 
 
 class OptionError(ValueError):
-    """An option cannot be used; one line that names it, its value and what is allowed."""
+    """An option is wrong; the text is one line with its name, its value and what is allowed."""
 
 
 class Given:
-    """The options that were given; their names are compared without case.
+    """The options of a user; names are case-insensitive.
 
     Args:
-        options: as the user wrote them; None stands for one that was not given.
-        known: all names there are.
-        passed_over: tells, by its name in lower case, an option that means nothing here.
+        options: as the user wrote them; None means not given.
+        known: all names.
+        passed_over: takes a name in lower case; tells whether to ignore that option.
 
     Raises:
-        OptionError: there is no such option.
+        OptionError: an option is unknown.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class Given:
         return name.lower() in self._values
 
     def text(self, name: str) -> str | None:
-        """Give an option as it is, without blanks around it; None when it was not given."""
+        """Return the stripped text of an option; None if it was not given."""
         return self._values.get(name.lower())
 
     def error(self, name: str, reason: object) -> OptionError:
-        """Make the error of an option."""
+        """Make an error about an option."""
         return OptionError(f"option {name}={self.text(name)!r}: {reason}")
 
     def parsed(self, name: str, parse: Callable[[str], _Value]) -> _Value | None:
-        """Give an option as a function reads it, None when it was not given.
+        """Return an option, parsed by a function; None if it was not given.
 
         Raises:
             OptionError: the function raised a ValueError.
@@ -82,7 +82,7 @@ class Given:
             raise self.error(name, error) from error
 
     def flag(self, name: str, default: bool) -> bool:
-        """Give a boolean.
+        """Return a boolean option.
 
         Raises:
             OptionError: it is neither true nor false.
@@ -91,15 +91,15 @@ class Given:
         return default if value is None else value
 
     def count(self, name: str) -> int | None:
-        """Give a whole number above 0, None when it was not given.
+        """Return a whole number above 0; None if it was not given.
 
         Raises:
-            OptionError: it is none.
+            OptionError: it is something else.
         """
         return self.parsed(name, positive)
 
     def choice(self, name: str, default: _Choice) -> _Choice:
-        """Give one of the values of an enumeration, that of the default.
+        """Return a value of the default's enumeration.
 
         Raises:
             OptionError: it is none of them.
@@ -115,7 +115,7 @@ class Given:
 
 
 def positive(text: str) -> int:
-    """Read a whole number above 0.
+    """Parse a whole number above 0.
 
     Raises:
         ValueError: the text says what is allowed.
@@ -127,7 +127,7 @@ def positive(text: str) -> int:
 
 
 def timestamp_ms(text: str) -> int:
-    """Read milliseconds since the epoch.
+    """Parse milliseconds since the epoch.
 
     Raises:
         ValueError: the text says what is allowed.
@@ -138,7 +138,7 @@ def timestamp_ms(text: str) -> int:
 
 
 def size_bytes(text: str) -> int:
-    """Read a size above 0: bytes, or a number with k, m, g, t.
+    """Parse a size above 0: bytes, or a number with k, m, g or t.
 
     Raises:
         ValueError: the text says what is allowed.
@@ -150,7 +150,7 @@ def size_bytes(text: str) -> int:
 
 
 def duration_ms(text: str) -> int:
-    """Read a duration above 0: milliseconds, or a number with ms, s, m, min, h, d.
+    """Parse a duration above 0: milliseconds, or a number with ms, s, m, min, h or d.
 
     Raises:
         ValueError: the text says what is allowed.
@@ -162,7 +162,7 @@ def duration_ms(text: str) -> int:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Read names with commas between them; blanks and empty ones do not count.
+    """Parse comma-separated names; blanks and empty names are dropped.
 
     Raises:
         ValueError: there is none.

@@ -1,4 +1,4 @@
-"""The options of a read: those of Spark's Kafka connector with its meaning, and a few of ours.
+"""The options of a read: those of Spark's Kafka connector, and a few of our own.
 
 So that the options of `format("kafka")` need no change, what only a client of a broker uses is
 passed over: `kafka.…` except `kafka.isolation.level`, and the settings of the connector's own
@@ -80,7 +80,7 @@ _BATCH_ONLY: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimest
 
 
 class View(StrEnum):
-    """What a row is."""
+    """What a row stands for."""
 
     RECORDS = "records"
     BATCHES = "batches"
@@ -88,14 +88,14 @@ class View(StrEnum):
 
 
 class IsolationLevel(StrEnum):
-    """Whether records of aborted and of undecided transactions are read."""
+    """Whether to read records of aborted and of open transactions."""
 
     READ_UNCOMMITTED = "read_uncommitted"
     READ_COMMITTED = "read_committed"
 
 
 class Compacted(StrEnum):
-    """Whether offsets may be missing: true, false, or as the checkpoint of the cleaner says."""
+    """Whether offsets may be missing: true, false, or as the cleaner's checkpoint says."""
 
     AUTO = "auto"
     TRUE = "true"
@@ -103,7 +103,7 @@ class Compacted(StrEnum):
 
 
 class OnCorrupt(StrEnum):
-    """What is done about bytes that are no sound batch."""
+    """What to do about damage."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -111,7 +111,7 @@ class OnCorrupt(StrEnum):
 
 
 class OnNoMatch(StrEnum):
-    """Where a read begins when no record is as young as its starting timestamp."""
+    """What to do if no record reaches the starting timestamp."""
 
     ERROR = "error"
     LATEST = "latest"
@@ -119,14 +119,14 @@ class OnNoMatch(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """What is read, and how; made by parse.
+    """The options of a read; made by parse().
 
     Attributes:
         path: a log directory, the directory of a partition, or a URI of one of them.
-        columns: in the order in which they are wanted, None for all.
-        min_partitions: how many splits there shall be at least, None for no such wish.
-        max_records_per_partition: how many offsets a split spans at most.
-        max_split_bytes: how many bytes of files a split has, about.
+        columns: names in the wanted order, None for all.
+        min_partitions: the least number of splits, None for no minimum.
+        max_records_per_partition: the most offsets in a split.
+        max_split_bytes: approximate size of a split in bytes.
     """
 
     path: str
@@ -154,13 +154,13 @@ class ReadOptions:
     def parse(
         cls, options: Mapping[str, str | None], *, is_stream: bool | None = False
     ) -> "ReadOptions":
-        """Read the options of a batch query or of a stream; names count without case.
+        """Parse the options of a batch query or of a stream; names are case-insensitive.
 
-        A stream begins at the latest offset unless it is told another one, and has no end; its rows
-        are records. Where it is not known yet which of them it is (None), this is not looked at.
+        A stream begins at the latest offset unless an option says otherwise, has no end, and only
+        has the record view. With is_stream=None (not known yet) these rules are not checked.
 
         Raises:
-            OptionError: one of them, or two together, cannot be used.
+            OptionError: an option is wrong, or two contradict each other.
         """
         given = Given(options, OPTIONS, lambda name: name.startswith(_OF_A_CLIENT))
         path = given.text("path")
@@ -226,7 +226,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _limit(given: Given, side: str, default: Bound) -> OffsetLimit:
-    """One timestamp goes before one a partition, and both before offsets, as in the connector."""
+    """As in the connector: one timestamp, else timestamps by partition, else offsets."""
     timestamp = given.parsed(f"{side}Timestamp", option_values.timestamp_ms)
     if timestamp is not None:
         return AtTimestamp(timestamp)

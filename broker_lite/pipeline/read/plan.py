@@ -1,9 +1,9 @@
-"""What is read by which task: the splits of a read.
+"""Cuts a read into splits, one per task.
 
-First a partition is cut by size, where an index entry or the start of a segment is nearest to an
-even share; of the files only the batches at the cuts are read. Then, where maxRecordsPerPartition
-or minPartitions ask for more splits, those are cut by even shares of their offsets, as Spark's
-Kafka connector does it; such a cut goes through a batch if need be, but only for the record view.
+First a partition is cut by size, at the index entry or segment start nearest to an even share; only
+the batches at the cuts are read. If maxRecordsPerPartition or minPartitions ask for more splits,
+these are then cut into even shares of their offsets, as Spark's Kafka connector does. Such a cut
+may go through a batch, but only in the record view.
 """
 
 from bisect import bisect_right
@@ -28,15 +28,16 @@ from broker_lite.pipeline.read.split import SegmentRange, Split
 
 __all__ = ["SegmentRange", "Split", "plan", "plan_ranges"]
 
-# A cut that is this near to the start of a segment goes there: no file has to be read for it.
+# A cut within this share of a segment's start moves to the start, which needs no read.
 _SNAP_SHARE: Final = 8
 
 
 class _Cut(NamedTuple):
-    """Where a split becomes two: in a range (by its number), between batches or through one.
+    """Where a split is cut: in a range (by its number), between batches or through a batch.
 
     Attributes:
-        lowest_offset: that a batch from right_start on can have; None at the start of a segment.
+        lowest_offset: the lowest possible offset of a batch from right_start on; None at the start
+            of a segment.
     """
 
     number: int
@@ -47,15 +48,15 @@ class _Cut(NamedTuple):
 
 
 def plan(io: FileIO, root: str, options: ReadOptions) -> list[Split]:
-    """Cut what the options of a batch query select into splits, by partition and offset.
+    """Plan the splits of a batch query, in order of partition and offset.
 
     Args:
-        io: what open_file_io gave for options.path.
-        root: the path that came with it.
+        io: from open_file_io(options.path).
+        root: the path from the same call.
         options: of a batch query.
 
     Raises:
-        PlanError: something that was asked for is not there; see resolve.
+        PlanError: something that the options ask for is missing; see resolve().
         OSError: the log directory cannot be read.
     """
     logs = find_logs(io, root, options)
@@ -69,14 +70,14 @@ def plan_ranges(
     ranges: Mapping[TopicPartition, OffsetRange],
     options: ReadOptions,
 ) -> list[Split]:
-    """Cut ranges of offsets into splits, by partition and offset; an empty range has none.
+    """Cut ranges of offsets into splits; an empty range has none.
 
     Args:
-        io: of the logs.
+        io: opens the logs.
         root: the path of the log directory inside io.
         logs: of all partitions that have a range.
-        ranges: what is read, inside of what the logs hold.
-        options: say how large a split may be.
+        ranges: the offsets to read, within those that the logs hold.
+        options: have the limits for a split.
 
     Raises:
         FileNotFoundError: a segment vanished since it was listed.
@@ -96,8 +97,8 @@ def plan_ranges(
 
 
 def _by_count(io: FileIO, splits: list[Split], options: ReadOptions) -> list[Split]:
-    """Cut splits where the options ask for more of them."""
-    # A row of the batch view is a batch, which belongs to one split there.
+    """Cut splits further if the options ask for more of them."""
+    # In the batch view a row is a batch, so no cut may go through one.
     is_aligned = options.view is View.BATCHES
     if options.max_records_per_partition is not None:
         most = options.max_records_per_partition
@@ -114,9 +115,9 @@ def _by_count(io: FileIO, splits: list[Split], options: ReadOptions) -> list[Spl
 def _whole(
     io: FileIO, uri: str, log: PartitionLog, wanted: OffsetRange, options: ReadOptions
 ) -> Split:
-    """One split with all that is wanted of a partition.
+    """Return one split with all wanted offsets of a partition.
 
-    A range without bytes counts, too: its reader asks where the offsets are.
+    An empty range is kept, too, so that the reader reports the missing offsets.
     """
     bases = [segment.base_offset for segment in log.segments]
     first, end = wanted
@@ -139,7 +140,7 @@ def _whole(
 
 
 def _by_size(io: FileIO, split: Split, max_split_bytes: int, is_inside: bool) -> list[Split]:
-    """Cut a split near even shares of its bytes; inside of segments only where that is wanted."""
+    """Cut a split near even shares of its bytes, within segments only if `is_inside`."""
     count = -(-split.size_bytes // max_split_bytes)
     if count < 2:
         return [split]
@@ -158,7 +159,7 @@ def _by_size(io: FileIO, split: Split, max_split_bytes: int, is_inside: bool) ->
 
 
 def _shares(split: Split, count: int) -> Iterator[tuple[int, int]]:
-    """Where even shares of a split's bytes end: the number of a range, the bytes into it."""
+    """Yield where even shares of a split's bytes end: number of a range, bytes into it."""
     number, passed_bytes, size_bytes = 0, 0, split.size_bytes
     for index in range(1, count):
         target = size_bytes * index // count
@@ -169,7 +170,7 @@ def _shares(split: Split, count: int) -> Iterator[tuple[int, int]]:
 
 
 def _segment_cut(split: Split, number: int) -> _Cut:
-    """The cut in front of a range; the one behind the last range is none, and falls out."""
+    """Return the cut in front of a range; _cut() drops the one behind the last range."""
     if number == len(split.ranges):
         return _Cut(number - 1, split.ranges[-1].end_position, 0, split.end_offset)
     part = split.ranges[number]
@@ -178,7 +179,7 @@ def _segment_cut(split: Split, number: int) -> _Cut:
 
 
 def _batch_cuts(io: FileIO, split: Split, number: int, targets: Sequence[int]) -> list[_Cut]:
-    """Cuts at the index entries nearest to positions in a range; without any, around the range."""
+    """Return cuts at the index entries nearest to positions; without entries, around the range."""
     part = split.ranges[number]
     entries = offset_entries_near(io, part.segment, targets)
     starts = batch_starts(io, part.segment, entries, part.end_position)
@@ -193,7 +194,7 @@ def _batch_cuts(io: FileIO, split: Split, number: int, targets: Sequence[int]) -
 def _by_offsets(
     io: FileIO, splits: Iterable[Split], counts: Iterable[int], is_aligned: bool
 ) -> list[Split]:
-    """Cut each split into a number of even shares of its offsets."""
+    """Cut each split into even shares of its offsets."""
     jobs = list(zip(splits, counts, strict=True))
     found = in_parallel(io, lambda job: _cut(job[0], _offset_cuts(io, *job, is_aligned)), jobs)
     return [split for some in found for split in some]
@@ -219,7 +220,7 @@ def _offset_cuts(io: FileIO, split: Split, count: int, is_aligned: bool) -> list
 
 
 def _cut(split: Split, cuts: Iterable[_Cut]) -> list[Split]:
-    """Cut a split; a cut that leaves no offset on one of its sides falls out."""
+    """Cut a split; a cut that leaves no offset on one side is dropped."""
     pieces: list[Split] = []
     first = split.ranges[0]
     begin = _Cut(0, first.start_position, 0, split.first_offset, first.lowest_offset)
@@ -234,7 +235,7 @@ def _cut(split: Split, cuts: Iterable[_Cut]) -> list[Split]:
             pieces.append(
                 split._replace(ranges=ranges, first_offset=begin.offset, end_offset=cut.offset)
             )
-            begin = cut  # else its offsets are the next one's
+            begin = cut  # without bytes, the offsets go to the next piece
     if pieces and pieces[-1].end_offset < split.end_offset:
         pieces[-1] = pieces[-1]._replace(end_offset=split.end_offset)
     return pieces

@@ -1,7 +1,7 @@
-"""What the filters of a query say about where its rows are, so that the rest is not read.
+"""Narrows a read to the places where the filters of a query can find rows.
 
-Pruning only leaves out what certainly has no row that is wanted; who asked still has to look at the
-rows. So it never changes a result, nor whether something asked for by an option is missing.
+Pruning only leaves out places that certainly have no wanted row, and Spark still filters the rows.
+So pruning changes neither a result nor the errors about missing data.
 """
 
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ _Name = TypeVar("_Name")
 
 
 class Pruning(NamedTuple):
-    """Where rows can be; the default is everywhere.
+    """Where wanted rows can be; the default is everywhere.
 
     Attributes:
-        topics: those that count, None for all.
-        partitions: the numbers that count, in every topic; None for all.
-        first_offset: the lowest offset that counts.
-        end_offset: the first one that does not.
-        timestamp_ms: no older record counts; None for no such limit.
+        topics: None for all.
+        partitions: partition numbers, the same for every topic; None for all.
+        first_offset: the lowest offset.
+        end_offset: the first offset that is too high.
+        timestamp_ms: the earliest timestamp; None for no limit.
     """
 
     topics: frozenset[str] | None = None
@@ -36,7 +36,7 @@ class Pruning(NamedTuple):
     timestamp_ms: int | None = None
 
     def __and__(self, other: "Pruning") -> "Pruning":
-        """Give where rows can be that both of them allow."""
+        """Return the places that both allow."""
         return Pruning(
             _both(self.topics, other.topics),
             _both(self.partitions, other.partitions),
@@ -58,7 +58,7 @@ def prune(
     ranges: Mapping[TopicPartition, OffsetRange],
     pruning: Pruning,
 ) -> dict[TopicPartition, OffsetRange]:
-    """Give what is left of ranges of offsets; an empty one falls out."""
+    """Narrow ranges of offsets; ranges that become empty are dropped."""
     keys = [key for key in ranges if pruning.has(*key)]
     starts = in_parallel(io, lambda key: _first_offset(io, logs[key], pruning), keys)
     narrowed = {
@@ -73,7 +73,7 @@ def prune(
 def _first_offset(io: FileIO, log: PartitionLog, pruning: Pruning) -> int:
     if pruning.timestamp_ms is None:
         return pruning.first_offset
-    # Without an answer it is not known whether there is no such record, so nothing is left out.
+    # None does not prove that there is no such record, so nothing is left out.
     found = offset_for_timestamp(io, log, pruning.timestamp_ms)
     return pruning.first_offset if found is None else max(pruning.first_offset, found)
 

@@ -1,7 +1,7 @@
-"""Which offsets of which partitions are read: limits become numbers, data loss is found.
+"""Turns the limits of a read into offsets by partition, and detects data loss.
 
-The meaning of the limits, and what is an error, are those of Spark's Kafka connector. What the
-files begin with is the earliest offset, what they end with the latest.
+Limits and errors mean the same as in Spark's Kafka connector. The earliest offset is the first one
+in the files, the latest the one after the last.
 """
 
 import logging
@@ -43,15 +43,15 @@ _Result = TypeVar("_Result")
 
 
 class PlanError(ValueError):
-    """The log cannot be read as the options say; one line for a person."""
+    """The log cannot be read as the options say; the text is one line for the user."""
 
 
 class DataLossError(PlanError):
-    """Offsets that are asked for are not there any more, or not yet, and failOnDataLoss is true."""
+    """Wanted offsets are gone or not there yet, and failOnDataLoss is true."""
 
 
 class OffsetRange(NamedTuple):
-    """The offsets from the first one up to, and without, the end."""
+    """The offsets from first_offset up to, but not including, end_offset."""
 
     first_offset: int
     end_offset: int
@@ -61,10 +61,10 @@ def find_logs(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartitio
     """Find the partitions that the options select.
 
     Raises:
-        PlanError: a topic or partition that is named is not there.
+        PlanError: a named topic or partition does not exist.
         FileNotFoundError: the root does not exist.
         NotADirectoryError: it is a file.
-        LayoutError: it is a directory of segments with another name than a partition's.
+        LayoutError: the directory holds segments, but is not named TOPIC-PARTITION.
     """
     logs = find_partitions(io, root, options.selection.wants)
     missing = options.selection.missing(logs)
@@ -76,12 +76,12 @@ def find_logs(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartitio
 def resolve(
     io: FileIO, logs: Mapping[TopicPartition, PartitionLog], options: ReadOptions
 ) -> dict[TopicPartition, OffsetRange]:
-    """Give the offsets of a batch query, by partition; an empty range is one, too.
+    """Return the offsets of a batch query by partition; a range may be empty.
 
     Raises:
         DataLossError: offsets are missing, and failOnDataLoss is true.
-        PlanError: the limits do not name all partitions, no record is young enough, or a range
-            would end in front of its start.
+        PlanError: the limits do not name all partitions, no record reaches the timestamp, or a
+            range would end before its start.
     """
     bounds = readable_bounds(io, logs, options)
     starts = resolve_limit(io, logs, options.starting, bounds, options.on_no_match)
@@ -99,17 +99,18 @@ def resolve_limit(
     bounds: Mapping[TopicPartition, OffsetRange],
     on_no_match: OnNoMatch,
 ) -> dict[TopicPartition, int]:
-    """Give the offset that a limit means in each partition.
+    """Return the offset that a limit means in each partition.
 
     Args:
-        io: of the logs.
-        logs: all that are read.
-        limit: of an option.
-        bounds: what each log holds.
-        on_no_match: what a timestamp that no record reaches means.
+        io: opens the logs.
+        logs: all logs of the read.
+        limit: the start or the end.
+        bounds: the offsets that each log holds.
+        on_no_match: what to do if no record reaches a timestamp.
 
     Raises:
-        PlanError: the limit does not name exactly these partitions, or no record is young enough.
+        PlanError: the limit does not name exactly these partitions, or no record reaches the
+            timestamp.
     """
     match limit:
         case Bound.EARLIEST:
@@ -140,7 +141,7 @@ def resolve_limit(
 def in_parallel(
     io: FileIO, function: Callable[[_Item], _Result], items: Iterable[_Item]
 ) -> list[_Result]:
-    """Apply a function that reads to items, in their order; at once where reading is waiting."""
+    """Map a function that reads files; in threads for remote storage, where reads wait."""
     if isinstance(io, LocalFileIO):
         return [function(item) for item in items]
     with ThreadPoolExecutor(_REMOTE_READERS) as pool:
@@ -150,22 +151,21 @@ def in_parallel(
 def bounds_of(
     io: FileIO, logs: Mapping[TopicPartition, PartitionLog]
 ) -> dict[TopicPartition, OffsetRange]:
-    """Give the offsets that each log holds, from its start to the end of its last whole batch."""
+    """Return the offsets that each log holds, up to the end of its last whole batch."""
     return _each(io, logs, lambda log: log_end(io, log).offset)
 
 
 def readable_bounds(
     io: FileIO, logs: Mapping[TopicPartition, PartitionLog], options: ReadOptions
 ) -> dict[TopicPartition, OffsetRange]:
-    """Give the offsets of each log that the options let one read.
+    """Return the offsets of each log that are readable under the options.
 
     A log that ends below what was on disk is damaged: its end is no torn tail.
 
-    For who reads committed records only, a log ends where the oldest open transaction begins.
+    With read_committed, a log ends where the oldest open transaction begins.
 
     Raises:
-        CorruptLog: with onCorrupt=fail, the end of a log is damaged, or what may have decided a
-            transaction.
+        CorruptLog: with onCorrupt=fail, the end of a log is damaged, or a marker may be.
     """
     return _each(
         io, logs, lambda log: readable_end(io, log, told_end(io, log, options).offset, options)
@@ -173,12 +173,12 @@ def readable_bounds(
 
 
 def told_end(io: FileIO, log: PartitionLog, options: ReadOptions) -> LogEnd:
-    """Find the end of a log, and tell when something knows that it was longer.
+    """Find the end of a log, and report evidence that it was longer.
 
     A log that ends below what was on disk is damaged: its end is no torn tail.
 
     Raises:
-        CorruptLog: it was longer, with onCorrupt=fail.
+        CorruptLog: the log was longer, and onCorrupt=fail.
         FileNotFoundError: the last segment vanished since it was listed.
 
     See: S-10, S-11, S-18, S-70 (LogManager.checkpointLogRecoveryOffsets).
@@ -188,7 +188,7 @@ def told_end(io: FileIO, log: PartitionLog, options: ReadOptions) -> LogEnd:
         return end
     witness = witnessed_end(io, log, end.offset)
     if witness is not None:
-        # A broker may have written meanwhile: the batch first, then its entries.
+        # A broker may have appended since: it writes the batch first, then its index entries.
         end = log_end(io, log)
         if end.offset < witness.next_offset:
             text = f"the log ends at offset {end.offset}, and {witness.text}"
@@ -198,7 +198,7 @@ def told_end(io: FileIO, log: PartitionLog, options: ReadOptions) -> LogEnd:
 
 
 def cleaned_end(log: PartitionLog, options: ReadOptions) -> int:
-    """Give below which offset a log may have gaps, as the option compacted says."""
+    """Return the offset below which a log may have gaps, by the option compacted."""
     match options.compacted:
         case Compacted.TRUE:
             return EVERY_OFFSET
@@ -211,7 +211,7 @@ def cleaned_end(log: PartitionLog, options: ReadOptions) -> int:
 def readable_end(
     io: FileIO, log: PartitionLog, end_offset: int, options: ReadOptions, *, decided_below: int = 0
 ) -> int:
-    """Give up to where the log can be read; see last_stable_offset."""
+    """Return the end of the readable part of a log; see last_stable_offset()."""
     if options.isolation_level is IsolationLevel.READ_UNCOMMITTED:
         return end_offset
     on_corrupt = ON_CORRUPTION[options.on_corrupt]
@@ -254,7 +254,7 @@ def _offset(offset: int, bounds: OffsetRange) -> int:
 def _checked(
     key: TopicPartition, wanted: OffsetRange, bounds: OffsetRange, options: ReadOptions
 ) -> OffsetRange:
-    """Cut a range to what is there; what is lost is an error, or a warning."""
+    """Clip a range to the existing offsets; lost offsets are an error or a warning."""
     if wanted.first_offset > wanted.end_offset:
         raise PlanError(
             f"{_name(key)}: begins at {wanted.first_offset}, behind its end {wanted.end_offset}"

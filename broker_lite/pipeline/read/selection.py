@@ -1,4 +1,4 @@
-"""Which partitions are read: all, those of some topics, those of topics by a pattern, or a list.
+"""Selects partitions: all, those of named topics, those of topics by a pattern, or a list.
 
 Internal topics are read only when they are named.
 """
@@ -38,7 +38,7 @@ class Topics(NamedTuple):
 
 
 class TopicPattern(NamedTuple):
-    """All partitions of the topics in whose name the pattern is found, as in the connector."""
+    """All partitions of the topics whose name has a match of the pattern, as in the connector."""
 
     pattern: re.Pattern[str]
 
@@ -52,7 +52,7 @@ class TopicPattern(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """Partitions one by one."""
+    """Listed partitions."""
 
     partitions: frozenset[TopicPartition]
 
@@ -61,7 +61,7 @@ class Assigned(NamedTuple):
         return (topic, partition) in self.partitions
 
     def missing(self, found: Collection[TopicPartition]) -> list[str]:
-        """Name the partitions that are not there."""
+        """Name the listed partitions that do not exist."""
         return [f"{topic}-{number}" for topic, number in sorted(self.partitions.difference(found))]
 
 

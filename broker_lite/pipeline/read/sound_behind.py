@@ -1,4 +1,4 @@
-"""Where a read goes on behind damage."""
+"""Finds where a read continues behind damage."""
 
 from broker_lite.log.files.headers import BatchHeader, header_at
 from broker_lite.log.files.walk import HEADER
@@ -8,7 +8,7 @@ from broker_lite.pipeline.read.split import SegmentRange
 
 
 class SoundBehind:
-    """Finds the next sound batch of a range; what was found once is not searched again.
+    """Finds the next sound batch of a range, and caches the last answer.
 
     Args:
         file: the .log file of the range.
@@ -23,12 +23,12 @@ class SoundBehind:
         self._begin = 0
 
     def find(self, begin: int, lowest: int, *, with_old: bool) -> BatchHeader | None:
-        """Find the first batch from a position on; None when there is none up to the end.
+        """Find the first sound batch from a position on; None if there is none.
 
         Args:
-            begin: where the search begins, behind all earlier ones.
-            lowest: no batch begins with a lower offset.
-            with_old: messages of magic 0 and 1 count, too.
+            begin: where to begin; not in front of an earlier search.
+            lowest: the lowest possible offset.
+            with_old: search for messages of magic 0 and 1, too.
 
         Raises:
             OSError: the file cannot be read.
@@ -43,7 +43,7 @@ class SoundBehind:
         return self._found
 
     def follows(self, position: int, offset: int) -> bool:
-        """Whether a batch with a first offset begins at a position, or the range ends there.
+        """Tell whether a batch with this first offset is at a position, or the range ends there.
 
         Raises:
             OSError: the file cannot be read.
@@ -54,9 +54,9 @@ class SoundBehind:
         return header is not None and header.base_offset == offset
 
     def offsets_at(self, position: int) -> tuple[int, int]:
-        """Give the first offset of the damaged v2 batch at a position, and what follows its last.
+        """Return the first offset in the header of a damaged v2 batch, and the offset after it.
 
-        Its header may be right in these, although its length or its magic is damaged.
+        These fields may be right although the length or the magic is damaged.
 
         Raises:
             OSError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""What one task reads: some offsets of a partition, and the bytes that they lie in."""
+"""The input of one task: offsets of a partition, and the byte ranges that have them."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,14 @@ from broker_lite.pipeline.files.layout import EVERY_OFFSET, Segment
 
 
 class SegmentRange(NamedTuple):
-    """Some bytes of a segment's .log file, from a batch's start to another one's, or to the end.
+    """A byte range of a .log file, from the start of a batch to that of another, or to the end.
 
-    A last batch that begins behind the offsets of its split is taken for damaged.
+    If the last batch begins behind the offsets of the split, its offset is damaged.
 
     Attributes:
-        end_position: the first byte that is not read; a torn batch may lie in front of it.
-        lowest_offset: that a batch of it can have; None where it begins with the segment.
-        limit: above all offsets of its batches; None where it ends with the segment, or in a batch.
+        end_position: where to stop; a torn batch may lie in front of it.
+        lowest_offset: lowest possible offset of its batches; None if it begins with the segment.
+        limit: above all offsets of its batches; None if it ends with the segment or within a batch.
     """
 
     segment: Segment
@@ -24,22 +24,22 @@ class SegmentRange(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes that is."""
+        """Size of the range."""
         return self.end_position - self.start_position
 
 
 class Split(NamedTuple):
-    """What one task reads of a partition; picklable, and complete without the options.
+    """The input of one task; picklable, and usable without the options.
 
-    Every batch of the partition lies in the ranges of one split, or of two when a cut by offsets
-    goes through it. Of such a batch, and of those at the edges of a read, only the records count
-    whose offsets are the split's.
+    Every batch of the partition lies in the ranges of one split, or of two if a cut goes through
+    the batch. Of such a batch, and of those at the ends of a read, only records with offsets of the
+    split count.
 
     Attributes:
-        uri: what open_file_io opens; the segments' paths are those inside it.
-        first_offset: lowest offset that is wanted.
-        end_offset: first offset that is not.
-        cleaned_end: offsets may be missing below this one; of those above every one is due.
+        uri: for open_file_io(); the segments' paths are inside that storage.
+        first_offset: lowest wanted offset.
+        end_offset: first offset that is not wanted.
+        cleaned_end: offsets may be missing below this one, but none above.
     """
 
     uri: str
@@ -52,10 +52,10 @@ class Split(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes of files it has."""
+        """Size of all ranges."""
         return sum(part.size_bytes for part in self.ranges)
 
     @property
     def offset_count(self) -> int:
-        """How many offsets it spans; after compaction not all of them have a record."""
+        """Number of offsets; after compaction some of them have no record."""
         return self.end_offset - self.first_offset

@@ -1,11 +1,11 @@
-"""Which records of a partition belong to aborted or undecided transactions, told by its files.
+"""Finds the records of aborted and of open transactions in the files of a partition.
 
-Two questions. Up to where is everything decided (the last stable offset): the newest producer
-snapshot says which transactions were open, the batches after it how they went on. And which batches
-below it were aborted: the markers among the batches say so, which are looked for from where a split
-begins to where the last of its transactions ends. The indexes of aborted transactions, which a
-broker asks, are hints here as all indexes are: believed about a transaction that ends far behind
-the split, and where damage may have taken a marker.
+It answers two questions. First, the last stable offset, below which every transaction is decided:
+the newest producer snapshot lists the open transactions, and the batches after it show how they
+ended. Second, which batches below it were aborted: the markers tell, so they are read from the
+start of a split to the end of its last transaction. The indexes of aborted transactions, which a
+broker trusts, are used only for a transaction that ends far behind the split, and where damage may
+have destroyed a marker.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,15 +26,16 @@ from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import read_end_transaction_marker
 
 LOOK_AHEAD_BYTES: Final = 256 << 20
-"""How far behind a split markers are looked for: else the splits of a transaction that is open for
-very long would all read what is behind them."""
+"""How far behind a split to read for markers. Without a limit, all splits of a very long
+transaction would read to its end.
+"""
 
 _NEVER: Final = 1 << 63
 _FOREVER: Final = 1 << 63
 
 
 class AbortedRanges:
-    """Ranges of offsets by producer, within which its transactional batches do not count."""
+    """The aborted transactions: ranges of offsets by producer."""
 
     def __init__(self) -> None:
         self._ranges: dict[int, list[tuple[int, int]]] = {}
@@ -44,7 +45,7 @@ class AbortedRanges:
         self._ranges.setdefault(producer_id, []).append((first_offset, last_offset))
 
     def hides(self, batch: RecordBatch) -> bool:
-        """Whether a batch is part of one of them.
+        """Tell whether a batch belongs to one of them.
 
         See: F-14 (CompletedFetch.isBatchAborted).
         """
@@ -62,14 +63,14 @@ def last_stable_offset(
     on_corrupt: OnCorruption,
     decided_below: int = 0,
 ) -> int:
-    """Find the first offset of the oldest transaction that is open, else the end of the log.
+    """Return the first offset of the oldest open transaction, else the end of the log.
 
     Args:
-        io: of the log.
+        io: opens the log.
         log: as it was listed.
-        end_offset: of the log; what lies behind it does not count.
-        on_corrupt: gets what cannot be read; a marker in it leaves its transaction open.
-        decided_below: an earlier answer about the same log; what is in front of it is not read.
+        end_offset: of the log; anything behind it is ignored.
+        on_corrupt: called for damage; a damaged marker leaves its transaction open.
+        decided_below: an earlier result for the same log; nothing below it is read again.
 
     Raises:
         OSError: a file cannot be read.
@@ -81,12 +82,12 @@ def last_stable_offset(
     index, position, started = _undecided_from(io, log, decided_below)
     ranges = [SegmentRange(segment, 0, segment.size_bytes) for segment in log.segments[index:]]
     ranges[0] = ranges[0]._replace(start_position=position)
-    # Its end was found after the listing, and may lie in what was appended in between.
+    # end_offset is newer than the listing, so the last segment may have grown meanwhile.
     ranges[-1] = ranges[-1]._replace(end_position=io.size(ranges[-1].segment.log_path))
     reached = decided_below
 
     def tell(corruption: Corruption) -> None:
-        if reached < end_offset:  # else it is a torn tail, or what was appended in between
+        if reached < end_offset:  # behind it are a torn tail and newer appends
             on_corrupt(corruption)
 
     first_offset = max(decided_below, ranges[0].segment.base_offset)
@@ -107,7 +108,7 @@ def last_stable_offset(
 def _undecided_from(
     io: FileIO, log: PartitionLog, decided_below: int
 ) -> tuple[int, int, dict[int, int]]:
-    """Where open transactions are looked for: a segment's index, a position, what is open there."""
+    """Return where to begin: index of a segment, position, and the transactions open there."""
     for index in range(len(log.segments) - 1, 0, -1):
         segment = log.segments[index]
         if segment.base_offset <= decided_below:
@@ -119,7 +120,7 @@ def _undecided_from(
 
 
 def _open_transactions(io: FileIO, segment: Segment) -> dict[int, int] | None:
-    """First offsets by producer of what is open where a segment begins; None if nothing tells."""
+    """Read the transactions open at a segment's start, by producer; None without a snapshot."""
     if SNAPSHOT_SUFFIX not in segment.suffixes:
         return None
     try:
@@ -135,12 +136,12 @@ def _open_transactions(io: FileIO, segment: Segment) -> dict[int, int] | None:
 
 
 def find_aborted(io: FileIO, split: Split, on_corrupt: OnCorruption) -> AbortedRanges:
-    """Find what of a split, below the last stable offset, belongs to aborted transactions.
+    """Find the aborted transactions of a split that ends below the last stable offset.
 
     Args:
-        io: of the split.
-        split: with one range at least.
-        on_corrupt: gets markers that cannot be read; their transactions count as aborted.
+        io: opens the split.
+        split: with at least one range.
+        on_corrupt: called for unreadable markers; their transactions count as aborted.
 
     Raises:
         OSError: a file cannot be read.
@@ -167,7 +168,7 @@ def find_aborted(io: FileIO, split: Split, on_corrupt: OnCorruption) -> AbortedR
 def _indexed(
     io: FileIO, log: PartitionLog, segments: Iterable[Segment]
 ) -> list[AbortedTransaction] | None:
-    """The entries of the indexes from a segment on; None when there is none, or a wrong one."""
+    """Read the index entries from a segment on; None if there are no indexes, or one is wrong."""
     if not any(TRANSACTION_INDEX_SUFFIX in segment.suffixes for segment in log.segments):
         return None
     try:
@@ -177,7 +178,7 @@ def _indexed(
 
 
 def _from(split: Split, segments: Iterable[Segment], ahead_bytes: int) -> Iterator[SegmentRange]:
-    """The ranges of a split, and about so many bytes of what comes behind them."""
+    """Yield the ranges of a split, and then about `ahead_bytes` behind them."""
     yield from split.ranges
     last = split.ranges[-1]
     for segment in segments:
@@ -192,12 +193,12 @@ def _from(split: Split, segments: Iterable[Segment], ahead_bytes: int) -> Iterat
 
 
 class _MarkerSearch:
-    """Looks for the markers of all transactions that have batches in a split.
+    """Searches for the markers of all transactions that have batches in a split.
 
     Attributes:
-        found: what was aborted.
-        started: first offsets by producer of what has no marker yet.
-        met_damage: whether there may have been a marker that cannot be read.
+        found: the aborted transactions.
+        started: first offset, by producer, of each transaction without a marker yet.
+        met_damage: whether damage may have destroyed a marker.
     """
 
     def __init__(self, split: Split, on_corrupt: OnCorruption) -> None:
@@ -208,7 +209,7 @@ class _MarkerSearch:
         self._on_corrupt = on_corrupt
 
     def look(self, io: FileIO, ranges: Iterable[SegmentRange]) -> None:
-        """Go through ranges until nothing is open that has batches in the split."""
+        """Read ranges until all transactions of the split have ended."""
         end_offset = self._split.end_offset
         split = Split("", "", 0, tuple(ranges), self._split.first_offset, _NEVER)
         for one in _batches(io, split, self._pass_over):
@@ -227,7 +228,7 @@ class _MarkerSearch:
             self.found.add(batch.producer_id, first_offset, batch.base_offset)
 
     def _pass_over(self, corruption: Corruption) -> None:
-        """Damage is told by who reads the records; here it would be told twice."""
+        """Only note damage: the reader of the records reports it."""
         self.met_damage = True
 
 

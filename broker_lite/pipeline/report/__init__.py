@@ -1,1 +1,1 @@
-"""Pages about a log, for a browser."""
+"""HTML pages about a log."""

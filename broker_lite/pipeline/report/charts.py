@@ -1,7 +1,7 @@
-"""Charts as SVG inside of a page, drawn by matplotlib: bars, histograms, lines over time.
+"""Charts as inline SVG, drawn by matplotlib: bars, histograms, lines over time.
 
-The same values give the same bytes. Letters stay letters: the browser draws them with the page's
-font, and they can be searched.
+The same values give the same bytes. Text stays text, so that the browser uses the page's font and
+can search it.
 """
 
 import re
@@ -24,12 +24,12 @@ COLORS: Final = (
     *("#8a6a4f", "#c965a5", "#5f6b78", "#a3a32e", "#2fa3b5"),
 )
 
-_DATES: Final[Any] = dates  # it has no types
+_DATES: Final[Any] = dates  # untyped in matplotlib
 _SIZE_INCHES: Final = (6.0, 3.1)
 _SETTINGS: Final[Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # matplotlib's own: wide, so others fit where it does
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib, and is wide: other fonts fit, too
     "font.size": 9,
     "axes.titlesize": 11,
     "axes.titleweight": "bold",
@@ -52,7 +52,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def bars(title: str, values: Sequence[tuple[str, float]], text: Text) -> Html:
-    """Draw horizontal bars, the first one on top, each with its value behind it."""
+    """Draw horizontal bars, the first one on top, labelled with their values."""
     with mpl.rc_context(_SETTINGS):
         height = max(1.2, 0.75 + 0.26 * len(values))
         figure, axes = _figure(title, height)
@@ -69,7 +69,7 @@ def bars(title: str, values: Sequence[tuple[str, float]], text: Text) -> Html:
 
 
 def histogram(title: str, label: str, values: Sequence[tuple[str, float]], text: Text) -> Html:
-    """Draw upright bars next to each other."""
+    """Draw vertical bars."""
     with mpl.rc_context(_SETTINGS):
         figure, axes = _figure(title)
         places = range(len(values))
@@ -82,7 +82,7 @@ def histogram(title: str, label: str, values: Sequence[tuple[str, float]], text:
 
 
 def over_time(title: str, lines: Mapping[str, Points], text: Text) -> Html:
-    """Draw lines over time; the first of each point is in ms since the epoch."""
+    """Draw lines over time; x is in ms since the epoch."""
     with mpl.rc_context(_SETTINGS):
         figure, axes = _figure(title)
         for color, (name, points) in zip(COLORS, lines.items(), strict=False):
@@ -103,7 +103,7 @@ def over_time(title: str, lines: Mapping[str, Points], text: Text) -> Html:
 
 
 def times_over(title: str, label: str, lines: Mapping[str, Points], text: Text) -> Html:
-    """Draw how a time, the second of each point, goes on along a number."""
+    """Draw timestamps over a number; y is in ms since the epoch."""
     with mpl.rc_context(_SETTINGS):
         figure, axes = _figure(title)
         for color, (name, points) in zip(COLORS, lines.items(), strict=False):
@@ -149,18 +149,18 @@ def _legend(axes: Axes, count: int) -> None:
 
 
 def _shortened(name: str, length_max: int = 28) -> str:
-    # A dollar sign would begin a formula.
+    # matplotlib reads a dollar sign as the beginning of a formula.
     name = name if len(name) <= length_max else f"{name[: length_max - 1]}…"
     return name.replace("$", r"\$")
 
 
 def _svg(figure: Figure, title: str) -> Html:
-    """Give the element alone; ids within are those of this chart and no other."""
+    """Return the svg element; its ids are unique to the chart."""
     buffer = StringIO()
     with mpl.rc_context({"svg.hashsalt": title}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    # Groups are numbered alike in every chart, and nothing refers to them.
+    # Group ids are the same in every chart, and nothing refers to them.
     return Html(re.sub(r'<g id="[^"]*"', "<g", text))

@@ -1,11 +1,11 @@
-"""What a report about a log tells: plain values, in the order in which they are shown."""
+"""The content of a report about a log."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 
 class PartitionFacts(NamedTuple):
-    """A partition; times are in ms since the epoch, None without any timestamp."""
+    """A partition; times are in ms since the epoch, None without timestamps."""
 
     topic: str
     partition: int
@@ -19,16 +19,16 @@ class PartitionFacts(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Topic and partition as a directory is named."""
+        """TOPIC-PARTITION."""
         return f"{self.topic}-{self.partition}"
 
 
 class CodecFacts(NamedTuple):
-    """What a codec makes of the batches of a topic.
+    """The batches of a topic with one codec.
 
     Attributes:
-        stored_bytes: of the batches as they are.
-        plain_bytes: what they would be without compression.
+        stored_bytes: size as stored.
+        plain_bytes: size without compression.
     """
 
     topic: str
@@ -40,19 +40,19 @@ class CodecFacts(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """How many times smaller the codec makes them."""
+        """plain_bytes / stored_bytes."""
         return self.plain_bytes / self.stored_bytes if self.stored_bytes else 1.0
 
 
 class SizeCount(NamedTuple):
-    """How many there are above half of a size, and up to it; sizes are powers of two, or 0."""
+    """How many are larger than size / 2 and at most size, a power of two or 0."""
 
     size: int
     number: int
 
 
 class RatePoint(NamedTuple):
-    """What was written to a topic from a time on, for the width of the report's buckets."""
+    """What was written to a topic within one time bucket, which begins at `at_ms`."""
 
     topic: str
     at_ms: int
@@ -61,7 +61,7 @@ class RatePoint(NamedTuple):
 
 
 class TimePoint(NamedTuple):
-    """The largest timestamp in the neighbourhood of an offset."""
+    """The largest timestamp near an offset."""
 
     name: str
     offset: int
@@ -83,11 +83,11 @@ class ProducerFacts(NamedTuple):
 
 
 class KeyCounts(NamedTuple):
-    """How the records of a topic go to keys.
+    """The keys of a topic.
 
     Attributes:
-        keys: how many different ones there are, null not counted.
-        top: the keys with most records, by falling number, and their numbers.
+        keys: number of distinct keys, without null.
+        top: the keys with most records, and how many they have.
     """
 
     topic: str
@@ -99,13 +99,13 @@ class KeyCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReport:
-    """All of it.
+    """The whole report.
 
     Attributes:
-        bucket_ms: width of the buckets of rates.
-        producer_count: of all producers; only the largest are among `producers`.
-        codecs, key_sizes, value_sizes, keys: empty when the records were not looked at.
-        damaged_places: how many were met among the headers of the batches; verify looks at more.
+        bucket_ms: width of the time buckets in `rates`.
+        producer_count: number of all producers; `producers` only has the largest. codecs,
+            key_sizes, value_sizes, keys: empty if the records were not read.
+        damaged_places: number found in batch headers; a verification checks more.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The page of a report about a log: what it tells, in tables and charts."""
+"""Renders a report about a log as a page of tables and charts."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -41,7 +41,7 @@ TABLE_ROWS_MAX: Final = 200
 
 
 def log_page(report: LogReport) -> str:
-    """Make the page."""
+    """Render a report as HTML."""
     parts = [_head(report)]
     if report.partitions:
         parts += [_topics(report), _skew(report), _fill(report), _time(report)]
@@ -85,13 +85,13 @@ def _topics(report: LogReport) -> Html:
         Column("Partitions", True),
         Column("Size", True),
         Column("Records", True),
-        Column("Bytes a record", True),
-        Column("Records a batch", True),
+        Column("Bytes per record", True),
+        Column("Records per batch", True),
         Column("Largest partition", True),
         Column("First (UTC)", True),
         Column("Last (UTC)", True),
     )
-    text = "By falling size. The largest partition is given as a multiple of the mean one."
+    text = "Sorted by size. The largest partition is a multiple of the mean size."
     return section("Topics", _limited(text, ordered, TABLE_ROWS_MAX), table(columns, rows))
 
 
@@ -132,8 +132,8 @@ def _skew(report: LogReport) -> Html:
 def _fill(report: LogReport) -> Html:
     return section(
         "Batch fill",
-        "How large batches are, and how many records each has; a name is the upper end of a bar, "
-        "twice its lower end. Many small batches cost brokers, disks and clients most.",
+        "Sizes of batches, and records per batch. A label is the upper end of a bar, "
+        "twice its lower end. Small batches cost brokers, disks and clients the most.",
         charts(
             histogram(
                 "Size of a batch", "up to", _named(report.batch_sizes, power_text), count_text
@@ -159,7 +159,7 @@ def _time(report: LogReport) -> Html:
         return section("Rates", "No batch has a timestamp.")
     ordered = sorted(records, key=lambda topic: -sum(value for _, value in sizes[topic]))
     chosen = ordered[:LINES_MAX]
-    text = f"By the timestamps of the batches, a point for each {duration_text(report.bucket_ms)}."
+    text = f"By the timestamps of the batches, one point per {duration_text(report.bucket_ms)}."
     return section(
         "Rates and timestamps",
         _limited(text, ordered, LINES_MAX),
@@ -174,7 +174,7 @@ def _time(report: LogReport) -> Html:
 def _filled(
     lines: dict[str, list[tuple[float, float]]], names: Sequence[str], step: int
 ) -> dict[str, list[tuple[float, float]]]:
-    """Put zeros where nothing was written, at both sides of a pause."""
+    """Add zeros at both ends of a pause, so that the line does not bridge it."""
     filled: dict[str, list[tuple[float, float]]] = {}
     for name in names:
         line: list[tuple[float, float]] = []
@@ -211,7 +211,7 @@ def _compression(report: LogReport) -> Html:
     sums = _codec_sums(report.codecs)
     return section(
         "Codecs and ratios",
-        "What the batches take, and what they would take without compression.",
+        "Sizes of the batches, with and without compression.",
         charts(
             bars("Stored by codec", [(one.codec, one.stored_bytes) for one in sums], size_text),
             bars(
@@ -267,7 +267,7 @@ def _producers(report: LogReport) -> Html:
     )
     text = f"The largest of {count_text(report.producer_count)} idempotent producers."
     if report.producer_count == len(report.producers):
-        text = "Idempotent producers by falling size."
+        text = "Idempotent producers, sorted by size."
     return section("Producers", text, table(columns, rows))
 
 
@@ -279,8 +279,8 @@ def _keys(report: LogReport) -> Html:
         Column("Topic"),
         Column("Records", True),
         Column("Without key", True),
-        Column("Different keys", True),
-        Column("Records a key", True),
+        Column("Distinct keys", True),
+        Column("Records per key", True),
         Column("Largest key"),
         Column("Its share", True),
     )
@@ -298,7 +298,7 @@ def _keys(report: LogReport) -> Html:
     ]
     return section(
         "Keys and values",
-        "How records go to keys: a key with a large share makes its partition a large one.",
+        "How records are divided among keys. A key with a large share makes its partition large.",
         table(columns, rows),
         charts(*sizes, *top),
     )
@@ -326,7 +326,7 @@ def _by_topic(partitions: Iterable[PartitionFacts]) -> dict[str, list[PartitionF
 
 
 def _named(counts: Sequence[SizeCount], text: Callable[[float], str]) -> list[tuple[str, float]]:
-    """Name bars by their upper ends; sizes between them that nothing has are shown, too."""
+    """Label bars by their upper ends; sizes in between without a count become empty bars."""
     if not counts:
         return []
     found = dict(counts)

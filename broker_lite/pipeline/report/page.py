@@ -1,6 +1,6 @@
-"""Pages of HTML that need nothing from outside: one file, to be sent and kept.
+"""Builds self-contained HTML pages: one file, without links to other files.
 
-What comes from a log is text and is escaped here; only Html goes into a page as it is.
+Text from a log is escaped here; only Html is inserted unescaped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,13 +39,13 @@ th { color: var(--soft); font-weight: 600; white-space: nowrap; }
 
 
 class Html(str):
-    """A piece of a page, escaped already."""
+    """A piece of a page, already escaped."""
 
     __slots__ = ()
 
 
 class Tile(NamedTuple):
-    """A number of the page's head; tone is good, bad or nothing."""
+    """A number in the head of the page; tone is good, bad or empty."""
 
     value: str
     label: str
@@ -60,7 +60,7 @@ class Column(NamedTuple):
 
 
 def page(title: str, subtitle: str, parts: Iterable[Html]) -> str:
-    """Make a page of its parts."""
+    """Assemble a page from its parts."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -74,12 +74,12 @@ def page(title: str, subtitle: str, parts: Iterable[Html]) -> str:
 
 
 def section(title: str, text: str, *parts: Html) -> Html:
-    """Put parts below a heading and a sentence that says what they show."""
+    """Put parts below a heading and an explanation."""
     return Html(f"<h2>{escape(title)}</h2>\n<p>{escape(text)}</p>\n" + "\n".join(parts))
 
 
 def tiles(values: Iterable[Tile]) -> Html:
-    """Show numbers side by side."""
+    """Lay out tiles side by side."""
     shown = "".join(
         f'<div class="tile {one.tone}"><b>{escape(one.value)}</b>'
         f"<span>{escape(one.label)}</span></div>"
@@ -89,13 +89,13 @@ def tiles(values: Iterable[Tile]) -> Html:
 
 
 def charts(*svgs: Html) -> Html:
-    """Show charts side by side where there is room."""
+    """Lay out charts side by side if there is room."""
     figures = "".join(f"<figure>{svg}</figure>" for svg in svgs)
     return Html(f'<div class="charts">{figures}</div>')
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Html:
-    """Make a table; what is Html in it stays as it is."""
+    """Make a table; cells that are Html are not escaped."""
     kinds = [' class="number"' if column.is_number else "" for column in columns]
     head = "".join(
         f"<th{kind}>{escape(column.name)}</th>" for kind, column in zip(kinds, columns, strict=True)
@@ -111,7 +111,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Html:
 
 
 def code(text: str) -> Html:
-    """Show a path, a key or the like."""
+    """Format a path or a key in a fixed-width font."""
     return Html(f"<code>{escape(text)}</code>")
 
 

@@ -1,4 +1,4 @@
-"""How large the batches of a split are, and would be without compression, by codec."""
+"""Sums up the sizes of a split's batches with and without compression, by codec."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class PlainSizes(NamedTuple):
 def plain_sizes(io: FileIO, split: Split) -> list[PlainSizes]:
     """Decompress the batches of a split and sum up their sizes.
 
-    Damaged batches, unknown codecs and messages of magic 0 and 1 are passed over.
+    Damaged batches, unknown codecs and messages of magic 0 and 1 are skipped.
 
     Raises:
         OSError: a file cannot be read.

@@ -1,4 +1,4 @@
-"""Numbers, times and bytes as people read them."""
+"""Formats numbers, times and bytes for people."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -12,7 +12,7 @@ _KEY_CHARACTERS_MAX: Final = 40
 
 
 def size_text(size_bytes: float) -> str:
-    """Write a size with a unit, by thousands."""
+    """Format a size with a decimal unit."""
     number = 0
     while size_bytes >= 999.95 and number < len(_UNITS) - 1:
         size_bytes, number = size_bytes / 1000, number + 1
@@ -20,7 +20,7 @@ def size_text(size_bytes: float) -> str:
 
 
 def power_text(size_bytes: float) -> str:
-    """Write a size that is a power of two, by 1024."""
+    """Format a size that is a power of two with a binary unit."""
     number = 0
     while size_bytes >= 1024 and number < len(_UNITS) - 1:
         size_bytes, number = size_bytes / 1024, number + 1
@@ -28,24 +28,24 @@ def power_text(size_bytes: float) -> str:
 
 
 def count_text(count: float) -> str:
-    """Write a number with spaces between thousands."""
+    """Format a number with thin spaces between thousands."""
     return f"{count:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def share_text(share: float) -> str:
-    """Write a part of 1 as a percentage."""
+    """Format a share from 0 to 1 as a percentage."""
     return f"{share * 100:.1f} %"
 
 
 def time_text(at_ms: int | None) -> str:
-    """Write a time as UTC, NONE for none."""
+    """Format a time in UTC; NONE for None."""
     if at_ms is None:
         return NONE
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def duration_text(duration_ms: int) -> str:
-    """Write a duration in the largest unit that it has one of."""
+    """Format a duration in the largest unit that fits."""
     for unit, factor_ms in _TIMES_MS:
         if duration_ms >= factor_ms:
             return f"{duration_ms / factor_ms:.3g} {unit}"
@@ -53,7 +53,7 @@ def duration_text(duration_ms: int) -> str:
 
 
 def key_text(key: bytes) -> str:
-    """Write a key as text if it is some, else in hexadecimal; a long one is cut."""
+    """Format a key as text if it is printable, else in hexadecimal; a long one is cut."""
     try:
         text = key.decode()
     except UnicodeDecodeError:

@@ -1,6 +1,5 @@
-"""The part of the room that runs in Spark: data source, session, jobs.
+"""The data source, the session and the jobs for Spark.
 
-In come DataFrames and the options of a data source, out go DataFrames. What a segment holds, and
-how it is cut into splits, the modules above this package know; here it is only handed to Spark.
-Everything that imports pyspark is below this package.
+This package adapts the rest of the room, which reads and writes segments, to Spark. Only this
+package imports pyspark.
 """

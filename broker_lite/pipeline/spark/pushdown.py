@@ -1,8 +1,8 @@
-"""Filters of a query, as Spark pushes them down, turned into what need not be read.
+"""Turns the filters that Spark pushes down into a Pruning.
 
-Understood are `=`, `<=>` and `IN` of topic, partition and offset, `<`, `<=`, `>` and `>=` of
-offset, and `=`, `>` and `>=` of timestamp. Timestamps do not rise with the offset, so how young a
-record may be at most says nothing about where it is.
+Supported are `=`, `<=>` and `IN` of topic, partition and offset; `<`, `<=`, `>` and `>=` of offset;
+and `=`, `>` and `>=` of timestamp. Timestamps need not rise with the offset, so an upper limit of
+the timestamp does not limit the offsets.
 """
 
 from collections.abc import Iterable
@@ -28,11 +28,11 @@ _EVERYWHERE: Final = Pruning()
 
 
 def pruning_of(filters: Iterable[Filter], view: View) -> Pruning:
-    """Give what filters say together; one that is not understood says nothing.
+    """Combine filters into a Pruning; an unsupported filter is ignored.
 
     Args:
-        filters: all of which a row has to pass.
-        view: what a row is; offset and timestamp are columns of records only.
+        filters: a row has to pass all of them.
+        view: of the query; only the record view has the columns offset and timestamp.
     """
     found = _EVERYWHERE
     for one in filters:
@@ -45,7 +45,7 @@ def pruning_of(filters: Iterable[Filter], view: View) -> Pruning:
 
 
 def _equals(one: Filter) -> tuple[str | None, tuple[Any, ...]]:
-    """Give the column and the values of which it has to be one; None for another filter."""
+    """Return a column and its allowed values; None for another kind of filter."""
     match one:
         case EqualTo((column,), value) | EqualNullSafe((column,), value):
             return column, (value,)
@@ -89,5 +89,5 @@ def _pruning_of_bound(one: Filter) -> Pruning:
 
 
 def _timestamp_ms(moment: datetime) -> int:
-    """Milliseconds since 1970, rounded down: a record of the same millisecond has to count."""
+    """Round down to milliseconds since 1970, so that a record of the same millisecond counts."""
     return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,8 +1,8 @@
-"""A session for a `with` block, which a signal ends as well: one line, no stack traces.
+"""A session for a `with` block, which a signal ends with one line instead of stack traces.
 
-SIGINT, which is Ctrl-C, and SIGTERM cancel what Spark does. Its tasks end, a write is undone, Java
-ends; the exit code is 130 or 143, as a shell tells a program that a signal ended. A second signal
-ends at once; what it leaves behind is passed over by readers.
+SIGINT (Ctrl-C) and SIGTERM cancel the jobs of the session: tasks end, a write is undone, Java
+exits. The exit code is 130 or 143, as for a program that a signal ended. A second signal ends the
+process at once; readers ignore the files that it leaves.
 """
 
 import logging
@@ -22,15 +22,15 @@ from broker_lite.pipeline.spark.session import session
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-# By a Unix socket a worker may notice that Java went away, and tell that with a traceback.
+# Over a Unix socket, a worker may notice the end of Java and print a traceback.
 _TCP: Final = MappingProxyType({"spark.python.unix.domain.socket.enabled": "false"})
-# Java may be gone by then: a signal to all processes of a group ends it as well.
+# Java may have exited by then: a signal to a process group ends it, too.
 _JAVA_IS_GONE: Final = (Py4JError, OSError)
 _TIMEOUT_S: Final = 10
 
 
 class Stopped(SystemExit):
-    """A signal ended the program; the code is that of a shell."""
+    """A signal ended the program; the exit code is 128 + its number, as in a shell."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -45,14 +45,14 @@ def running(
     *,
     quick_start: bool = False,
 ) -> Iterator[SparkSession]:
-    """Give a session that ends with the block; the arguments are those of session().
+    """Yield a session that ends with the block; the arguments are those of session().
 
-    A session that is there already is taken as it is, and left running. For the main thread only,
-    as all signals are.
+    An existing session is used unchanged and left running. Call it in the main thread only, because
+    Python handles signals there.
 
     Raises:
         NoJava: the machine has no Java that Spark runs on.
-        Stopped: SIGINT or SIGTERM came; it is told on standard error.
+        Stopped: SIGINT or SIGTERM arrived; a line on standard error says so.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -61,13 +61,13 @@ def running(
     with Signals() as signals:
         try:
             spark = session(app_name, master, {**_TCP, **conf}, quick_start=quick_start)
-            signals.take()  # Spark has taken one of them for itself
+            signals.take()  # Spark replaced the handler of SIGINT
             try:
                 yield spark
             finally:
                 _apart(spark.stop) if signals.stopped is not None else spark.stop()
         except BaseException as error:
-            # What a signal breaks off may end with another error than its own.
+            # An interrupted call may fail with another error than Stopped.
             if signals.stopped is None:
                 raise
             sys.stderr.write(f"{app_name}: stopped by {signals.stopped.name}\n")
@@ -75,10 +75,10 @@ def running(
 
 
 class Signals:
-    """Takes the signals for as long as the context lasts, but none after the first that comes.
+    """Handles the first signal within the context; after it, the default actions apply.
 
     Attributes:
-        stopped: by which of them, None if none came.
+        stopped: the error of the first signal, None if none arrived.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Signals:
         self._before: dict[signal.Signals, Any] = {}
 
     def take(self) -> None:
-        """Take them, from whoever has them."""
+        """Install the handlers, replacing any others."""
         for number in _SIGNALS:
             signal.signal(number, self._stop)
 
@@ -94,7 +94,7 @@ class Signals:
         self.stopped = Stopped(number)
         for each in _SIGNALS:
             signal.signal(each, signal.SIG_DFL)
-        # What is being asked of Java breaks off, which py4j would tell with a traceback.
+        # The interrupted call to Java would make py4j log a traceback.
         logging.disable()
         _apart(_cancel)
         raise self.stopped
@@ -112,7 +112,7 @@ class Signals:
 
 
 def _apart(ask_java: Callable[[], None]) -> None:
-    """Ask Java in another thread: this one's connection has the answer to another question."""
+    """Call Java in another thread: this thread's connection waits for another answer."""
 
     def ask() -> None:
         with suppress(*_JAVA_IS_GONE):

@@ -1,14 +1,13 @@
-"""A Spark session with what the data source wants, on this machine or on a cluster.
+"""Starts a Spark session with settings for the data source, on this machine or on a cluster.
 
-What a session gets by itself is little, and each of it gives way to a `conf` of the same name:
-filters may be pushed down, what fails in Python is told in one line without the frames of Spark's
-worker, workers talk to Java by Unix sockets (measured: a tenth to a third more rows a second),
-rows go to Python by the thousand (with headers a write takes a quarter of its CPU), no user
-interface listens, and the driver's Java starts from an archive of its classes. When all of Spark is
-on this machine it listens on the loopback only, and workers run this Python.
+The defaults, each of which `conf` can override: filters are pushed down; an error in Python is one
+line, without the frames of Spark's worker; workers talk to Java by Unix sockets (10 to 30 % more
+rows per second); rows go to Python in batches of 1000 (a write with headers needs a quarter of the
+CPU); there is no user interface; and the driver's Java starts from an archive of its classes. If
+all of Spark runs on this machine, it listens on the loopback only, and workers run this Python.
 
-A session that is there already is taken as it is. In a program that spark-submit runs, what it was
-told goes before all that is said here, except for a `conf`.
+An existing session is returned unchanged. In a program that spark-submit runs, its settings win
+over these defaults, but not over `conf`.
 """
 
 import os
@@ -31,15 +30,15 @@ LOOPBACK: Final = "127.0.0.1"
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
-_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # how spark-submit tells a program of its Java
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # set by spark-submit
 _EVERYWHERE: Final = MappingProxyType(
     {
         "spark.ui.enabled": "false",
         "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.pyspark.udf.hideTraceback.enabled": "true",
         "spark.python.unix.domain.socket.enabled": "true",
-        # Rows on their way to Python: after each one Spark sums up the sizes of the batch so far,
-        # which with an array column, such as headers, takes as long as the batch has rows.
+        # For each row that goes to Python, Spark sums up the sizes of the batch so far. With an
+        # array column, such as headers, this takes time in proportion to the rows of the batch.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     }
 )
@@ -55,16 +54,16 @@ def session(
     *,
     quick_start: bool = False,
 ) -> SparkSession:
-    """Start a session, or give the one that is there.
+    """Start a session, or return the existing one.
 
     Args:
-        app_name: told in logs and in a cluster's overview.
-        master: as of spark-submit, such as local[2] or spark://host:7077; None is what spark-submit
-            was told, else this machine with all of its cores.
-        conf: settings of Spark; they go before those of this module, but the driver's Java options
-            are those of both. With -Xshare:off among them there is no archive of classes.
-        quick_start: the driver compiles its code quickly and collects garbage in one thread: right
-            for tests and what takes less than a minute, slower for all that is longer.
+        app_name: shown in logs and in a cluster's overview.
+        master: as for spark-submit, such as local[2] or spark://host:7077. None means the master of
+            spark-submit, else all cores of this machine.
+        conf: settings of Spark; they override those of this module, except that the driver's Java
+            options are combined. -Xshare:off among them turns the archive of classes off.
+        quick_start: the driver uses the quick compiler and the serial collector. That is right for
+            tests and jobs of less than a minute, and slower for longer ones.
 
     Raises:
         NoJava: the machine has no Java that Spark runs on.
@@ -96,14 +95,14 @@ def _builder(
 
 
 def is_on_loopback(master: str) -> bool:
-    """Tell whether nobody beyond this machine takes part."""
+    """Tell whether all of Spark runs on this machine."""
     host = urlsplit(master).hostname if "://" in master else None
     return master.startswith("local") or host in (LOOPBACK, "localhost", "::1")
 
 
 def _java_options(java: Java, given: str, quick_start: bool) -> str:
     options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] if quick_start else []
-    # A Java that runs takes no more options, and one told -Xshare knows what it wants.
+    # A running Java takes no more options, and a user's -Xshare has precedence.
     is_started = SparkContext._gateway is not None
     archive = None if is_started or "-Xshare" in given else class_archive(java)
     if archive is not None:
@@ -114,11 +113,11 @@ def _java_options(java: Java, given: str, quick_start: bool) -> str:
 
 
 def _variables(java: Java, master: str) -> dict[str, str]:
-    """Name the variables that Spark's scripts, its Java and its workers want."""
+    """Return the environment for Spark's scripts, its Java and its workers."""
     variables = {"JAVA_HOME": str(java.home)}
     if not is_on_loopback(master):
         return variables
-    # Workers find the package and the data source from a checkout, too.
+    # So that workers find the package, also in a checkout.
     package = str(Path(broker_lite.__file__).parents[1])
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     variables["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, package]))
@@ -129,7 +128,7 @@ def _variables(java: Java, master: str) -> dict[str, str]:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for as long as Java is being started."""
+    """Set environment variables while Java starts."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

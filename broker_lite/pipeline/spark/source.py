@@ -1,12 +1,13 @@
-"""The data source `kafka_segments`: rows of segment files, by the options of ReadOptions.
+"""The data source `kafka_segments`, which reads and writes segment files.
 
-Spark makes a KafkaSegmentsSource for each query and pickles it on its way between driver and
-workers, so nothing here opens a file before it is asked to plan or to read. What goes to a task is
-its split; what comes back are the Arrow batches of the view, as they are.
+Spark makes a KafkaSegmentsSource for each query and pickles it between driver and workers, so
+nothing here opens a file before the plan or the read. A task gets a split and returns the Arrow
+batches of the view.
 
-Spark does not tell which columns a query needs: `columns=` or `.schema(...)` say it. Filters it
-tells to a reader only if `spark.sql.python.filterPushdown.enabled` is set, and a reader that could
-take them makes every query fail if it is not. So there are two readers; `pushdown=true` chooses.
+Spark does not say which columns a query needs, so the user says it by `columns=` or `.schema(...)`.
+Spark passes filters to a reader only if `spark.sql.python.filterPushdown.enabled` is set; without
+that, a reader with pushFilters() makes every query fail. So there are two readers, and
+`pushdown=true` chooses the one that takes filters.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,11 +37,11 @@ from broker_lite.pipeline.views.table import view_schema
 
 
 class SchemaError(ValueError):
-    """A schema that was asked for is not one of the view; one line for a person."""
+    """The wanted schema does not fit the view; the text is one line for the user."""
 
 
 class KafkaSegmentsSource(DataSource):
-    """Segment files of Kafka as a source and a sink of DataFrames."""
+    """The source and sink for DataFrames."""
 
     @classmethod
     def name(cls) -> str:  # type: ignore[explicit-override]
@@ -48,7 +49,7 @@ class KafkaSegmentsSource(DataSource):
         return "kafka_segments"
 
     def schema(self) -> StructType:  # type: ignore[explicit-override]
-        """Give the columns of the view, or those of them that columns= names.
+        """Return the columns of the view, or those that columns= names.
 
         Raises:
             OptionError: an option cannot be used.
@@ -82,7 +83,7 @@ class KafkaSegmentsSource(DataSource):
 
         Raises:
             OptionError: an option cannot be used.
-            WriteRefused: the log directory is in use or not fit to be written to.
+            WriteRefused: the log directory is in use or must not be written to.
             ValueError: a column is missing.
         """
         return SegmentsWriter(self.options, schema, overwrite)
@@ -95,7 +96,7 @@ class SegmentsReader(DataSourceReader):
         self.options = options
 
     def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
-        """Cut what is to be read into splits.
+        """Plan the splits.
 
         Raises:
             PlanError: the log cannot be read as the options say.
@@ -110,19 +111,19 @@ class SegmentsReader(DataSourceReader):
 
 
 class PushdownReader(SegmentsReader):
-    """Reads only the splits in which the filters of the query can find something."""
+    """Reads only the splits in which the filters of the query can find rows."""
 
     def __init__(self, options: ReadOptions) -> None:
         super().__init__(options)
         self.filters: list[Filter] = []
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # type: ignore[explicit-override]
-        """Take note of the filters, and leave their work to Spark all the same."""
+        """Note the filters; return all of them, so that Spark filters the rows, too."""
         self.filters = filters
-        return filters  # Spark looks at the rows as well: a split has more than was asked for
+        return filters  # a split has more rows than the wanted ones
 
     def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
-        """Cut what is to be read into splits, without those that no filter lets through.
+        """Plan the splits, without those that cannot have wanted rows.
 
         Raises:
             PlanError: the log cannot be read as the options say.
@@ -135,10 +136,10 @@ class PushdownReader(SegmentsReader):
 
 
 def read_split(partition: InputPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Read what one task has to.
+    """Read the split of one task.
 
     Args:
-        partition: with a split; without one when Spark had none, for it always makes a task.
+        partition: has a split, or None: Spark runs a task even if there are no splits.
         options: of the reader.
     """
     settle_worker()
@@ -149,14 +150,14 @@ def read_split(partition: InputPartition, options: ReadOptions) -> Iterator[pa.R
 
 
 def with_schema(options: ReadOptions, schema: StructType) -> ReadOptions:
-    """Give the options that yield the columns of a schema, in its order.
+    """Return the options with the columns of a schema, in its order.
 
     Args:
         options: of a read.
-        schema: what Spark wants: that of the view, or what a user gave by .schema(...).
+        schema: the view's, or the one that the user gave by .schema(...).
 
     Raises:
-        SchemaError: a column is not one of the view, or is of another type there.
+        SchemaError: the view lacks a column, or has it with another type.
     """
     columns = tuple(schema.fieldNames())
     try:

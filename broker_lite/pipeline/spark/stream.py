@@ -1,12 +1,11 @@
-"""The streaming reader of `kafka_segments`: records of logs that somebody writes to.
+"""The streaming reader of `kafka_segments`, which follows logs while they are written.
 
-Spark keeps one reader in a Python process beside the driver for as long as the query runs; it says
-what there is and plans. Another one is pickled into each task; it reads. What a query remembers is
-in its checkpoint, as the offsets of stream_offsets: a restart begins where the last trigger that
-was finished ended, and does the one that was not with the same offsets again.
+While a query runs, Spark keeps one reader in a Python process beside the driver, which finds new
+offsets and plans. A pickled copy in each task reads. The query's state is the offsets in its
+checkpoint: a restart repeats the last unfinished trigger with the same offsets.
 
-Two readers of the same offsets get the same records, unless the log has been compacted in between:
-with what a sink does exactly once, nothing is lost and nothing doubled.
+Reading the same offsets twice gives the same records, unless the log was compacted in between. So
+with an exactly-once sink, no record is lost or doubled.
 """
 
 import time
@@ -58,16 +57,16 @@ class SegmentsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._triggered_s: float | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # type: ignore[explicit-override]
-        """Give where a query begins that has no checkpoint.
+        """Return where a query without a checkpoint begins.
 
         Raises:
-            PlanError: something that was asked for is not there; see initial_offsets.
+            PlanError: something that the options ask for is missing; see initial_offsets().
             OSError: the log directory cannot be read.
         """
         return to_shape(initial_offsets(self._io, self._root, self.options))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # type: ignore[explicit-override]
-        """Tell Spark that there is a limit; latestOffset knows the options by itself."""
+        """Tell Spark that there is a limit; latestOffset() applies it."""
         if self.options.max_offsets_per_trigger is not None:
             return ReadMaxRows(self.options.max_offsets_per_trigger)
         if self.options.min_offsets_per_trigger is not None:
@@ -75,11 +74,11 @@ class SegmentsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # type: ignore[explicit-override]
-        """Go no further than to where the logs end now."""
+        """Fix the present ends of the logs as the end of the query."""
         self._target = self._watch.horizons()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # type: ignore[explicit-override]
-        """Give where the trigger ends that begins at a start; the start itself if nothing is new.
+        """Return the end of the trigger that begins at `start`; `start` itself if nothing is new.
 
         Raises:
             DataLossError: a log is gone or was cut, and failOnDataLoss is true.
@@ -97,13 +96,13 @@ class SegmentsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_shape(latest)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # type: ignore[explicit-override]
-        """Give the ends of the logs as they were last seen, for the progress of the query."""
+        """Return the last seen ends of the logs, for the query's progress."""
         return None if self._latest is None else to_shape(self._latest)
 
     def partitions(  # type: ignore[explicit-override]
         self, start: dict[str, Any], end: dict[str, Any]
     ) -> list[InputPartition]:
-        """Cut what a trigger reads into stretches.
+        """Plan the stretches of a trigger.
 
         Raises:
             DataLossError: a partition is gone, and failOnDataLoss is true.
@@ -122,9 +121,9 @@ class SegmentsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_stretch(io, stretch, self.options)
 
     def _waits(self, start: Offsets, latest: Offsets) -> bool:
-        """Whether there is less than minOffsetsPerTrigger, and not for too long.
+        """Tell whether to wait until there are minOffsetsPerTrigger offsets.
 
-        The first trigger does not wait, and none does that ends at a target: it would for ever.
+        The first trigger never waits, nor one with a fixed end, which would wait for ever.
         """
         least = self.options.min_offsets_per_trigger
         if least is None or self._target is not None:

@@ -1,7 +1,7 @@
-"""What is made once for all sessions of a user: files in the user's cache.
+"""Files in the user's cache, which all sessions of a user share.
 
-A file gets its name when it is whole, so another process sees all of it or none, and whichever
-comes last wins.
+A file is renamed when it is complete, so another process sees all of it or none; the last writer
+wins.
 """
 
 import os
@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 def user_cache(name: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """Give the path of a file or folder in the user's cache; it need not be there."""
+    """Return the path of a file or folder in the user's cache; it need not exist."""
     named = environment.get("XDG_CACHE_HOME")
     cache = Path(named) if named else Path.home() / ".cache"
     return cache / "broker-lite" / name
 
 
 def publish(path: Path, data: bytes, *, mode: int) -> None:
-    """Make a file with a permission mode, whole from the moment on at which it has its name.
+    """Write a file with a permission mode, atomically.
 
     Raises:
         OSError: the cache cannot be written.

@@ -1,17 +1,17 @@
-"""What a Python worker of Spark does before its first tasks."""
+"""Set-up of a Python worker of Spark."""
 
 import gc
 from typing import Final
 
-# What the first task imports while it runs is there when the second begins.
+# Twice, because the first task imports modules while it runs.
 _TASKS: Final = iter(range(2))
 
 
 def settle_worker() -> None:
-    """Take what was imported out of the garbage collector's sight; called before each task.
+    """Exclude the imported modules from garbage collection; called before each task.
 
-    Spark collects after each task of a worker that it uses again, which takes 0.1 s over all that
-    pandas and Arrow consist of: measured, 40 % of the CPU of a worker that reads 128 MB a task.
+    Spark collects garbage after each task of a reused worker. Over the objects of pandas and Arrow
+    that takes 0.1 s: 40 % of the CPU of a worker that reads 128 MB per task.
     """
     if next(_TASKS, None) is not None:
         gc.freeze()

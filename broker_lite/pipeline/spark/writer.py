@@ -1,11 +1,11 @@
-"""`df.write.format("kafka_segments")`: rows become segments behind the end of their logs.
+"""`df.write.format("kafka_segments")`: appends rows to logs as new segments.
 
-A task writes files that nobody reads, as often as Spark tries it; the driver commits those of the
-attempts that Spark took. So tasks may be retried, run twice and be killed.
+Each attempt of a task writes staged files, which readers ignore; the driver commits the files of
+the attempts that Spark accepted. So tasks may be retried, run twice or be killed.
 
-The columns are those that Spark's Kafka sink takes: `value`, and, where they are there, `key`,
-`topic`, `partition` and `headers`. `timestamp` and `offset` are ours. Others are passed over, so
-what the record view gave can be written as it is.
+The columns are those of Spark's Kafka sink: `value`, and optionally `key`, `topic`, `partition` and
+`headers`. `timestamp` and `offset` are our additions. Other columns are ignored, so rows of the
+record view can be written unchanged.
 """
 
 import uuid
@@ -27,7 +27,7 @@ from broker_lite.pipeline.write.row_writer import RowWriter, WritePlan
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """What an attempt of a task made."""
+    """The segments that an attempt of a task wrote."""
 
     segments: tuple[StagedSegment, ...]
 
@@ -38,11 +38,11 @@ class SegmentsWriter(DataSourceArrowWriter):
     Args:
         options: of the write, as the user gave them.
         schema: of the DataFrame.
-        overwrite: the user wants what is there to go, which is refused.
+        overwrite: the user wants to replace the logs, which is refused.
 
     Raises:
         OptionError: an option cannot be used.
-        WriteRefused: the directory is in use or not fit to be written to.
+        WriteRefused: the directory is in use or must not be written to.
         ValueError: a column is missing.
     """
 
@@ -68,10 +68,10 @@ class SegmentsWriter(DataSourceArrowWriter):
         return Written(tuple(writer.close()))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[explicit-override]
-        """Put the segments behind their logs in the order of the tasks, and remove what is left.
+        """Append the segments in the order of the tasks, and remove other staged files.
 
         Raises:
-            WriteRefused: the directory came to be in use, or offsets do not rise.
+            WriteRefused: the directory is in use by now, or offsets do not rise.
         """
         plan = self.plan
         segments = [
@@ -90,7 +90,7 @@ class SegmentsWriter(DataSourceArrowWriter):
         sweep(plan.io, plan.root, plan.job)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[explicit-override]
-        """Remove what all attempts made."""
+        """Remove the files of all attempts."""
         sweep(self.plan.io, self.plan.root, self.plan.job)
 
 

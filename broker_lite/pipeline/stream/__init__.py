@@ -1,1 +1,1 @@
-"""Reading a log that goes on: what is new, from a checkpoint on, beside a broker."""
+"""Reading a log while a broker writes to it."""

@@ -1,7 +1,7 @@
-"""Where the logs end that a stream follows, asked again and again.
+"""Watches the ends of the logs that a stream follows.
 
-A log directory is listed every time, which finds new partitions and topics. A log is only opened
-when its listing has changed: a stream that waits for records asks many times a second.
+The log directory is listed every time, which finds new partitions and topics. A log is only opened
+if its listing has changed, because a waiting stream asks many times per second.
 """
 
 from typing import NamedTuple
@@ -17,11 +17,12 @@ from broker_lite.pipeline.stream.stretch import report_loss
 
 
 class Horizon(NamedTuple):
-    """How far one can see in a log.
+    """The end of a log.
 
     Attributes:
-        end_offset: behind its last whole batch.
-        readable_offset: the first one that the stream may not read yet, for a transaction is open.
+        end_offset: the offset after its last whole batch.
+        readable_offset: the first offset that is not readable yet; below end_offset if a
+            transaction is open.
     """
 
     end_offset: int
@@ -35,11 +36,11 @@ class _Seen(NamedTuple):
 
 
 class LogWatch:
-    """Knows the ends of the logs that the options select.
+    """Tracks the ends of the selected logs.
 
     Args:
-        io: what open_file_io gave for options.path.
-        root: the path that came with it.
+        io: from open_file_io(options.path).
+        root: the path from the same call.
         options: of a stream.
     """
 
@@ -48,7 +49,7 @@ class LogWatch:
         self._seen: dict[TopicPartition, _Seen] = {}
 
     def horizons(self) -> dict[TopicPartition, Horizon]:
-        """Look where the logs end now.
+        """Return the present ends of the logs.
 
         Raises:
             FileNotFoundError: the log directory does not exist.
@@ -63,7 +64,7 @@ class LogWatch:
 
     def _see(self, log: PartitionLog) -> _Seen:
         before = self._seen.get((log.topic, log.partition))
-        # A file that was extended ahead can get records without getting longer.
+        # A preallocated file gets records without growing, so only a full file counts as unchanged.
         if before is not None and before.is_whole and before.log == log:
             return before
         offset, position = told_end(self._io, log, self._options)
@@ -76,11 +77,11 @@ class LogWatch:
 def reachable(
     start: Offsets, horizons: dict[TopicPartition, Horizon], options: ReadOptions
 ) -> dict[TopicPartition, int]:
-    """Say up to where a stream can read that has come to a start.
+    """Return up to where a stream can read from `start`.
 
     Raises:
-        DataLossError: a partition is gone, or ends in front of its start, and failOnDataLoss is
-            true. Otherwise the stream forgets the one and goes back to the end of the other.
+        DataLossError: a partition is gone, or ends before its start, and failOnDataLoss is true.
+            Otherwise the stream drops the former and continues at the end of the latter.
     """
     for topic, partition in sorted(start.keys() - horizons.keys()):
         report_loss(f"{topic}-{partition}: is gone", options)

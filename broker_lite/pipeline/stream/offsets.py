@@ -1,8 +1,8 @@
-"""The offsets of a stream: how its checkpoint has them, and how far one trigger goes.
+"""The offsets of a stream: their form in the checkpoint, and the limit of a trigger.
 
-What a stream remembers is the next offset of each partition, in the shape that Spark's Kafka
-connector has: `{"topic": {"0": 123}}`. Offsets outlive what positions in files do not: retention,
-compaction, a copy of the log.
+A checkpoint has the next offset of each partition, in the form of Spark's Kafka connector:
+`{"topic": {"0": 123}}`. Unlike positions in files, offsets survive retention, compaction and
+copying the log.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ Shape: TypeAlias = dict[str, dict[str, int]]
 
 
 def to_shape(offsets: Offsets) -> Shape:
-    """Give offsets as the checkpoint has them; equal ones in equal order, for Spark compares text.
+    """Convert offsets to the form of the checkpoint, sorted, because Spark compares the text.
 
     Args:
         offsets: by topic and partition, in any order.
@@ -27,7 +27,7 @@ def to_shape(offsets: Offsets) -> Shape:
 
 
 def from_shape(shape: Shape) -> dict[TopicPartition, int]:
-    """Read offsets as the checkpoint has them."""
+    """Convert offsets from the form of the checkpoint."""
     return {
         (topic, int(partition)): offset
         for topic, partitions in shape.items()
@@ -36,7 +36,7 @@ def from_shape(shape: Shape) -> dict[TopicPartition, int]:
 
 
 def first_offsets(start: Offsets, end: Offsets) -> dict[TopicPartition, int]:
-    """Give where each partition of an end begins; one that came into being since does at 0."""
+    """Return the start of each partition in `end`; a new partition begins at 0."""
     return {key: start.get(key, 0) for key in end}
 
 
@@ -47,14 +47,14 @@ def count_between(start: Offsets, end: Offsets) -> int:
 
 
 def limited(start: Offsets, end: Offsets, max_offsets: int) -> dict[TopicPartition, int]:
-    """Go no further than a number of offsets, shared among partitions by what each has to offer.
+    """Limit a trigger to a number of offsets, divided among partitions in proportion.
 
-    Every partition that has something gets on by one offset at least, whatever the others have, so
-    a small limit may be passed by the number of partitions.
+    Every partition with new offsets advances by at least one, so a small limit may be exceeded by
+    the number of partitions.
 
     Args:
         start: where the trigger begins.
-        end: what there is; partitions that are not in start begin at 0.
+        end: the ends of the logs; partitions that are not in start begin at 0.
         max_offsets: of all partitions together, at least 1.
     """
     total = count_between(start, end)

@@ -1,10 +1,10 @@
-"""What a batch query reads of logs that somebody changes at the same time.
+"""Batch queries over logs that change at the same time.
 
-Its splits have positions in files, which hold for as long as the files do. So a task opens what its
-split names, all of it before it reads, and looks whether each file has the size that the plan saw:
-a segment in use only grows, a closed one stays as it is until another one takes its place. Where a
-file is not what was planned, the task goes by the offsets of its split instead, as one of a stream
-does (stretch.py): the rows are the same, or offsets are gone and failOnDataLoss says what then.
+A split has positions in files, which are right as long as nobody replaces the files. So a task
+first opens all files of its split, and checks that each has its planned size: a closed segment
+never changes its size unless it is replaced. If a file has changed, the task reads by the offsets
+of its split instead, as a stream does (stretch.py). It returns the same rows, or offsets are gone
+and failOnDataLoss decides.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,36 +31,36 @@ _EVERYWHERE: Final = Pruning()
 def plan_settled(
     io: FileIO, root: str, options: ReadOptions, pruning: Pruning = _EVERYWHERE
 ) -> list[Split]:
-    """Cut what the options select into splits, once no segments are being exchanged.
+    """Plan the splits at a moment when no segment is being replaced.
 
     Args:
-        io: what open_file_io gave for options.path.
-        root: the path that came with it.
+        io: from open_file_io(options.path).
+        root: the path from the same call.
         options: of a batch query.
-        pruning: what the filters of the query leave.
+        pruning: from the filters of the query.
 
     Raises:
-        PlanError: something that was asked for is not there, or an exchange of segments was begun
-            and is not finished.
+        PlanError: something that the options ask for is missing, or a swap of segments does not
+            end.
         OSError: the log directory cannot be read.
     """
     return settled(lambda: _look(io, root, options, pruning), options.path)
 
 
 def read_planned(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a split by rising offset, whatever happens to the files meanwhile.
+    """Yield the rows of a split in order, even if the files change meanwhile.
 
-    Storage that is not local is read as it is planned: there a name is looked up with every read.
-    So is the index view, which is about files.
+    Remote storage is read as planned, because a remote file cannot be held open. So is the index
+    view, which is about the files themselves.
 
     Args:
-        io: of split.uri.
-        split: of plan_settled().
+        io: opens split.uri.
+        split: from plan_settled().
         options: of the same query.
 
     Raises:
-        DataLossError: offsets are not there any more, and failOnDataLoss is true.
-        CorruptLog: something is damaged, with onCorrupt=fail.
+        DataLossError: offsets are gone, and failOnDataLoss is true.
+        CorruptLog: something is damaged, and onCorrupt=fail.
         OSError: a file cannot be read.
     """
     if not isinstance(io, LocalFileIO) or options.view is View.INDEX:
@@ -92,8 +92,8 @@ def _is_settled(
     options: ReadOptions,
     logs: Mapping[TopicPartition, PartitionLog],
 ) -> bool:
-    """Whether the logs still have the segments that were listed, but for those at their ends."""
-    # In this order: an exchange that ends after the question is seen by the listing behind it.
+    """Tell whether the logs still have the listed segments; new ones at the end are fine."""
+    # In this order: a swap that ends after the first check shows in the listing after it.
     if any(is_swapping(io, log.directory) for log in logs.values()):
         return False
     now = find_logs(io, root, options)
@@ -108,7 +108,7 @@ def _bases(log: PartitionLog) -> list[int]:
 
 
 def _are_as_planned(files: FileIO, ranges: Sequence[SegmentRange]) -> bool:
-    """Open the files of ranges; tell whether all of them are what they were."""
+    """Open the files of ranges; tell whether all still have their planned sizes."""
     try:
         sizes = [_size_bytes(files, part.segment.log_path) for part in ranges]
     except FileNotFoundError:

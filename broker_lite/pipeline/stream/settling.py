@@ -1,8 +1,8 @@
-"""Looking at logs whose segments are being exchanged: again, until what is seen belongs together.
+"""Repeats a listing of logs until it does not fall into a swap of segments.
 
-A cleaner renames its new segment to `.swap`, removes the old ones, and renames the new one once
-more. A listing in between shows a log with a hole in it, or with a later start; so does a listing
-that runs into one of the renames. Nothing but a second look tells that from a log that lost them.
+A cleaner renames its new segment to `.swap`, removes the old ones, and renames the new one again. A
+listing in between shows a log with a hole or a later start. Only a second listing can tell that
+from a log that lost segments.
 """
 
 import time
@@ -20,19 +20,19 @@ _Result = TypeVar("_Result")
 
 
 class UnsettledLog(PlanError):
-    """The segments of a log are being exchanged, and that does not come to an end."""
+    """A swap of segments has not ended in time."""
 
 
 def settled(look: Callable[[], _Result | None], subject: str) -> _Result:
-    """Look until there is a result, for some seconds.
+    """Call a function until it returns a result, for at most ten seconds.
 
     Args:
-        look: gives None, or raises FileNotFoundError, when what it saw does not belong together.
-        subject: path of what is looked at.
+        look: returns None or raises FileNotFoundError if what it saw is not consistent.
+        subject: the path, for the error.
 
     Raises:
-        UnsettledLog: there is none.
-        FileNotFoundError: the same file is missing twice in a row, so it is not one that vanished.
+        UnsettledLog: there was no result in time.
+        FileNotFoundError: the same file is missing twice in a row, so no swap explains it.
     """
     missing: list[object] = []
     for attempt in range(ATTEMPTS):
@@ -49,13 +49,13 @@ def settled(look: Callable[[], _Result | None], subject: str) -> _Result:
                 return result
             missing = []
     raise UnsettledLog(
-        f"{subject}: segments are being exchanged for others, or were when a broker or a job was"
+        f"{subject}: segments are being swapped, or were when a broker or a job was"
         " killed; the next start of the broker finishes that"
     )
 
 
 def is_swapping(io: FileIO, directory: str) -> bool:
-    """Tell whether segments are being exchanged in the directory of a partition."""
+    """Tell whether segments of a partition are being swapped."""
     try:
         names = [info.name for info in io.list(directory)]
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where a stream begins that has no checkpoint."""
+"""Finds where a stream without a checkpoint begins."""
 
 from collections.abc import Mapping
 
@@ -18,17 +18,17 @@ from broker_lite.pipeline.stream.stretch import report_loss
 
 
 def initial_offsets(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, int]:
-    """Give the first offset of each partition that there is; one that comes later begins at 0.
+    """Return the first offset of each existing partition; a later one begins at 0.
 
     Args:
-        io: what open_file_io gave for options.path.
-        root: the path that came with it.
+        io: from open_file_io(options.path).
+        root: the path from the same call.
         options: of a stream.
 
     Raises:
-        DataLossError: an offset that was asked for is not there, and failOnDataLoss is true.
-        PlanError: a topic or partition that is named is not there, the limits do not name all
-            partitions, or no record is young enough.
+        DataLossError: a wanted offset does not exist, and failOnDataLoss is true.
+        PlanError: a named topic or partition does not exist, the limits do not name all partitions,
+            or no record reaches the timestamp.
         OSError: the log directory cannot be read.
     """
     return settled(lambda: _look(io, root, options), options.path)
@@ -41,7 +41,7 @@ def _look(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, i
     if not _is_settled(io, root, options, logs):
         return None
     if isinstance(options.starting, AtOffsets):
-        # Offsets of transactions that are open are there, though they are not read yet.
+        # Offsets of open transactions exist, though they are not readable yet.
         for key, (first, end) in bounds_of(io, logs).items():
             if not first <= found[key] <= end:
                 report_loss(
@@ -56,8 +56,8 @@ def _look(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, i
 def _is_settled(
     io: FileIO, root: str, options: ReadOptions, logs: Mapping[TopicPartition, PartitionLog]
 ) -> bool:
-    """Whether the logs begin where they seemed to."""
-    # In this order: an exchange that ends after the question is seen by the listing behind it.
+    """Tell whether the logs still begin at the same offsets."""
+    # In this order: a swap that ends after the first check shows in the listing after it.
     if any(is_swapping(io, log.directory) for log in logs.values()):
         return False
     now = find_logs(io, root, options)

@@ -1,10 +1,10 @@
-"""A stretch of a partition's offsets, read from a log that is being changed at the same time.
+"""Reads a range of offsets from a log that changes at the same time.
 
-A plan with positions in files holds for as long as nobody replaces the files. A stream cannot count
-on that: between its plan and its tasks a cleaner may have put one segment in the place of three. So
-a task gets offsets alone and finds them itself: it lists the partition, opens what it needs, and
-lists it again. If both listings tell the same, what is open belongs together and is read; it may
-then be deleted as well. If not, all of it is done again.
+Positions in files are right as long as nobody replaces the files. A stream cannot rely on that:
+between its plan and its tasks, a cleaner may replace three segments by one. So a task only gets
+offsets and finds them itself: it lists the partition, opens the files, and lists again. If both
+listings agree, the open files are consistent, and stay readable even if they are deleted. If not,
+it starts over.
 """
 
 import logging
@@ -33,17 +33,17 @@ from broker_lite.pipeline.views.table import read_view
 logger = logging.getLogger("broker_lite.pipeline")
 
 SEGMENTS_HELD: Final = 64
-"""How many segments are open at a time, each with its index."""
+"""How many segments a task holds open, each with its index."""
 
 _UNLIMITED_BYTES: Final = 1 << 62
 
 
 class Stretch(NamedTuple):
-    """Some offsets of a partition, all that are from the first one up to, and without, the end.
+    """The offsets of a partition from first_offset up to, but not including, end_offset.
 
     Attributes:
-        uri: what open_file_io opens.
-        directory: of the partition, a path inside that.
+        uri: for open_file_io().
+        directory: of the partition, a path inside that storage.
     """
 
     uri: str
@@ -55,11 +55,11 @@ class Stretch(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """What is open of a stretch, and closed by the owner of `files`.
+    """The open files of a stretch; leaving the context `files` closes them.
 
     Attributes:
-        split: what is read of it; None when nothing is left.
-        end_offset: where the stretch goes on.
+        split: what to read; None if nothing is left.
+        end_offset: where the rest of the stretch begins.
     """
 
     files: ExitStack
@@ -69,17 +69,17 @@ class _Held(NamedTuple):
 
 
 def read_stretch(io: FileIO, stretch: Stretch, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a stretch by rising offset, whatever happens to the files meanwhile.
+    """Yield the records of a stretch in order, even if the files change meanwhile.
 
     Args:
-        io: of stretch.uri.
-        stretch: below the end that the log had.
+        io: opens stretch.uri.
+        stretch: offsets below the end of the log at the time of the plan.
         options: of the stream.
 
     Raises:
-        DataLossError: offsets are not there any more, and failOnDataLoss is true.
-        UnsettledLog: an exchange of segments was begun and is not finished.
-        CorruptLog: something is damaged, with onCorrupt=fail.
+        DataLossError: offsets are gone, and failOnDataLoss is true.
+        UnsettledLog: a swap of segments does not end.
+        CorruptLog: something is damaged, and onCorrupt=fail.
         OSError: a file cannot be read.
     """
     while stretch.first_offset < stretch.end_offset:
@@ -91,25 +91,25 @@ def read_stretch(io: FileIO, stretch: Stretch, options: ReadOptions) -> Iterator
 
 
 def report_loss(text: str, options: ReadOptions) -> None:
-    """Tell that offsets were lost.
+    """Raise an error or log a warning about lost offsets.
 
     Raises:
-        DataLossError: failOnDataLoss is true; otherwise it is a warning.
+        DataLossError: failOnDataLoss is true.
     """
     if options.fail_on_data_loss:
-        raise DataLossError(f"{text}; failOnDataLoss=false goes on with what is there")
+        raise DataLossError(f"{text}; failOnDataLoss=false continues with what is there")
     logger.warning("data may be lost: %s", text)
 
 
 def _hold(io: FileIO, stretch: Stretch, options: ReadOptions) -> _Held | None:
-    """Open the first segments of a stretch; None when they do not belong together.
+    """Open the first segments of a stretch; None if they are not consistent.
 
     Raises:
         FileNotFoundError: a segment vanished since it was listed.
-        DataLossError: offsets are not there any more, and failOnDataLoss is true.
+        DataLossError: offsets are gone, and failOnDataLoss is true.
     """
     with ExitStack() as stack:
-        # Other storage knows no files that stay open when their names go: there nothing is pinned.
+        # On remote storage, a deleted file cannot stay open, so nothing is pinned.
         files = stack.enter_context(PinnedFiles(io)) if isinstance(io, LocalFileIO) else io
         log = _listed(files, stretch)
         needed = _needed(log, stretch)
@@ -123,7 +123,7 @@ def _hold(io: FileIO, stretch: Stretch, options: ReadOptions) -> _Held | None:
 
 
 def _listed(io: FileIO, stretch: Stretch) -> PartitionLog:
-    """The log as it is now; without any segment when it is gone."""
+    """List the log; it has no segments if it is gone."""
     key = stretch.topic, stretch.partition
     gone = PartitionLog(*key, stretch.directory, ())
     try:
@@ -140,19 +140,20 @@ def _needed(log: PartitionLog, stretch: Stretch) -> Sequence[Segment]:
 
 
 def _paths(log: PartitionLog, needed: Sequence[Segment], options: ReadOptions) -> Iterator[str]:
-    """The files that tell which records there are."""
+    """Yield the files that decide which records there are."""
     for segment in needed:
         yield segment.log_path
     if needed and options.isolation_level is IsolationLevel.READ_COMMITTED:
-        # A transaction is entered where its marker is, which may be in any later segment.
+        # The index entry of a transaction is in the segment of its marker, which may be a later
+        # one.
         for segment in log.segments[log.segments.index(needed[0]) :]:
             if TRANSACTION_INDEX_SUFFIX in segment.suffixes:
                 yield segment.stem + TRANSACTION_INDEX_SUFFIX
 
 
 def _is_settled(io: FileIO, stretch: Stretch, log: PartitionLog, needed: Sequence[Segment]) -> bool:
-    """Whether a second listing tells the same of what is needed as the first one did."""
-    # In this order: an exchange that ends after the question is seen by the listing behind it.
+    """Tell whether a second listing of the needed segments agrees with the first."""
+    # In this order: a swap that ends after the first check shows in the listing after it.
     if is_swapping(io, stretch.directory):
         return False
     now = _listed(io, stretch)
@@ -160,7 +161,7 @@ def _is_settled(io: FileIO, stretch: Stretch, log: PartitionLog, needed: Sequenc
 
 
 def _identity(log: PartitionLog, segments: Sequence[Segment]) -> list[tuple[int, int]]:
-    """What changes when a segment is replaced; the last one of a log only grows."""
+    """Return what changes if a segment is replaced; the size of the last one may grow."""
     return [
         (segment.base_offset, 0 if segment is log.segments[-1] else segment.size_bytes)
         for segment in segments
@@ -174,7 +175,7 @@ def _planned(
     stretch: Stretch,
     options: ReadOptions,
 ) -> tuple[Split | None, int]:
-    """Find what is read of segments that are open, and up to which offset that is all there is."""
+    """Plan the read of the open segments; return a split and the offset up to which it reads."""
     wanted = OffsetRange(stretch.first_offset, stretch.end_offset)
     later = [
         one.base_offset
@@ -191,7 +192,7 @@ def _planned(
     if found != wanted:
         report_loss(
             f"{log.topic}-{log.partition}: offsets {wanted.first_offset} to {wanted.end_offset}"
-            f" are due, the log has {there.first_offset} to {there.end_offset}",
+            f" are expected, the log has {there.first_offset} to {there.end_offset}",
             options,
         )
     key = log.topic, log.partition

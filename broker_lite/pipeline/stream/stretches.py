@@ -1,7 +1,7 @@
-"""Which task of a stream reads what: a trigger's offsets, cut into stretches.
+"""Cuts the offsets of a trigger into stretches, one per task.
 
-Where the cuts are is a plan's advice, taken from files that may change; that every offset belongs
-to one stretch does not depend on it.
+The files suggest where to cut, and may change later. That does no harm: every offset belongs to
+exactly one stretch anyway.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ from broker_lite.pipeline.stream.stretch import Stretch, report_loss
 def plan_stretches(
     io: FileIO, root: str, options: ReadOptions, start: Offsets, end: Offsets
 ) -> list[Stretch]:
-    """Cut what lies between two offsets of each partition into stretches.
+    """Cut the offsets from `start` to `end` into stretches.
 
     Args:
-        io: what open_file_io gave for options.path.
-        root: the path that came with it.
+        io: from open_file_io(options.path).
+        root: the path from the same call.
         options: of a stream.
         start: where the trigger begins; a partition that is missing begins at 0.
-        end: where it ends; where that is not behind the start, there is nothing to read.
+        end: where it ends; a partition whose end is not above its start has nothing to read.
 
     Raises:
         DataLossError: a partition is gone, and failOnDataLoss is true.
@@ -41,7 +41,9 @@ def plan_stretches(
     found = []
     for key, (first, last) in wanted.items():
         if key not in logs:
-            report_loss(f"{key[0]}-{key[1]}: is gone, offsets {first} to {last} are due", options)
+            report_loss(
+                f"{key[0]}-{key[1]}: is gone, offsets {first} to {last} are expected", options
+            )
             continue
         directory, places = logs[key].directory, [first, *cuts[key], last]
         found += [Stretch(uri, directory, *key, *piece) for piece in pairwise(places)]
@@ -51,7 +53,7 @@ def plan_stretches(
 def _advice(
     io: FileIO, root: str, options: ReadOptions, wanted: Mapping[TopicPartition, OffsetRange]
 ) -> tuple[dict[TopicPartition, PartitionLog], dict[TopicPartition, list[int]]]:
-    """The logs that are wanted, and the rising offsets at which they are best cut."""
+    """Return the wanted logs, and the offsets, in order, at which to cut them."""
     logs = find_partitions(io, root, lambda *key: key in wanted)
     logs = {key: log for key, log in logs.items() if key in wanted}
     bounds = bounds_of(io, logs)

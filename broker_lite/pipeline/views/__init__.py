@@ -1,1 +1,1 @@
-"""Rows of a log in Arrow batches: records, batches, index entries."""
+"""The views: a log as Arrow batches of records, batch headers or index entries."""

@@ -1,12 +1,12 @@
-"""The batch view: a row a batch, from its header alone; nothing is decompressed.
+"""The batch view: one row per batch, from its header alone; nothing is decompressed.
 
-With onCorrupt=report what is damaged has rows, too. A batch with a wrong checksum has crcValid =
-false and what its header says; bytes that are no batch have a row of their place only. The column
-error tells the rule and what is wrong, and is null in all other rows.
+With onCorrupt=report, damage has rows, too. A batch with a wrong checksum has crcValid = false and
+the fields of its header; other damaged bytes have a row with only their place. The column error has
+the rule and a text, and is null in all other rows.
 
-Of a compressed message of magic 0 or 1 neither base offset nor record count are written down, so
-both are null. Timestamps are null where there is none, or one behind the year 9999, for which
-Python has no name.
+The header of a compressed message of magic 0 or 1 has no base offset and no record count, so both
+are null. A timestamp is null if there is none, or if it is after the year 9999, which Python's
+datetime cannot hold.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 
 
 class _Row(NamedTuple):
-    """What is kept of a batch: numbers, so that its bytes can go; only a place when damaged."""
+    """The numbers of a batch, without its bytes; damage has only a place."""
 
     segment: int
     position: int
@@ -87,7 +87,7 @@ def _same(values: Sequence[Any]) -> Sequence[Any]:
 
 
 class _Form(NamedTuple):
-    """How a column is made of a field of the rows."""
+    """How a column is made from a field of the rows."""
 
     type: pa.DataType
     field: str
@@ -125,7 +125,7 @@ FIELDS: Final[tuple[pa.Field, ...]] = (
 
 
 def batch_schema(columns: Sequence[str] | None = None) -> pa.Schema:
-    """Give the schema of the batch view.
+    """Return the schema of the batch view.
 
     Args:
         columns: only these.
@@ -140,9 +140,9 @@ def batch_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.Re
     """Yield a row for each batch of a split, as Arrow batches of batch_schema().
 
     Args:
-        io: of split.uri.
-        split: of a plan for this view.
-        options: columns, check_crc, on_corrupt and fail_on_data_loss count; without check_crc
+        io: opens split.uri.
+        split: from a plan for this view.
+        options: uses columns, check_crc, on_corrupt and fail_on_data_loss; without check_crc,
             crcValid is null.
 
     Raises:
@@ -163,7 +163,7 @@ def batch_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.Re
 
 def _rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[_Row]:
     is_report = options.on_corrupt is OnCorrupt.REPORT
-    damaged: list[Corruption] = []  # since the batch before
+    damaged: list[Corruption] = []  # since the previous batch
     is_valid = True if options.check_crc else None
     for found in read_batches(
         io,
@@ -217,7 +217,7 @@ def _legacy_row(
     crc_is_valid: bool | None,
     error: str | None,
 ) -> _Row:
-    """See: R-62, R-63, R-70: what an old message does not have is none, or not known."""
+    """See: R-62, R-63, R-70."""
     return _Row(
         segment,
         position,

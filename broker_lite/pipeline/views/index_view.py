@@ -1,12 +1,12 @@
-"""The index view: a row an entry of an index, and whether the batches say the same.
+"""The index view: one row per index entry, with whether it agrees with the batches.
 
-Offsets in the options choose segments only: their files are looked at whole. What is damaged in
-them is for the other views to tell; an entry that leads there is not consistent.
+Offsets in the options only choose segments, whose index files are read whole. The other views
+report damaged batches; an entry that leads to one is not consistent.
 
 | kind | key | position |
 | --- | --- | --- |
 | offset | last offset of an append | where it starts in the .log file |
-| time | largest timestamp so far, ms | offset of the batch that brought it |
+| time | largest timestamp so far, ms | offset of the batch that has it |
 | transaction | first offset of an aborted transaction | offset of its marker |
 """
 
@@ -38,7 +38,7 @@ FIELDS: Final[tuple[pa.Field, ...]] = (
 
 
 def index_schema(columns: Sequence[str] | None = None) -> pa.Schema:
-    """Give the schema of the index view.
+    """Return the schema of the index view.
 
     Args:
         columns: only these.
@@ -53,9 +53,9 @@ def index_rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.Re
     """Yield a row for each entry of the indexes of a split, as Arrow batches of index_schema().
 
     Args:
-        io: of split.uri.
-        split: of a plan for this view.
-        options: columns and fail_on_data_loss count.
+        io: opens split.uri.
+        split: from a plan for this view.
+        options: uses columns and fail_on_data_loss.
 
     Raises:
         FileNotFoundError: a segment vanished, with failOnDataLoss=true.

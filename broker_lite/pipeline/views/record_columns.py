@@ -1,8 +1,8 @@
-"""Records of many batches, gathered until they fill one Arrow batch of the record view.
+"""Gathers the records of many batches into one Arrow batch of the record view.
 
-Measured batches are only remembered, with the plain bytes of their records; when they are enough,
-memory is taken once for all of them and the compiled loop of record/loops/columns.py copies each
-field to its place. Arrow takes that memory as it is.
+Measured batches wait with the plain bytes of their records. When there are enough, memory is
+allocated once for all of them, the compiled loop of record/loops/columns.py copies each
+field to its place, and Arrow uses that memory without a copy.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,17 +25,17 @@ _CREATE_TIME: Final = -2
 
 
 class TimestampOutOfRange(ValueError):
-    """A timestamp that no Arrow or Spark timestamp holds; Spark's connector fails on it, too."""
+    """A timestamp does not fit an Arrow or Spark timestamp; Spark's connector fails on it, too."""
 
 
 class ColumnGatherer:
-    """Measured batches of one partition on their way into an Arrow batch.
+    """Gathers measured batches of one partition for an Arrow batch.
 
     Args:
-        schema: of the record view, possibly some of its columns.
+        schema: of the record view, or some of its columns.
         topic: of the partition.
         partition: its number.
-        first_offset: records below it are left out, as they were in measuring.
+        first_offset: records below it are left out, as in measuring.
         end_offset: records at or above it are left out.
     """
 
@@ -65,17 +65,17 @@ class ColumnGatherer:
         self._bytes = 0
 
     def add(self, batch: Measured) -> bool:
-        """Take a batch; True when there are enough for an Arrow batch."""
+        """Add a batch; True if there are enough for an Arrow batch."""
         self._batches.append(batch)
         self.records += batch.totals[0]
         self._bytes += batch.end - batch.start
         return self.records >= ROWS_MAX or self._bytes >= BYTES_MAX
 
     def take(self) -> pa.RecordBatch:
-        """Make an Arrow batch of all batches, and forget them.
+        """Make an Arrow batch of all gathered batches, and clear them.
 
         Raises:
-            TimestampOutOfRange: the timestamps are asked for, and one does not fit.
+            TimestampOutOfRange: the timestamps are wanted, and one does not fit.
         """
         totals = map(sum, zip(*(batch.totals for batch in self._batches), strict=True))
         columns = RecordColumns(self._wanted, *totals)
@@ -110,7 +110,7 @@ class ColumnGatherer:
 
 
 class _Constants:
-    """Columns with one value in all rows: made once, and cut to length."""
+    """Columns with the same value in all rows, made once and cut to length."""
 
     def __init__(self, topic: str, partition: int) -> None:
         self._scalars: dict[str | int, pa.Scalar] = {
@@ -121,15 +121,15 @@ class _Constants:
         self._arrays: dict[str | int, pa.Array] = {}
 
     def topics(self, rows: int) -> pa.Array:
-        """The topic in every row."""
+        """Return the topic, once per row."""
         return self._cut("topic", rows)
 
     def partitions(self, rows: int) -> pa.Array:
-        """The partition in every row."""
+        """Return the partition, once per row."""
         return self._cut("partition", rows)
 
     def types(self, batches: list[Measured]) -> pa.Array:
-        """The type of timestamp of each row, by its batch."""
+        """Return the timestamp type of each row."""
         runs = [
             (timestamp_type, sum(batch.totals[0] for batch in run))
             for timestamp_type, run in groupby(batches, key=attrgetter("timestamp_type"))
@@ -174,7 +174,7 @@ def _headers(columns: RecordColumns) -> pa.Array:
 
 
 def _header_keys(columns: RecordColumns) -> pa.Array:
-    """Keys as text, what is not UTF-8 in them as Java reads it.
+    """Return header keys as text; invalid UTF-8 is decoded as Java does it.
 
     See: R-32 (RecordHeader.key).
     """

@@ -18,18 +18,18 @@ COLUMNS: Final[tuple[pa.Field, ...]] = (
     pa.field("timestamp", pa.timestamp("us", tz="UTC")),
     pa.field("timestampType", pa.int32()),
 )
-"""What there always is; headers come behind them when they are asked for."""
+"""All columns but headers, which follow if they are wanted."""
 
 
 def select(fields: Sequence[pa.Field], columns: Sequence[str] | None) -> pa.Schema:
-    """Give some of the fields, in the order in which they were asked for.
+    """Select fields in the given order.
 
     Args:
-        fields: all there are.
-        columns: names, upper or lower case being the same; None is all.
+        fields: all fields of the view.
+        columns: case-insensitive names; None for all.
 
     Raises:
-        ValueError: there is no such column; the text names it and all that there are.
+        ValueError: there is no such column; the text lists the columns.
     """
     if columns is None:
         return pa.schema(fields)
@@ -44,11 +44,11 @@ def select(fields: Sequence[pa.Field], columns: Sequence[str] | None) -> pa.Sche
 def record_schema(
     *, include_headers: bool = False, columns: Sequence[str] | None = None
 ) -> pa.Schema:
-    """Give the schema of the record view.
+    """Return the schema of the record view.
 
     Args:
-        include_headers: a column of headers behind the others.
-        columns: only these; `headers` may be one without include_headers.
+        include_headers: whether to append the column `headers`.
+        columns: only these; `headers` needs no include_headers here.
 
     Raises:
         ValueError: there is no such column.

@@ -1,11 +1,11 @@
-"""The record view: a row a record, as Spark's Kafka connector gives them, in Arrow batches.
+"""The record view: one row per record, with the columns of Spark's Kafka connector.
 
-Control batches are left out, and with isolationLevel=read_committed the records of aborted
-transactions; undecided ones lie behind the end that a plan has. A batch whose records are not
-sound is left out whole. The option onCorrupt=report logs what is left out and, at the end of a
-split, how much that was; the batch view has it in rows.
+Control batches are left out, and so are the records of aborted transactions with
+isolationLevel=read_committed; open transactions lie behind the end of the plan. A batch with a
+damaged record is left out as a whole. onCorrupt=report logs each damage and, at the end of a split,
+how many there were; the batch view shows them as rows.
 
-Memory holds one Arrow batch (16,384 rows, or 4 MB of plain records) and the batches it is made of.
+Memory holds one Arrow batch (16,384 rows or 4 MB of plain records) and the batches it is made of.
 """
 
 import logging
@@ -31,13 +31,13 @@ logger = logging.getLogger("broker_lite.pipeline")
 
 
 def record_batches(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a split as Arrow batches of record_schema(), by rising offset.
+    """Yield the records of a split in order, as Arrow batches of record_schema().
 
     Args:
-        io: of split.uri.
-        split: of plan().
-        options: include_headers, columns, isolation_level, check_crc, on_corrupt and
-            fail_on_data_loss count.
+        io: opens split.uri.
+        split: from plan().
+        options: uses include_headers, columns, isolation_level, check_crc, on_corrupt and
+            fail_on_data_loss.
 
     Raises:
         CorruptLog: something is damaged, with onCorrupt=fail.
@@ -66,7 +66,7 @@ def record_batches(io: FileIO, split: Split, options: ReadOptions) -> Iterator[p
 
 
 class _RecordReader:
-    """Makes Arrow batches of the batches of one split."""
+    """Reads one split into Arrow batches."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class _RecordReader:
             yield gatherer.take()
 
     def _measured(self, found: LogBatch) -> Iterable[Measured]:
-        """Give what a batch has for the view, nothing when it is not sound."""
+        """Measure the records of a batch; nothing if they are hidden or damaged."""
         batch, split = found.batch, self._split
         try:
             if isinstance(batch, LegacyMessage):
@@ -120,7 +120,7 @@ class _RecordReader:
             return ()
 
     def _is_hidden(self, batch: RecordBatch) -> bool:
-        """Whether a transaction was aborted; asked of the files when the first one is met."""
+        """Tell whether a batch was aborted; the first transactional batch triggers the search."""
         if not (self._is_committed_only and batch.is_transactional):
             return False
         if self._aborted is None:

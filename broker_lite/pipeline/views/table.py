@@ -1,4 +1,4 @@
-"""The views of a log by their names: which columns each has, and how a split of it is read."""
+"""Dispatches to the views by name: their columns, and how to read a split."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -39,7 +39,7 @@ _FORMS: Final[Mapping[View, _Form]] = {
 
 
 def view_schema(options: ReadOptions) -> pa.Schema:
-    """Give the columns of options.view, or those of them that options.columns names.
+    """Return the columns of options.view, or those that options.columns names.
 
     Raises:
         ValueError: there is no such column.
@@ -48,11 +48,11 @@ def view_schema(options: ReadOptions) -> pa.Schema:
 
 
 def read_view(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a split as Arrow batches of view_schema(options), by rising offset.
+    """Yield the rows of a split in order, as Arrow batches of view_schema(options).
 
     Args:
-        io: of split.uri.
-        split: of a plan for the same view.
+        io: opens split.uri.
+        split: from a plan for the same view.
         options: of the read.
 
     Raises:

@@ -1,1 +1,1 @@
-"""New segments from rows: encoded, staged, committed."""
+"""Writing rows as new segments: encode, stage, commit."""

@@ -1,12 +1,12 @@
-"""Putting staged segments behind the end of their logs, all or none of them.
+"""Appends staged segments to their logs, all or none of them.
 
-Only the driver does this, once, with the segments of the attempts that Spark took. Offsets are
-given out here, in the order of the tasks; then the files are made durable, and only then renamed, a
-segment's indexes in front of its log. What goes wrong meanwhile is undone. A driver that dies in
-the midst of the renames leaves a beginning of what it wrote, never a hole.
+Only the driver does this, once, with the segments of the attempts that Spark accepted. It assigns
+offsets in the order of the tasks, syncs the files, and then renames them, a segment's indexes
+before its log. An error undoes all of it. If the driver dies during the renames, a first part of
+the segments remains, never a hole.
 
-In the directory of a broker that is at rest, the mark of its clean stop is away meanwhile, so that
-a crash makes the broker recover; and the checkpoints come to name the new ends.
+In the directory of a stopped broker, the mark of the clean stop is removed meanwhile, so that the
+broker recovers after a crash, and the checkpoints get the new ends.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ _SYNC_THREADS: Final = 8
 
 
 class CommittedPartition(NamedTuple):
-    """What a commit added to a partition; end_offset is that of its last record and 1."""
+    """What a commit added to a partition; end_offset is the offset after its last record."""
 
     topic: str
     partition: int
@@ -52,7 +52,7 @@ class CommittedPartition(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """A staged segment and where it comes to lie."""
+    """A staged segment and its place in the log."""
 
     segment: StagedSegment
     shift: int
@@ -72,7 +72,7 @@ class _Placed(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """A file that gets its name; `copied` is who makes it of the staged one, if a rename cannot."""
+    """A file to rename; with `copied`, a restamped copy replaces the rename."""
 
     staged: str
     final: str
@@ -87,20 +87,21 @@ def commit(
     base_offset: int | None = None,
     sync: bool = True,
 ) -> list[CommittedPartition]:
-    """Make staged segments those of their partitions.
+    """Append staged segments to their partitions.
 
     Args:
-        io: of the root.
+        io: opens the root.
         root: the log directory.
-        segments: of all partitions in the order in which they are to follow one another.
-        base_offset: where logs that are empty begin; None is 0.
-        sync: put everything on disk before it counts.
+        segments: of all partitions, in the order to append them.
+        base_offset: where empty logs begin; None means 0.
+        sync: fsync before the segments become visible.
 
     Returns:
-        What was added, by topic and partition.
+        What was added, sorted by topic and partition.
 
     Raises:
-        WriteRefused: the directory is in use or not fit, or offsets do not rise; nothing changed.
+        WriteRefused: the directory is in use or must not be written to, or offsets do not rise;
+            nothing changed.
         OSError: nothing was added, though the mark of a clean stop may be gone.
 
     See: S-31, S-40, S-70.
@@ -138,7 +139,7 @@ def commit(
 def log_ends(
     io: FileIO, root: str, keys: Collection[tuple[str, int]]
 ) -> dict[tuple[str, int], int]:
-    """Give where the logs of some partitions end; 0 for what is not there yet.
+    """Return the ends of the logs of partitions; 0 for a missing one.
 
     Raises:
         WriteRefused: a log ends in a torn batch.
@@ -159,7 +160,7 @@ def _end_of(io: FileIO, log: PartitionLog) -> int:
 
 
 class _Partition:
-    """The segments that are added to one partition, in their order."""
+    """The segments to append to one partition."""
 
     def __init__(
         self,
@@ -181,7 +182,7 @@ class _Partition:
         self.end_offset = self.placed[-1].end_offset
 
     def _log_end(self, base_offset: int | None) -> int:
-        """Where new segments may begin."""
+        """Return where new segments may begin."""
         if self.log is None:
             return base_offset or 0
         end_offset = _end_of(self.io, self.log)
@@ -200,7 +201,7 @@ class _Partition:
         placed: list[_Placed] = []
         end_offset, shift, tag = self.first_offset, 0, ""
         for segment in segments:
-            if segment.placement.tag != tag:  # the segments of a task keep together
+            if segment.placement.tag != tag:  # all segments of a task have the same shift
                 tag = segment.placement.tag
                 shift = end_offset if segment.placement.is_relative else 0
             placed.append(_Placed(segment, shift, leader_epoch))
@@ -213,7 +214,7 @@ class _Partition:
         return placed
 
     def prepare(self) -> Iterator[_Change]:
-        """Give the segments their offsets and write what is beside them; all in staged files."""
+        """Assign offsets, and write snapshots and epochs; all in staged files."""
         producers = newest_producers(self.io, self.directory, self.first_offset)
         for placed in self.placed:
             stem = segment_stem(self.directory, placed.base_offset)
@@ -249,7 +250,7 @@ class _Partition:
         return _Change(staged, final)
 
     def remove_empty_segment(self) -> None:
-        """Remove the files of an active segment without any batch; new ones take its place.
+        """Remove the files of an empty active segment, which the new ones replace.
 
         See: S-31 (LocalLog.roll).
         """
@@ -260,7 +261,7 @@ class _Partition:
             self.io.delete(empty.stem + suffix)
 
     def told(self) -> CommittedPartition:
-        """Sum up what was added."""
+        """Return what was added."""
         return CommittedPartition(
             *self.key,
             self.placed[0].base_offset,
@@ -282,7 +283,7 @@ class _Partition:
 
 
 def _make_all(io: FileIO, changes: Sequence[_Change]) -> None:
-    """Give all files their names, or none."""
+    """Rename all files, or none."""
     made: list[_Change] = []
     try:
         for change in changes:

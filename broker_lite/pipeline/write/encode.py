@@ -1,7 +1,7 @@
-"""Record batches from rows: filled by the compiled encoder, closed by their header and checksum.
+"""Encodes rows as record batches: compiled code writes the records, this module the headers.
 
-A batch may take rows of several Arrow batches. It is handed on as a view of the encoder's own
-buffer, so whoever gets it writes it before the next rows come.
+A batch may have rows of several Arrow batches. It is returned as a view of the encoder's buffer, so
+the caller must write it before encoding more rows.
 """
 
 from collections.abc import Iterator
@@ -25,15 +25,15 @@ from broker_lite.record.crc import crc32c
 from broker_lite.record.loops.encode_records import varlong_size_bytes
 
 BATCH_BYTES: Final = 16384
-"""As batch.size of Kafka's producer."""
+"""The default of the Kafka producer's batch.size."""
 LEADER_EPOCH: Final = 0
-"""Of a batch when it is made; the commit stamps another one if the log has one."""
+"""The commit overwrites it if the log has a later one."""
 
 _CRC_POSITION: Final = 17
 
 
 class Producer(NamedTuple):
-    """Who a batch is from, by the fields of its header."""
+    """The producer fields of a batch header."""
 
     producer_id: int = NO_PRODUCER_ID
     epoch: int = NO_PRODUCER_EPOCH
@@ -45,7 +45,7 @@ NO_PRODUCER: Final = Producer()
 
 
 class EncodedBatch(NamedTuple):
-    """A batch as it goes into a file; `data` is overwritten when more rows are encoded."""
+    """An encoded batch; encoding more rows overwrites `data`."""
 
     data: memoryview | bytearray | bytes
     base_offset: int
@@ -55,14 +55,13 @@ class EncodedBatch(NamedTuple):
 
 
 class BatchEncoder:
-    """Makes the batches of one partition.
+    """Encodes the batches of one partition.
 
     Args:
-        next_offset: of the first record, unless rows bring their own.
-        batch_bytes: how large a batch grows, header and plain records; a larger record is one
-            batch.
-        codec: of the batches; may be changed between two of them.
-        log_append_time_ms: all batches are LogAppendTime with this timestamp; None is CreateTime.
+        next_offset: of the first record, unless rows have their own.
+        batch_bytes: maximum size of a batch before compression; a larger record gets its own batch.
+        codec: may change between batches.
+        log_append_time_ms: the LogAppendTime of all batches; None means CreateTime.
 
     See: R-50, R-51, R-55 (MemoryRecordsBuilder).
     """
@@ -87,10 +86,10 @@ class BatchEncoder:
         self._max_timestamp = -1
 
     def append(self, rows: RecordInput, row: int, end_row: int) -> Iterator[EncodedBatch]:
-        """Take some rows and yield the batches that they fill; the last rows wait in the next one.
+        """Encode rows and yield the full batches; the last rows stay in the open batch.
 
         Raises:
-            ValueError: a row cannot be written; the batch that it was for is lost.
+            ValueError: a row cannot be encoded; its batch is lost.
         """
         while row < end_row:
             if not self.record_count:
@@ -105,7 +104,7 @@ class BatchEncoder:
             row = written
 
     def finish(self, producer: Producer = NO_PRODUCER) -> EncodedBatch:
-        """Close the batch of the rows so far, of which there must be one at least."""
+        """Close the open batch, which must have at least one record."""
         assert self.record_count, "a batch has records"
         if self.codec is Codec.NONE:
             batch = self._buffer[: self._position]
@@ -124,19 +123,19 @@ class BatchEncoder:
         return encoded
 
     def skip(self, offset_count: int) -> None:
-        """Leave offsets free in front of the next batch; no rows may be waiting."""
+        """Skip offsets before the next batch; no batch may be open."""
         assert not self.record_count, "a batch has no gaps"
         self.next_offset += offset_count
 
     def grow(self, batch_bytes: int) -> None:
-        """Let batches become at least this large; no rows may be waiting."""
+        """Raise the maximum size of a batch; no batch may be open."""
         assert not self.record_count, "the batch would move"
         self.batch_bytes = max(self.batch_bytes, batch_bytes)
         if self.batch_bytes > len(self._buffer):
             self._buffer = memoryview(bytearray(self.batch_bytes))
 
     def _begin(self, rows: RecordInput, row: int) -> None:
-        # An offset below next_offset is refused when it is encoded.
+        # The encoder refuses an offset below next_offset.
         own_offset = rows.offsets[row] if len(rows.offsets) else self.next_offset
         self._base_offset = max(own_offset, self.next_offset)
         self._base_timestamp = rows.timestamps[row]
@@ -163,7 +162,7 @@ class BatchEncoder:
         self.next_offset = encoder.last_offset + 1
 
     def _make_room(self, rows: RecordInput, row: int) -> int:
-        """Make the buffer large enough for a record that is a batch of its own; give its end."""
+        """Enlarge the buffer for a single large record; return the end of the record."""
         size_bytes = rows.encoder.record_size_bytes(row, 0, 0)
         end = RECORD_BATCH_OVERHEAD + varlong_size_bytes(size_bytes) + size_bytes
         if end > len(self._buffer):

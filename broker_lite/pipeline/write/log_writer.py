@@ -1,11 +1,11 @@
-"""The files of a partition's new segments, under names that nobody reads until they are committed.
+"""Writes the files of a partition's new segments, staged under names that nobody reads.
 
-A staged file ends in `.deleted`, behind a tag of the job and its attempt. Every broker, Kafka too,
-removes such files at its next start and every reader here passes over them: what a job leaves
-behind when its driver dies cleans itself up.
+The name of a staged file ends with a tag of the job and its attempt, and `.deleted`. Every broker,
+Kafka's too, removes such files at its next start, and readers ignore them. So the files of a job
+whose driver died need no cleaning up.
 
-Indexes get their entries as an append of each batch by itself would have made them, so the dump
-tool finds them consistent.
+Index entries are those of a broker that appended each batch by itself, so Kafka's dump tool finds
+them consistent.
 """
 
 from typing import Final, NamedTuple
@@ -32,13 +32,13 @@ INDEX_INTERVAL_BYTES: Final = 4096
 
 
 class Placement(NamedTuple):
-    """Which partition segments are for, and how they are cut.
+    """The partition of new segments, and how to cut them.
 
     Attributes:
         root: the log directory, a path inside its FileIO.
-        tag: of the job and the attempt; no other attempt has it.
-        is_relative: offsets begin at 0, and the commit says where that is.
-        segment_bytes: how large a segment grows; a larger batch is one segment.
+        tag: of the job and the attempt; unique to the attempt.
+        is_relative: offsets begin at 0, and the commit shifts them.
+        segment_bytes: maximum size of a segment; a larger batch gets its own segment.
     """
 
     root: str
@@ -56,12 +56,12 @@ class Placement(NamedTuple):
 
 
 class StagedSegment(NamedTuple):
-    """A segment whose files are whole and wait for the commit.
+    """A complete segment that waits for the commit.
 
     Attributes:
-        end_offset: what follows its last batch.
+        end_offset: the offset after its last batch.
         suffixes: of its files, that of the log last.
-        producers: a snapshot of the producers behind it, as far as these segments tell.
+        producers: a snapshot of the producers of these segments, as of its end.
     """
 
     placement: Placement
@@ -73,12 +73,12 @@ class StagedSegment(NamedTuple):
     producers: bytes
 
     def staged_path(self, suffix: str) -> str:
-        """Path of a file until it is committed."""
+        """Return the path of a file before the commit."""
         return staged_path(self.placement, self.base_offset, suffix)
 
 
 def staged_path(placement: Placement, base_offset: int, suffix: str) -> str:
-    """Give the path of a file that waits for its commit.
+    """Return the path of a staged file.
 
     See: S-04, S-41 (LogLoader.removeTempFilesAndCollectSwapFiles).
     """
@@ -87,7 +87,7 @@ def staged_path(placement: Placement, base_offset: int, suffix: str) -> str:
 
 
 class LogWriter:
-    """Writes batches of one partition, by rising offset, into segments that wait for a commit."""
+    """Writes batches of one partition, in order, into staged segments."""
 
     def __init__(self, io: FileIO, placement: Placement) -> None:
         self.placement = placement
@@ -97,10 +97,10 @@ class LogWriter:
         self._producers = ProducerStateManager()
 
     def append(self, batch: EncodedBatch) -> None:
-        """Write a batch, in a new segment if it does not fit into the last one.
+        """Write a batch; roll a new segment if it does not fit.
 
         Raises:
-            OSError: it could not be written; nothing can follow.
+            OSError: the batch could not be written; the writer is unusable.
 
         See: S-30, S-31 (LogSegment.shouldRoll, UnifiedLog.roll).
         """
@@ -111,10 +111,10 @@ class LogWriter:
             self._note_producer(view, segment)
 
     def begin(self, base_offset: int) -> None:
-        """Begin a segment, which may lie in front of its first batch, or stay without any.
+        """Begin a segment at an offset; it may stay empty.
 
         Raises:
-            OSError: the last one could not be written, or this one not be made.
+            OSError: the previous segment could not be closed, or the new one not be created.
         """
         self._begin(base_offset)
 
@@ -126,7 +126,7 @@ class LogWriter:
         return self._open
 
     def append_torn(self, batch: EncodedBatch) -> None:
-        """Write the first half of a batch, as a crash leaves it; nothing can follow.
+        """Write the first half of a batch, as a crash leaves it; nothing may follow.
 
         Raises:
             OSError: it could not be written.
@@ -134,7 +134,7 @@ class LogWriter:
         self._segment_for(batch).append_torn(memoryview(batch.data)[: len(batch.data) // 2])
 
     def close(self) -> list[StagedSegment]:
-        """Close the last segment and give all of them.
+        """Close the last segment and return all of them.
 
         Raises:
             OSError: it could not be written.
@@ -170,7 +170,7 @@ class LogWriter:
 
 
 class _OpenSegment:
-    """The segment that is being written; its indexes are in memory until it is closed."""
+    """The segment that is being written; its indexes stay in memory until close()."""
 
     def __init__(self, io: FileIO, placement: Placement, base_offset: int) -> None:
         self._io = io
@@ -212,7 +212,7 @@ class _OpenSegment:
         self._end_offset = batch.last_offset + 1
 
     def append_torn(self, data: memoryview) -> None:
-        """Write bytes that are no batch."""
+        """Write the bytes of a torn batch."""
         self._file.write(data)
         self._size_bytes += len(data)
 
@@ -225,7 +225,7 @@ class _OpenSegment:
             )
 
     def close(self, producers: bytes) -> StagedSegment:
-        """Write the indexes, the closing time entry too.
+        """Write the indexes, with the final time index entry.
 
         See: S-31 (LogSegment.onBecomeInactiveSegment).
         """

@@ -1,4 +1,4 @@
-"""Options of a write: parsed once, on the driver; every error is one line for a person."""
+"""The options of a write, parsed once on the driver."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _OFFSET_MAX: Final = (1 << 63) - 1
 
 
 class TimestampType(StrEnum):
-    """What timestamps are: those of the rows, or that of the write.
+    """Whether to use the timestamps of the rows or the time of the write.
 
     See: R-13 (TimestampType).
     """
@@ -39,7 +39,7 @@ class TimestampType(StrEnum):
 
 
 class Compression(StrEnum):
-    """The codecs by the names of compression.type."""
+    """The codecs, by Kafka's names for compression.type."""
 
     NONE = "none"
     GZIP = "gzip"
@@ -55,15 +55,16 @@ class Compression(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """How rows become segments.
+    """The options of a write; made by parse().
 
     Attributes:
         path: the log directory, or its URI.
-        topic: of all rows, whatever their column says; None takes the column.
-        partitions: of each topic, for rows that name none; None takes those that are there.
-        base_offset: where logs that are empty begin.
+        topic: of all rows, also if they have a column topic; None uses the column.
+        partitions: partitions per topic, for rows without a partition; None means the existing
+            ones.
+        base_offset: where empty logs begin.
         keep_offsets: rows keep the offset of their column.
-        sync: put everything on disk before it counts.
+        sync: fsync before the segments become visible.
     """
 
     path: str
@@ -79,7 +80,7 @@ class WriteOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str | None]) -> "WriteOptions":
-        """Read the options of a write; their names are compared without case.
+        """Parse the options of a write; names are case-insensitive.
 
         Raises:
             OptionError: an option is unknown, has a wrong value, or contradicts another one.
@@ -89,7 +90,7 @@ class WriteOptions:
         if not path:
             raise given.error("path", "the log directory to write to must be given")
         if "baseOffset" in given and given.flag("keepOffsets", False):
-            raise given.error("baseOffset", "offsets that are kept say themselves where they begin")
+            raise given.error("baseOffset", "keepOffsets=true already decides where the log begins")
         return cls(
             path=path,
             topic=given.parsed("topic", topic_name),
@@ -105,7 +106,7 @@ class WriteOptions:
 
 
 def topic_name(text: str) -> str:
-    """Read the name of a topic.
+    """Check the name of a topic.
 
     Raises:
         ValueError: the text says what is allowed.

@@ -1,4 +1,4 @@
-"""Producer snapshots of logs that get new segments: what was known, and what came behind it."""
+"""Reads the producer snapshots of logs that get new segments."""
 
 import logging
 
@@ -13,7 +13,7 @@ Producers = dict[int, ProducerEntry]
 
 
 def newest_producers(io: FileIO, directory: str, end_offset: int) -> Producers:
-    """Read the producers of a log at rest, by its newest readable snapshot up to an offset.
+    """Read the newest readable snapshot of a closed log, up to an offset.
 
     See: S-17, S-18, S-45 (ProducerStateManager.loadFromSnapshot).
     """
@@ -31,7 +31,7 @@ def newest_producers(io: FileIO, directory: str, end_offset: int) -> Producers:
 
 
 def producers_of(snapshot: bytes) -> Producers:
-    """Read a snapshot.
+    """Decode a snapshot.
 
     Raises:
         CorruptSnapshot: it cannot be read.

@@ -1,7 +1,7 @@
-"""Arrow batches as the input of the compiled encoder: their buffers, not copies of them.
+"""Passes the buffers of Arrow batches to the compiled encoder, without copies.
 
-The columns are those of the record view: key, value, headers, timestamp, offset. Each may be
-missing but for what the caller wants to be there; text counts as its UTF-8 bytes.
+The columns are those of the record view: key, value, headers, timestamp, offset. Any may be
+missing, unless the caller needs it; text is written as UTF-8.
 """
 
 from array import array
@@ -23,9 +23,9 @@ class RecordInput(NamedTuple):
     """The rows of an Arrow batch, ready to be encoded.
 
     Attributes:
-        encoder: of these rows.
-        timestamps: ms since the epoch, one a row.
-        offsets: one a row, or empty.
+        encoder: encodes these rows.
+        timestamps: ms since the epoch, one per row.
+        offsets: one per row, or empty.
     """
 
     encoder: RecordEncoder
@@ -34,22 +34,22 @@ class RecordInput(NamedTuple):
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.timestamps)
 
 
 def record_input(
     arrow_batch: pa.RecordBatch, *, default_timestamp_ms: int, keep_offsets: bool = False
 ) -> RecordInput:
-    """Look at an Arrow batch as records.
+    """Make the input of the encoder from an Arrow batch.
 
     Args:
-        arrow_batch: with columns of the record view; others are passed over.
-        default_timestamp_ms: of rows without one.
-        keep_offsets: the column `offset` says which offset a row has.
+        arrow_batch: has columns of the record view; others are ignored.
+        default_timestamp_ms: for rows without a timestamp.
+        keep_offsets: use the offsets of the column `offset`.
 
     Raises:
-        ValueError: a column has a type that cannot be taken, or an offset is null.
+        ValueError: a column has an unsupported type, or an offset is null.
     """
     timestamps = _timestamps(
         _column(arrow_batch, "timestamp"), len(arrow_batch), default_timestamp_ms
@@ -66,7 +66,7 @@ def record_input(
 
 
 def bytes_column(array_: pa.Array | None) -> BytesColumn | None:
-    """Give the buffers of text or bytes; None for a column that is missing or of type null.
+    """Return the buffers of a text or bytes column; None if it is missing or has type null.
 
     Raises:
         ValueError: it is neither.
@@ -131,6 +131,6 @@ def _bits(buffer: pa.Buffer | None) -> memoryview:
 
 def _ends(buffer: pa.Buffer | None, array_: pa.Array) -> memoryview:
     count = array_.offset + len(array_) + 1
-    if buffer is None or buffer.size < 4 * count:  # Arrow may leave it out where there are no rows
+    if buffer is None or buffer.size < 4 * count:  # Arrow may omit it if there are no rows
         return memoryview(array("i", bytes(4 * count)))
     return memoryview(buffer).cast("B")[: 4 * count].cast("i")

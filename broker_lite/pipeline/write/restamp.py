@@ -1,4 +1,4 @@
-"""Moving the batches of a file to other offsets: 12 bytes each, which no checksum covers.
+"""Moves the batches of a file to other offsets, by bytes that no checksum covers.
 
 See: R-20 (DefaultRecordBatch.setLastOffset, DefaultRecordBatch.setPartitionLeaderEpoch).
 """
@@ -16,7 +16,7 @@ READ_BYTES: Final = 4 << 20
 
 
 def restamp_local(path: str, shift: int, leader_epoch: int) -> None:
-    """Add to all offsets of a local file of whole v2 batches, and set their leader epoch.
+    """Shift the offsets of a local file of v2 batches in place, and set their leader epoch.
 
     Raises:
         OSError: the file cannot be opened.
@@ -26,7 +26,7 @@ def restamp_local(path: str, shift: int, leader_epoch: int) -> None:
 
 
 def restamp_copy(io: FileIO, source: str, target: str, shift: int, leader_epoch: int) -> None:
-    """Do the same to a copy, for storage whose files cannot be changed in place.
+    """Do the same in a copy, for storage whose files cannot be changed in place.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -46,7 +46,7 @@ def restamp_copy(io: FileIO, source: str, target: str, shift: int, leader_epoch:
 def _restamp(
     data: bytearray | mmap.mmap, position: int, end: int, shift: int, leader_epoch: int
 ) -> int:
-    """Change the whole batches from a position on; give the position behind them."""
+    """Change the whole batches from a position on; return the position after them."""
     while position + _PREFIX.size <= end:
         base_offset, length, _ = _PREFIX.unpack_from(data, position)
         following = position + LOG_OVERHEAD + length

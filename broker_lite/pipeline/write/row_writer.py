@@ -1,8 +1,8 @@
-"""What one task of a write does: rows to their partitions, into batches, into staged segments.
+"""One task of a write: divides rows among partitions and writes staged segments.
 
 Rows keep their order within a partition. A row goes to the partition that it names; otherwise to
-that of its key, as Kafka's producer would choose it, or, without a key, to one that changes from
-one Arrow batch to the next.
+that of its key, as chosen by Kafka's producer; without a key, to a partition that changes with each
+Arrow batch.
 """
 
 import time
@@ -23,13 +23,13 @@ from broker_lite.record.loops.encode_records import assign_partitions
 
 
 class WritePlan(NamedTuple):
-    """What all tasks of a write have in common; made once, on the driver.
+    """The common input of all tasks of a write, made once on the driver.
 
     Attributes:
         root: the log directory, a path inside its FileIO.
-        job: begins the tags of all attempts.
-        now_ms: timestamp of rows without one, and of LogAppendTime; the same at every attempt.
-        partition_counts: by topic, of those that are there.
+        job: prefix of the tags of all attempts.
+        now_ms: timestamp of rows without one, and for LogAppendTime; the same in every attempt.
+        partition_counts: of the existing topics.
     """
 
     io: FileIO
@@ -41,7 +41,7 @@ class WritePlan(NamedTuple):
 
     @classmethod
     def make(cls, io: FileIO, root: str, options: WriteOptions, job: str) -> Self:
-        """Look at a log directory and at the clock.
+        """Read the partitions of a log directory, and the clock.
 
         Raises:
             OSError: the directory cannot be listed.
@@ -59,8 +59,8 @@ class RowWriter:
 
     Args:
         plan: of the write.
-        attempt: what no other attempt is called.
-        first_unkeyed: number of the partition at which rows without a key begin.
+        attempt: a unique name.
+        first_unkeyed: number of the first partition for rows without a key.
     """
 
     def __init__(self, plan: WritePlan, attempt: str, first_unkeyed: int = 0) -> None:
@@ -70,7 +70,7 @@ class RowWriter:
         self._outputs: dict[tuple[str, int], tuple[BatchEncoder, LogWriter]] = {}
 
     def write(self, arrow_batch: pa.RecordBatch) -> None:
-        """Take the rows of an Arrow batch.
+        """Write the rows of an Arrow batch.
 
         Raises:
             ValueError: a row cannot be written; the text says why.
@@ -78,7 +78,7 @@ class RowWriter:
         """
         for topic, rows in self._by_topic(arrow_batch):
             partitions = self._partitions(rows, topic)
-            order = pc.sort_indices(partitions)  # stable, so rows keep theirs
+            order = pc.sort_indices(partitions)  # stable, so rows of a partition keep their order
             records = record_input(
                 rows.take(order),
                 default_timestamp_ms=self._plan.now_ms,
@@ -94,7 +94,7 @@ class RowWriter:
         self._unkeyed += 1
 
     def close(self) -> list[StagedSegment]:
-        """Finish all files and give their segments, by topic and partition.
+        """Finish all files and return their segments, sorted by topic and partition.
 
         Raises:
             OSError: a file cannot be written.

@@ -81,7 +81,7 @@ def test_a_data_directory_elsewhere_is_refused() -> None:
     io.make_directory(path)
     with io.create(f"{path}/meta.properties") as file:
         file.write(b"version=1\n")
-    with pytest.raises(WriteRefused, match="locally only"):
+    with pytest.raises(WriteRefused, match="only a local path"):
         refuse_unusable(io, path)
 
 

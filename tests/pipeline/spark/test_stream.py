@@ -174,7 +174,7 @@ def test_what_is_lost_is_told(root: Path) -> None:
     with pytest.raises(DataLossError, match="topic-1: the stream came to offset 70"):
         following.latestOffset(offsets(0, 70), ReadAllAvailable())
     delete_segments_below(root / "topic-0", 100)
-    with pytest.raises(DataLossError, match="failOnDataLoss=false goes on with what is there"):
+    with pytest.raises(DataLossError, match="failOnDataLoss=false continues with what is there"):
         read_offsets(following, offsets(0, 0), offsets(100, 50))
     tolerant = reader(root, failOnDataLoss="false")
     found = read_offsets(tolerant, offsets(0, 0), offsets(100, 50))
@@ -284,7 +284,7 @@ def test_lost_offsets_end_a_query_with_a_line_that_says_so(queries: Queries, roo
     append(root, 0, 100)
     delete_segments_below(root / "topic-0", 150)
     query = queries.start(root)
-    with pytest.raises(StreamingQueryException, match="topic-0: offsets 100 to 200 are due"):
+    with pytest.raises(StreamingQueryException, match="topic-0: offsets 100 to 200 are expected"):
         query.awaitTermination(TIMEOUT_S)
     queries.run(root, failOnDataLoss="false")
     found = queries.places()

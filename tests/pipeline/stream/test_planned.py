@@ -100,7 +100,7 @@ def test_what_was_appended_since_is_left_out(root: Path) -> None:
 def test_what_retention_took_is_lost(root: Path, caplog: pytest.LogCaptureFixture) -> None:
     splits = planned_splits(root)
     delete_segments_below(root / "topic-0", 8)
-    with pytest.raises(DataLossError, match="offsets 0 to 14 are due, the log has 8 to 14"):
+    with pytest.raises(DataLossError, match="offsets 0 to 14 are expected, the log has 8 to 14"):
         offsets(splits)
     with caplog.at_level(logging.WARNING, "broker_lite.pipeline"):
         assert offsets(splits, failOnDataLoss="false") == list(range(8, 14))
@@ -110,7 +110,7 @@ def test_what_retention_took_is_lost(root: Path, caplog: pytest.LogCaptureFixtur
 def test_a_topic_that_was_deleted_is_lost(root: Path) -> None:
     splits = planned_splits(root)
     shutil.rmtree(root / "topic-0")
-    with pytest.raises(DataLossError, match="offsets 0 to 14 are due, the log has 0 to 0"):
+    with pytest.raises(DataLossError, match="offsets 0 to 14 are expected, the log has 0 to 0"):
         offsets(splits)
     assert offsets(splits, failOnDataLoss="false") == []
 

@@ -39,7 +39,7 @@ def test_a_file_that_is_missing_twice_did_not_vanish() -> None:
 
 
 def test_what_does_not_come_to_an_end_is_an_error() -> None:
-    with pytest.raises(UnsettledLog, match=r"^/logs/t-0: segments are being exchanged"):
+    with pytest.raises(UnsettledLog, match=r"^/logs/t-0: segments are being swapped"):
         settled(answers(*[None] * settling.ATTEMPTS, "too late"), "/logs/t-0")
 
 

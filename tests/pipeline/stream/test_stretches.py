@@ -69,7 +69,7 @@ def test_whatever_became_of_the_files_every_offset_is_somebodys(root: Path) -> N
 
 def test_a_partition_that_is_gone(root: Path, caplog: pytest.LogCaptureFixture) -> None:
     shutil.rmtree(root / "topic-0")
-    with pytest.raises(DataLossError, match="topic-0: is gone, offsets 15 to 30 are due"):
+    with pytest.raises(DataLossError, match="topic-0: is gone, offsets 15 to 30 are expected"):
         pieces(root, {TOPIC: 15}, {TOPIC: 30})
     with caplog.at_level(logging.WARNING, "broker_lite.pipeline"):
         assert pieces(root, {TOPIC: 15}, {TOPIC: 30}, failOnDataLoss="false") == []

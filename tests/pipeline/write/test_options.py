@@ -67,7 +67,7 @@ def test_all_options_in_any_case() -> None:
         ({"sync": "no"}, "option sync='no': true or false"),
         (
             {"baseOffset": "1", "keepOffsets": "true"},
-            "option baseOffset='1': offsets that are kept",
+            "option baseOffset='1': keepOffsets=true already",
         ),
     ],
 )

@@ -1,5 +1,5 @@
-"""Jobs over logs: check, measure, export, compare, compact, each a function of a session and paths.
+"""Spark jobs over logs: verify, report, export, import, diff, compact, generate.
 
-In come a Spark session, paths and options of the data source, out go DataFrames, small values or
-files. What a job prints and how it exits is for the command line to say.
+A job is a function of a Spark session, paths and options of the data source. It returns a result or
+writes files; output and exit codes are up to `broker_lite.commands`.
 """

@@ -1,8 +1,8 @@
-"""The data source `kafka_segments_audit`: a row a task, with what the task found.
+"""The data source `kafka_segments_audit`: one row per task, with its result.
 
-The batches are judged in the workers, where their bytes are; what comes back is small. It takes the
-options of `kafka_segments` that select partitions, and two of its own: `deep` (look at the records,
-too) and `compacted` (offsets may be missing anywhere, also where no cleaner's checkpoint says so).
+Workers check the batches and return small results. It takes the options of `kafka_segments` that
+select partitions, and two of its own: `deep` (check the records, too) and `compacted` (offsets may
+be missing anywhere, not only below the cleaner's checkpoint).
 """
 
 import sys
@@ -51,13 +51,13 @@ def read_audits(
     is_deep: bool = False,
     is_compacted: bool = False,
 ) -> DataFrame:
-    """Read the audits of a log directory.
+    """Check a log directory; return one row per task.
 
     Args:
         spark: a session.
-        path: as of the data source.
-        options: of the data source; those that select partitions count, and maxSplitBytes.
-        is_deep: look at the records, too.
+        path: of the data source.
+        options: of the data source: those that select partitions, and maxSplitBytes.
+        is_deep: check the records, too.
         is_compacted: offsets may be missing anywhere.
     """
     spark.dataSource.register(AuditSource)
@@ -66,13 +66,13 @@ def read_audits(
 
 
 def row_of(found: Audit) -> tuple[Any, ...]:
-    """Make a row; what is an array in it has to be a list."""
+    """Make a row of a result; Spark wants lists for arrays."""
     *values, findings, producers = found
     return (*values, list(findings), list(producers))
 
 
 def audit_of(row: Row) -> Audit:
-    """Read a row."""
+    """Make a result of a row."""
     *values, findings, producers = row
     spans = (
         ProducerSpan(producer_id, SequencedBatch(*first), SequencedBatch(*last))
@@ -84,9 +84,9 @@ def audit_of(row: Row) -> Audit:
 def cleaned_of(
     io: FileIO, root: str, logs: Mapping[TopicPartition, PartitionLog], is_compacted: bool
 ) -> dict[TopicPartition, int]:
-    """Give up to where offsets may be missing, by partition.
+    """Return, by partition, the offset below which offsets may be missing.
 
-    A checkpoint that cannot be read says nothing; that it cannot is told by small_files().
+    A damaged checkpoint counts as empty; small_files() reports it.
     """
     if is_compacted:
         return dict.fromkeys(logs, sys.maxsize)
@@ -97,7 +97,7 @@ def cleaned_of(
 
 
 class AuditSource(DataSource):
-    """Audits of a log directory."""
+    """The results of the checks of a log directory."""
 
     @classmethod
     def name(cls) -> str:  # type: ignore[explicit-override]
@@ -105,7 +105,7 @@ class AuditSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:  # type: ignore[explicit-override]
-        """Give the columns of an audit."""
+        """Return the columns of a result."""
         return SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[explicit-override]
@@ -132,7 +132,7 @@ class AuditReader(DataSourceReader):
         """Cut the files into tasks.
 
         Raises:
-            PlanError: a topic or partition that is named is not there.
+            PlanError: a named topic or partition does not exist.
             OSError: the log directory cannot be read.
         """
         io, root = open_file_io(self.options.path)
@@ -148,9 +148,9 @@ class AuditReader(DataSourceReader):
         return [InputPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:  # type: ignore[explicit-override]
-        """Look at the batches of a task."""
+        """Run a task."""
         settle_worker()
         task: AuditTask | None = partition.value
-        if task is not None:  # without any partition Spark makes one of None
+        if task is not None:  # without any partition, Spark still runs one task, with None
             io, _ = open_file_io(task.split.uri)
             yield row_of(audit(io, task))

@@ -1,11 +1,11 @@
-"""Compact: keep the newest record of each key, offline, with the rules of a broker's cleaner.
+"""Compact a log offline, by the rules of a broker's cleaner.
 
-The newest offset of each key is found by Spark, over all partitions at once, whatever the number of
-keys. Which offsets those are goes back to the tasks as bits; they rewrite the segments.
+Spark finds the newest offset of each key, over all partitions at once, with any number of keys. The
+tasks that rewrite the segments get these offsets as bitmaps.
 
-Not done: topics with messages of magic 0 or 1 are refused; min.compaction.lag.ms counts as 0; all
-of a log is looked at, however little of it is new; the entries of aborted transactions, whose
-records are gone, are not kept in the indexes.
+Not done: topics with messages of magic 0 or 1 are refused; min.compaction.lag.ms counts as 0; the
+whole log is read, however little of it is new; the indexes of the new segments do not keep the
+entries of aborted transactions, whose records are gone.
 """
 
 import json
@@ -38,7 +38,7 @@ _GROUP_SCHEMA: Final = "topic string, partition int, baseOffset long, endOffset 
 
 
 class CompactionRefused(ValueError):
-    """A log cannot be compacted here; one line for a person."""
+    """A log cannot be compacted; the text is one line for the user."""
 
 
 def compact(
@@ -54,18 +54,18 @@ def compact(
     Args:
         spark: a session whose workers see the directory under the same path.
         path: a log directory, local or mounted.
-        topics: those whose cleanup.policy is compact; records without a key are lost.
-        now_ms: when it is, for tombstones.
+        topics: topics with cleanup.policy=compact; records without a key are removed.
+        now_ms: the time, for tombstones.
         delete_retention_ms: how long a tombstone stays after a compaction first saw it.
 
     Returns:
-        What was rewritten.
+        The groups of segments that were rewritten.
 
     Raises:
         CompactionRefused: the directory is not local.
-        WriteRefused: a broker uses it, or left it without a clean stop.
-        PlanError: a topic is not there.
-        CorruptLog: a log is damaged; nothing changed.
+        WriteRefused: a broker uses it, or was not stopped cleanly.
+        PlanError: a topic does not exist.
+        CorruptLog: a log is damaged; nothing was changed.
 
     See: S-80, S-83, S-84, S-86, S-87, S-89 (LogCleaner).
     """
@@ -108,7 +108,7 @@ def emptied_markers(batches: DataFrame) -> DataFrame:
 
 
 def _survivors_by_group(spark: SparkSession, root: str, groups: list[CompactionGroup]) -> DataFrame:
-    """Make the rows of the sink, one for each group."""
+    """Make the input of the sink: one row per group."""
     ends: dict[str, dict[int, int]] = defaultdict(dict)
     for group in groups:
         ends[group.topic][group.partition] = group.round_end
@@ -124,7 +124,7 @@ def _survivors_by_group(spark: SparkSession, root: str, groups: list[CompactionG
 
 
 def _as_bits(offsets: DataFrame) -> DataFrame:
-    """Pack offsets as OffsetSet takes them: topic, partition, kind, bucket, bits."""
+    """Pack offsets into bitmaps for OffsetSet: topic, partition, kind, bucket, bits."""
     bucket = F.shiftright("offset", BUCKET_SHIFT).alias("bucket")
     bit = F.col("offset").bitwiseAND(BUCKET_OFFSETS - 1)
     packed = offsets.groupBy(*_PARTITION, "kind", bucket)
@@ -132,14 +132,14 @@ def _as_bits(offsets: DataFrame) -> DataFrame:
 
 
 def _by_group(spark: SparkSession, groups: list[CompactionGroup], bits: DataFrame) -> DataFrame:
-    """Give each group the buckets of its offsets; one in two groups goes to both."""
+    """Give each group the buckets of its offsets; a bucket of two groups goes to both."""
     rows = [(*group[:2], group.base_offset, group.end_offset, group.round_end) for group in groups]
     frame = spark.createDataFrame(rows, _GROUP_SCHEMA)
     first = F.shiftright("baseOffset", BUCKET_SHIFT)
     last = F.shiftright(F.col("endOffset") - 1, BUCKET_SHIFT)
     buckets = frame.withColumn("bucket", F.explode(F.sequence(first, last)))
     joined = buckets.join(bits, [*_PARTITION, "bucket"], "left")
-    # What is null is left out of a list, so a group without any has an empty one.
+    # collect_list drops nulls, so a group without offsets gets an empty list.
     found = F.when(F.col("bits").isNotNull(), F.struct("kind", "bucket", "bits"))
     grouped = joined.groupBy(*_GROUP).agg(F.collect_list(found).alias("offsets"))
     return grouped.repartition(len(groups), *_GROUP)

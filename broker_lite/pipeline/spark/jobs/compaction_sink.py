@@ -1,7 +1,7 @@
-"""The data sink `kafka_segments_compaction`: a row is a group of segments, and what survives of it.
+"""The data sink `kafka_segments_compaction`: a row is a group of segments with its survivors.
 
-Each task rewrites the groups that it gets, beside the old segments; the commit swaps all of them.
-So Spark's own protocol makes it safe to run a task twice: only what the commit names is swapped.
+Each task writes new segments beside the old ones; the commit swaps all of them. Spark may run a
+task twice, because the commit only swaps the segments of the attempts that Spark accepted.
 """
 
 import uuid
@@ -34,7 +34,7 @@ _ANY_OFFSET: Final = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Rewritten(WriterCommitMessage):
-    """What an attempt of a task made."""
+    """The segments that an attempt of a task wrote."""
 
     swaps: tuple[Swap, ...]
 
@@ -42,7 +42,7 @@ class Rewritten(WriterCommitMessage):
 class CompactionSink(DataSource):
     """Takes groups: topic, partition, baseOffset, endOffset, roundEnd, offsets.
 
-    The last is a list of kind, bucket, bits: what OffsetSet takes, for SURVIVORS and for
+    `offsets` is a list of (kind, bucket, bits) for OffsetSet; a kind is SURVIVORS or
     EMPTIED_MARKERS.
     """
 
@@ -52,7 +52,7 @@ class CompactionSink(DataSource):
         return FORMAT
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # type: ignore[explicit-override]
-        """Make a writer; the log directory is locked by the job."""
+        """Make a writer; the job holds the lock of the log directory."""
         return CompactionWriter(
             self.options["path"],
             now_ms=int(self.options["nowMs"]),
@@ -61,7 +61,7 @@ class CompactionSink(DataSource):
 
 
 class CompactionWriter(DataSourceWriter):
-    """Rewrites groups, and swaps them."""
+    """Rewrites groups and swaps them in."""
 
     def __init__(self, root: str, *, now_ms: int, delete_retention_ms: int) -> None:
         self.root = root
@@ -89,7 +89,7 @@ class CompactionWriter(DataSourceWriter):
         return group, rewrite(io, self.root, group, given, tag)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[explicit-override]
-        """Swap all groups, in the order of their logs, and remove what other attempts made."""
+        """Swap in all groups, in the order of the logs, and remove the files of other attempts."""
         swaps = [
             swap for message in messages if isinstance(message, Rewritten) for swap in message.swaps
         ]
@@ -97,12 +97,12 @@ class CompactionWriter(DataSourceWriter):
         sweep(LocalFileIO(), self.root, self.job)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[explicit-override]
-        """Remove what all attempts made."""
+        """Remove the files of all attempts."""
         sweep(LocalFileIO(), self.root, self.job)
 
 
 def _group_of(io: LocalFileIO, root: str, row: Row) -> CompactionGroup:
-    """Find the segments of a row."""
+    """Find the segments of a row's group."""
     key = row.topic, row.partition
     log = find_partitions(io, root, lambda *found: found == key)[key]
     segments = (one for one in log.segments if row.baseOffset <= one.base_offset < row.endOffset)
@@ -114,7 +114,7 @@ def _offsets_of(row: Row, kind: str) -> OffsetSet:
 
 
 def _known(io: LocalFileIO, directory: str, now_ms: int) -> Producers:
-    """Read the producers that a broker would still know.
+    """Read the producers that a broker would still remember.
 
     See: V-65 (ProducerStateManager.isProducerExpired).
     """

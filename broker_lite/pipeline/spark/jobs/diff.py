@@ -1,9 +1,9 @@
-"""Diff: which records of two logs differ?
+"""Compares the records of two logs.
 
-A copy that keeps offsets is compared offset by offset. A mirror gives its own offsets, so there the
-records of each partition are compared as a bag: how often each one is on either side.
+A copy with the same offsets is compared offset by offset. A mirror assigns its own offsets, so its
+records are compared as a bag: how often each content occurs in a partition on either side.
 
-Rows are compared by two hashes of 64 bits over all that is compared, null being told from empty.
+Records are compared by two 64-bit hashes over the compared columns; null differs from empty.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ _PLACE: Final = ("topic", "partition", "offset")
 
 
 class By(StrEnum):
-    """What makes two records one: their offset, or all that is in them."""
+    """What identifies a record: its offset or its content."""
 
     OFFSET = "offset"
     CONTENT = "content"
 
 
 class Status(StrEnum):
-    """What is the matter with a record of the left log."""
+    """How a record compares."""
 
     EQUAL = "equal"
     MISSING = "missing"
@@ -41,11 +41,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How many records are equal, only in the left log, only in the right one, or not the same.
+    """How many records are equal, only in the left log, only in the right log, or different.
 
     Attributes:
-        rows: those that are not equal: status, topic, partition, offset (in the log that has the
-            record; in the left one if both have) and count.
+        rows: the records that are not equal: status, topic, partition, offset (in the left log if
+            it has the record, else in the right one) and count.
     """
 
     equal: int
@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def is_none(self) -> bool:
-        """Whether the logs hold the same."""
+        """Whether the logs are equal."""
         return not (self.missing or self.extra or self.different)
 
 
@@ -74,12 +74,12 @@ def diff(
 
     Args:
         spark: a session.
-        left: path of what it should be.
-        right: path of what it is.
+        left: path of the expected log.
+        right: path of the actual log.
         options: of the data source, for both.
         by: offset or content.
-        columns: what is compared; without timestamps where a broker gives its own.
-        renamed: topics of the left log that have another name in the right one.
+        columns: the compared columns; leave out timestamps if a broker assigned them.
+        renamed: new names of topics of the left log.
     """
     lefts = _digests(_renamed(records_of(spark, left, options), renamed), columns)
     rights = _digests(records_of(spark, right, options), columns)
@@ -99,14 +99,14 @@ def _renamed(records: DataFrame, names: Mapping[str, str]) -> DataFrame:
 
 
 def _digests(records: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """Keep the place of each record, and two hashes of what is compared."""
+    """Select the place of each record and two hashes of the compared columns."""
     values = [each for name in columns for each in _hashable(name)]
     digest = F.struct(*(F.xxhash64(F.lit(seed), *values) for seed in range(2)))
     return records.select(*_PLACE, digest.alias("digest"))
 
 
 def _hashable(name: str) -> Sequence[Column]:
-    """A hash passes over nulls, so whether it is one is hashed, too."""
+    """Spark's hash skips nulls, so hash whether the column is null, too."""
     column = F.col(name)
     if name == "headers":
         pairs = F.transform(
@@ -129,7 +129,7 @@ def _by_offset(lefts: DataFrame, rights: DataFrame) -> DataFrame:
 
 
 def _by_content(lefts: DataFrame, rights: DataFrame) -> DataFrame:
-    """Count each content on both sides; what one side has more of is missing or extra."""
+    """Count each content on both sides; a surplus on one side is missing or extra."""
     both = lefts.withColumn("side", F.lit(1)).union(rights.withColumn("side", F.lit(-1)))
     of_left, surplus = F.col("side") > 0, F.col("surplus")
     counted = both.groupBy("topic", "partition", "digest").agg(

@@ -1,4 +1,4 @@
-"""Export: records as tables that anything reads, Parquet or Delta, by topic and partition."""
+"""Exports records as a Parquet or Delta table, partitioned by topic and partition."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ _DIRECTORIES: Final = ("topic", "partition")
 
 
 class ExportError(ValueError):
-    """Something cannot be exported; one line for a person."""
+    """An export is not possible; the text is one line for the user."""
 
 
 def export(
@@ -32,17 +32,17 @@ def export(
     """Write the records of a log as a table, headers included.
 
     Args:
-        spark: a session; for Delta one that has its jar and extension.
-        path: as of the data source.
+        spark: a session; for Delta with its jar and extension.
+        path: of the data source.
         target: directory or URI of the table.
-        options: of the data source: what is read, and how.
+        options: of the data source.
         table_format: parquet or delta.
-        compression: of Parquet's files.
+        compression: of the Parquet files.
         mode: of Spark's writer: errorifexists, overwrite, append or ignore.
-        batches_target: where a table of the batches' headers goes, None for none.
+        batches_target: target of a table of batch headers, None for no such table.
 
     Raises:
-        ExportError: Delta is asked for and not installed.
+        ExportError: Delta is wanted and not installed.
     """
     if table_format == DELTA and find_spec("delta") is None:
         raise ExportError("format delta: the package delta-spark is not installed")
@@ -62,9 +62,9 @@ def records_of(spark: SparkSession, path: str, options: Mapping[str, str] = _NOT
 
 
 def read_export(spark: SparkSession, target: str, table_format: str = PARQUET) -> DataFrame:
-    """Read what export() wrote, with the columns of the record view in their order.
+    """Read the table of an export, with the columns of the record view.
 
-    A topic may be named like a number or a date, which Spark would take it for.
+    The schema is given, because Spark would guess a number or a date from some names of topics.
     """
     if table_format == DELTA:
         return spark.read.format(DELTA).load(target).select(*_COLUMNS)

@@ -1,8 +1,8 @@
-"""Generate: logs of any size from a seeded specification, made in parallel.
+"""Generates logs of any size in parallel, from a seeded specification.
 
-Each task makes whole segments at the offsets where they belong, so the commit only renames. The
-same specification gives the same bytes with any number of tasks and on any machine, for as long as
-the logs that it is put behind end at the same offsets.
+Each task makes whole segments at their final offsets, so the commit only renames files. The same
+specification, appended to logs with the same ends, gives the same bytes with any number of tasks
+and on any machine.
 """
 
 import json
@@ -41,21 +41,21 @@ SCHEMA: Final = (
 def generate(
     spark: SparkSession, spec: Mapping[str, object], path: str, *, sync: bool = False
 ) -> list[CommittedPartition]:
-    """Make logs and put them behind those that a directory has.
+    """Generate segments and append them to the logs of a directory.
 
     Args:
         spark: a session.
-        spec: see generate_spec; what read_spec() gives, for instance.
+        spec: a specification, for instance from read_spec(); see GenerateSpec.
         path: the log directory, or its URI.
-        sync: put everything on disk before it counts. A broker's data directory needs it to be
-            safe from a power cut; what can be generated again does not.
+        sync: fsync before the commit. A broker's data directory needs it to survive a power cut;
+            data that can be generated again does not.
 
     Returns:
-        What was added, by topic and partition.
+        What was added, sorted by topic and partition.
 
     Raises:
         SpecError: the specification cannot be used.
-        WriteRefused: the directory is in use or not fit to be written to.
+        WriteRefused: the directory is in use or must not be written to.
         OSError: a file cannot be written; nothing was added.
     """
     parsed = GenerateSpec.parse(spec)
@@ -73,7 +73,7 @@ def generate(
 
 
 def _check(io: FileIO, root: str, spec: GenerateSpec) -> dict[str, int]:
-    """Refuse what the commit would refuse; give the ends of the logs by directory."""
+    """Refuse early what the commit would refuse; return the ends of the logs by directory."""
     keys = [(topic.name, number) for topic in spec.topics for number in range(topic.partitions)]
     with locked(io, root):
         refuse_unusable(io, root)
@@ -84,7 +84,7 @@ def _check(io: FileIO, root: str, spec: GenerateSpec) -> dict[str, int]:
 
 
 def segment_of(root: str, row: Row) -> StagedSegment:
-    """Read a row of a task."""
+    """Make a staged segment of a row."""
     return StagedSegment(
         Placement(root, row.topic, row.partition, row.tag),
         row.base_offset,
@@ -97,7 +97,7 @@ def segment_of(root: str, row: Row) -> StagedSegment:
 
 
 class GenerateSource(DataSource):
-    """Makes segments when it is read; a row is a segment that waits for its commit."""
+    """Generates segments when it is read; a row is a staged segment."""
 
     @classmethod
     def name(cls) -> str:  # type: ignore[explicit-override]
@@ -109,13 +109,13 @@ class GenerateSource(DataSource):
         return SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:  # type: ignore[explicit-override]
-        """Make the reader that makes the segments."""
+        """Make the reader that generates the segments."""
         options = {name.lower(): value for name, value in self.options.items()}
         return GenerateReader(options["path"], options["spec"], options["ends"], options["job"])
 
 
 class GenerateReader(DataSourceReader):
-    """Plans tasks, and does one where it is sent to."""
+    """Plans the tasks on the driver and runs them on the workers."""
 
     def __init__(self, path: str, spec: str, ends: str, job: str) -> None:
         self.path = path
@@ -128,7 +128,7 @@ class GenerateReader(DataSourceReader):
         return [InputPartition(task) for task in tasks_of(self.spec)]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:  # type: ignore[explicit-override]
-        """Make the segments of a task.
+        """Generate the segments of a task.
 
         Raises:
             OSError: a file cannot be written.

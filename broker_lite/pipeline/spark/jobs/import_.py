@@ -1,4 +1,4 @@
-"""Import: rows become segments, each partition's in the order of its offsets."""
+"""Imports rows as segments, each partition in the order of its offsets."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -32,7 +32,7 @@ def import_table(
 
 
 def import_records(records: DataFrame, path: str, options: Mapping[str, str] = _NOTHING) -> None:
-    """Write records as logs, at their own offsets unless keepOffsets=false is among the options.
+    """Write records as logs, at their own offsets unless the options say keepOffsets=false.
 
     Args:
         records: with the columns of the record view.

@@ -1,7 +1,7 @@
-"""The data source `kafka_segments_plain_sizes`: sums of sizes by codec, some rows a task.
+"""The data source `kafka_segments_plain_sizes`: sums of sizes, one row per task and codec.
 
-What the batches are without compression only a worker can tell, who decompresses them; what comes
-back is small. It takes the options of `kafka_segments` for a batch query.
+The workers decompress the batches to measure them, and return small sums. It takes the options of
+`kafka_segments` for a batch query.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class PlainSizeSource(DataSource):
         Raises:
             OptionError: an option cannot be used.
         """
-        # Its splits are cut between batches, so that no batch is counted twice.
+        # Splits of the batch view are cut between batches, so that no batch counts twice.
         return PlainSizeReader(ReadOptions.parse({**self.options, "view": "batches"}))
 
 
@@ -52,7 +52,7 @@ class PlainSizeReader(DataSourceReader):
         self.options = options
 
     def partitions(self) -> list[InputPartition]:  # type: ignore[explicit-override]
-        """Cut what is read into splits.
+        """Plan the splits.
 
         Raises:
             PlanError: the log cannot be read as the options say.
@@ -65,6 +65,6 @@ class PlainSizeReader(DataSourceReader):
         """Sum up a split."""
         settle_worker()
         split: Split | None = partition.value
-        if split is not None:  # without any partition Spark makes one of None
+        if split is not None:  # without any partition, Spark still runs one task, with None
             io, _ = open_file_io(split.uri)
             yield from plain_sizes(io, split)

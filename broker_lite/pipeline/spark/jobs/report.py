@@ -1,7 +1,7 @@
-"""Report: how large a log is, how it is written, by whom, and with which keys.
+"""Measures a log: sizes, rates, producers, codecs and keys.
 
-Everything of the batches comes from the batch view, which reads headers only. What is in the
-records, and how well they are compressed, costs a read of all of them, and can be left out.
+The facts about batches come from the batch view, which only reads headers. Keys, sizes of values
+and compression ratios need a read of all records, which can be left out.
 """
 
 from collections import defaultdict
@@ -49,9 +49,9 @@ def report(
 
     Args:
         spark: a session.
-        path: as of the data source.
-        options: of the data source: what is measured. What is damaged is left out and counted.
-        with_records: read the records, too: ratios, sizes and keys.
+        path: of the data source.
+        options: of the data source. Damage is left out and counted.
+        with_records: read the records, too, for ratios, sizes and keys.
     """
     reader = spark.read.format("kafka_segments").options(**{"onCorrupt": "report", **options})
     rows = reader.option("view", "batches").option("checkCrc", "false").load(path)
@@ -98,9 +98,9 @@ def _of_records(spark: SparkSession, path: str, options: Mapping[str, str]) -> M
 
 
 def _prepared(batches: DataFrame) -> DataFrame:
-    """Add the times of batches in ms and their records, of which a marker is none.
+    """Add first and last times in ms, and record counts, which leave out markers.
 
-    A compacted batch can have a date in the future in the place of its first time.
+    A compacted batch can have a delete horizon, in the future, in place of its base timestamp.
     """
     last = F.unix_millis("maxTimestamp")
     first = F.least(F.unix_millis("baseTimestamp"), last)
@@ -109,7 +109,7 @@ def _prepared(batches: DataFrame) -> DataFrame:
 
 
 def bucket_width_ms(partitions: tuple[PartitionFacts, ...]) -> int:
-    """Choose how wide the buckets of time are, so that there are not too many of them."""
+    """Choose the width of time buckets so that there are at most BUCKETS of them."""
     firsts = [one.first_ms for one in partitions if one.first_ms is not None]
     lasts = [one.last_ms for one in partitions if one.last_ms is not None]
     span_ms = max(lasts) - min(firsts) if firsts and lasts else 0
@@ -117,7 +117,7 @@ def bucket_width_ms(partitions: tuple[PartitionFacts, ...]) -> int:
 
 
 def partition_rows(batches: DataFrame) -> DataFrame:
-    """Sum up partitions, as PartitionFacts."""
+    """Sum up each partition, in the columns of PartitionFacts."""
     return (
         batches.groupBy("topic", "partition")
         .agg(
@@ -134,7 +134,7 @@ def partition_rows(batches: DataFrame) -> DataFrame:
 
 
 def rate_rows(batches: DataFrame, bucket_ms: int) -> DataFrame:
-    """Sum up topics by buckets of time, as RatePoint; a batch counts where its last record does."""
+    """Sum up topics by time bucket, as RatePoint; a batch counts at its last timestamp."""
     at_ms = (F.floor(F.col("lastMs") / bucket_ms) * bucket_ms).alias("at")
     dated = batches.where(F.col("lastMs").isNotNull()).groupBy("topic", at_ms)
     return dated.agg(F.coalesce(F.sum("records"), F.lit(0)), F.sum("sizeInBytes")).orderBy(
@@ -143,7 +143,7 @@ def rate_rows(batches: DataFrame, bucket_ms: int) -> DataFrame:
 
 
 def time_rows(batches: DataFrame, partitions: tuple[PartitionFacts, ...]) -> DataFrame:
-    """Follow the timestamps along the offsets of the largest partitions, as TimePoint."""
+    """Sample timestamps over the offsets of the largest partitions, as TimePoint."""
     largest = sorted(partitions, key=lambda one: one.size_bytes, reverse=True)[:LINES_MAX]
     name = F.concat_ws("-", "topic", "partition")
     step = F.lit(max((one.last_offset for one in largest), default=0) // BUCKETS + 1)
@@ -155,7 +155,7 @@ def time_rows(batches: DataFrame, partitions: tuple[PartitionFacts, ...]) -> Dat
 
 
 def producer_rows(batches: DataFrame) -> DataFrame:
-    """Sum up the largest producers, as ProducerFacts."""
+    """Sum up the largest producers, in the columns of ProducerFacts."""
     return (
         _idempotent(batches)
         .groupBy("producerId")
@@ -179,14 +179,14 @@ def _idempotent(batches: DataFrame) -> DataFrame:
 
 
 def codec_rows(sizes: DataFrame) -> DataFrame:
-    """Put the sums of all tasks together, as CodecFacts."""
+    """Add up the sums of all tasks, in the columns of CodecFacts."""
     names = ("batches", "records", "storedBytes", "plainBytes")
     grouped = sizes.groupBy("topic", "codec").agg(*(F.sum(name).alias(name) for name in names))
     return grouped.orderBy("topic", "codec")
 
 
 def key_counts(records: DataFrame) -> tuple[KeyCounts, ...]:
-    """Count the records of each key, and keep the largest counts."""
+    """Count the records of each key."""
     counted = records.groupBy("topic", "key").agg(F.count("*").alias("records"))
     counted = counted.persist(StorageLevel.MEMORY_AND_DISK)
     try:
@@ -202,7 +202,7 @@ def key_counts(records: DataFrame) -> tuple[KeyCounts, ...]:
 
 
 def top_keys(counted: DataFrame) -> DataFrame:
-    """Select the keys with most records of each topic: topic, key, records, place."""
+    """Select the keys with the most records of each topic: topic, key, records, place."""
     of_topic = Window.partitionBy("topic").orderBy(F.desc("records"), "key")
     placed = counted.where(F.col("key").isNotNull()).withColumn(
         "place", F.row_number().over(of_topic)
@@ -211,7 +211,7 @@ def top_keys(counted: DataFrame) -> DataFrame:
 
 
 def _sizes(rows: DataFrame, size: Column) -> tuple[SizeCount, ...]:
-    """Count by powers of two, the next one at or above; null does not count."""
+    """Count sizes, rounded up to powers of two; null does not count."""
     power = F.pow(2, F.ceil(F.log2(size))).cast("long")
     counted = rows.select(F.when(size > 0, power).otherwise(size).alias("size")).where(
         F.col("size").isNotNull()

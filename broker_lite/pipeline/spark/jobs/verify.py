@@ -1,8 +1,8 @@
-"""Verify: is every byte of a log what it has to be?
+"""Verifies every byte of a log.
 
-The batches are judged by the workers, in one pass over the files: framing, checksums, the order of
-offsets, gaps, producers' sequences, and with them every entry of every index. Then the neighbours
-of tasks are compared, and the small files are read.
+The workers check the batches in one pass over the files: framing, checksums, order of offsets,
+gaps, sequences of producers, and every index entry. Then the driver compares neighbouring tasks and
+checks the small files.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,9 +25,9 @@ from broker_lite.pipeline.read.ranges import find_logs
 from broker_lite.pipeline.spark.jobs.audit_source import audit_of, cleaned_of, read_audits
 
 MAX_SPLIT_BYTES: Final = "1g"
-"""A task costs 60 ms of CPU before it does anything, in which 400 MB could have been checked."""
+"""Starting a task costs 60 ms of CPU, in which 400 MB can be checked."""
 DEEP_SPLIT_BYTES: Final = "128m"
-"""To look at each record takes ten times as long, and more where they are compressed."""
+"""Checking each record takes ten times as long, and more if they are compressed."""
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -41,19 +41,19 @@ def verify(
     is_live: bool = False,
     is_compacted: bool = False,
 ) -> Verification:
-    """Look at everything in a log directory, or in some of its partitions.
+    """Verify a log directory, or some of its partitions.
 
     Args:
         spark: a session.
-        path: as of the data source.
-        options: those of the data source that select partitions.
-        is_deep: decompress the batches and look at each record.
+        path: of the data source.
+        options: of the data source, to select partitions.
+        is_deep: decompress the batches and check each record.
         is_live: a broker may be writing, so an append at the end of a log may be unfinished.
-        is_compacted: offsets may be missing anywhere; else only below the cleaner's checkpoint.
+        is_compacted: offsets may be missing anywhere, not only below the cleaner's checkpoint.
 
     Raises:
         OptionError: an option cannot be used.
-        PlanError: a topic or partition that is named is not there.
+        PlanError: a named topic or partition does not exist.
         OSError: the directory cannot be read.
     """
     split_bytes = DEEP_SPLIT_BYTES if is_deep else MAX_SPLIT_BYTES
@@ -80,7 +80,7 @@ def verify(
 
 
 def _batch_findings(audits: list[Audit], cleaned_end: int, is_live: bool) -> Iterable[Finding]:
-    """Give the findings of a partition's tasks, and of what is between them."""
+    """Yield the findings of a partition's tasks, and those between tasks."""
     for one in audits:
         for finding in one.findings:
             if not (is_live and is_torn_tail(finding, audits)):
