@@ -2,11 +2,13 @@
 
 Each mutation is one change of the syntax tree. They are numbered in the order of the source, so a
 number names the same one again as long as the module is the same. What no test has to notice is
-left alone: annotations, asserts, log lines, texts, and what only type checkers read.
+left alone: annotations, asserts, log lines, texts, what only type checkers read, and sizes and times
+that somebody chose for speed or against harm, where one more or less is as good.
 """
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
@@ -34,7 +36,9 @@ _ARITHMETIC: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.BitOr: ast.BitAnd,
 }
 _NOT_RUN: Final = frozenset(("annotation", "returns", "decorator_list", "type_params"))
-_LOGGERS: Final = ("logger.", "logging.")
+_LOGGERS: Final = ("logger.", "logging.", "_log.")
+_CHOSEN: Final = re.compile(r"_(MIN|MAX|BYTES|AT_A_TIME|S|MS|NS|SECONDS|ITEMS|SLOTS|COUNT)$")
+_CHOSEN_MIN: Final = 8
 
 Replace = Callable[[ast.AST], None]
 
@@ -111,7 +115,20 @@ def _is_left_alone(node: ast.AST) -> bool:
             return True
         case ast.Assign(targets=[ast.Name(id=name)]):
             return name == "__slots__" or name == "logger"
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            return _CHOSEN.search(name) is not None and _is_chosen(value)
+        case ast.FunctionDef(name="__repr__"):
+            return True
     return False
+
+
+def _is_chosen(value: ast.expr) -> bool:
+    """Whether it is a number, or made of numbers, and of a size that one more does not change."""
+    parts = list(ast.walk(value))
+    numbers = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return not any(isinstance(part, ast.Name | ast.Call) for part in parts) and all(
+        isinstance(number, int | float) and number >= _CHOSEN_MIN for number in numbers[-1:]
+    )
 
 
 def _of_node(node: ast.AST, replace: Replace) -> Iterator[Mutation]:
@@ -128,7 +145,7 @@ def _of_statement(node: ast.stmt, replace: Replace) -> Iterator[Mutation]:
             yield _mutation(test, _negated(test), _field_setter(node, "test"))
         case ast.Expr(value=ast.Call() | ast.Await()) | ast.Raise():
             yield _mutation(node, ast.Pass(), replace)
-        case ast.Return(value=ast.expr() as value) if not _is_none(value):
+        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
             yield _mutation(node, ast.Return(ast.Constant(None)), replace)
         case ast.AugAssign(op=op) if type(op) in _ARITHMETIC:
             changed = copy.copy(node)
@@ -170,7 +187,3 @@ def _negated(test: ast.expr) -> ast.expr:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return test.operand
     return ast.UnaryOp(ast.Not(), test)
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None

@@ -21,6 +21,8 @@ def changes(source: str) -> list[str]:
         ("a and b", ["a and b -> a or b"]),
         ("x = not a", ["not a -> a"]),
         ("x = 5", ["5 -> 6", "5 -> 4"]),
+        ("SLOTS_MAX: Final = 2", ["2 -> 3", "2 -> 1"]),
+        ("NEXT_MAX: Final = f(9)", ["9 -> 10", "9 -> 8"]),
         ("x = True", ["True -> False"]),
         ("x = a + b", ["a + b -> a - b"]),
         ("x += y", ["x += y -> x -= y"]),
@@ -47,7 +49,12 @@ def test_changes(source: str, expected: list[str]) -> None:
         "__slots__ = (5,)",
         "if TYPE_CHECKING:\n    x = 5",
         "f'{x:5}'",
+        "_log.error('%d', 5)",
+        "HELD_MAX: Final = 256",
+        "READ_BYTES: Final = 4 << 20",
+        "def __repr__(self): return f(5)",
         "def f(): return None",
+        "def f(): return ''",
     ],
 )
 def test_what_no_test_has_to_notice(source: str) -> None:

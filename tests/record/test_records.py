@@ -139,7 +139,7 @@ def test_a_09_the_full_reader_refuses_a_wrong_length() -> None:
 def test_r_37_negative_count() -> None:
     batch = batch_of(BATCHES["TV-01"]["hex"])
     batch.record_count = -1
-    with pytest.raises(InvalidRecord):
+    with pytest.raises(InvalidRecord, match="Found invalid record count -1"):
         next(iterate_records(batch))
     with pytest.raises(InvalidRecord):
         check_records(batch, read_content(batch), full_reader=True)

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import pytest
+
 from broker_lite.log.cleaner.grouping import Sizes, grouped
 
 LIMITS = Sizes(100, 80, 120)
@@ -23,6 +25,15 @@ def test_as_many_as_a_segment_takes_s83() -> None:
     assert bases(*[Sizes(50, 0, 0)] * 2) == [[0, 10]]
     assert bases(Sizes(999, 0, 0), Sizes(0, 0, 0)) == [[0], [10]]
     assert bases() == []
+
+
+@pytest.mark.parametrize("kind", Sizes._fields)
+def test_s83_a_segment_may_be_as_large_as_its_limit(kind: str) -> None:
+    small, limit = Sizes(1, 0, 0), getattr(LIMITS, kind)
+    rest = limit - 2 * getattr(small, kind)
+    fits = small._replace(**{kind: getattr(small, kind) + rest})
+    assert bases(small, fits) == [[0, 10]]
+    assert bases(small, fits._replace(**{kind: getattr(fits, kind) + 1})) == [[0], [10]]
 
 
 def test_the_indexes_count_too_s83() -> None:

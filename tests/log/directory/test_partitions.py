@@ -100,6 +100,13 @@ def test_s70_lost_offsets_are_told(
     assert caplog.messages == ([told] if reason else [])
 
 
+def test_s70_without_checkpoints_all_is_recovered_from_the_beginning(tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    found = find_partitions(tmp_path, LogConfig(), is_clean=False).partitions["t", 0]
+    assert (found.recovery_point, found.high_watermark) == (0, 0)
+    assert (found.log_start_offset, found.is_new, found.is_claimed) == (None, False, False)
+
+
 def test_s70_a_directory_without_partitions_lacks_no_offsets(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

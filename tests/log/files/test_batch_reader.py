@@ -61,6 +61,11 @@ def test_s42_more_than_31_bits(tmp_path: Path, first: int) -> None:
     assert offsets_of(segment, limit=first + 1) == [100]
 
 
+def test_s44_a_batch_in_its_place_counts_though_the_next_one_overlaps_it(tmp_path: Path) -> None:
+    segment = segment_of(tmp_path, *at(100, count=5), *at(102))
+    assert offsets_of(segment) == [104]
+
+
 def test_s44_the_next_segment_limits_them(tmp_path: Path) -> None:
     segment = segment_of(tmp_path, *at(100, 101, 110))
     assert offsets_of(segment, limit=110) == [100, 101]

@@ -29,11 +29,11 @@ def is_open(fd: int) -> bool:
 
 def test_the_least_recently_used_file_is_closed(paths: list[str]) -> None:
     cache = FileCache(2)
-    first, second = cache.get(paths[0]).fd, cache.get(paths[1]).fd
-    assert cache.get(paths[0]).fd == first
+    first, second = cache.get(paths[0]), cache.get(paths[1]).fd
+    assert cache.get(paths[0]) is first
     third = cache.get(paths[2]).fd
     assert len(cache) == 2
-    assert cache.get(paths[0]).fd == first
+    assert cache.get(paths[0]) is first
     assert second == third or not is_open(second)
 
 

@@ -185,6 +185,17 @@ def test_s32_a_flush_leaves_the_cache_of_open_files_alone(tmp_path: Path) -> Non
     assert (log.recovery_point, len(cache)) == (1, 0)
 
 
+def test_s16_the_newest_timestamp_is_that_of_the_time_index(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    assert log.active.max_timestamp_entry() == (-1, 0)
+    append(log, T0)
+    append(log, T0 - 1)
+    log.close()
+    segment = open_log(tmp_path, recovery_point=2).active
+    segment.forget_max_timestamp()
+    assert segment.max_timestamp_entry() == (T0, 0)
+
+
 def test_the_recent_positions_are_few(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     for _ in range(200):

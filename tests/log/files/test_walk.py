@@ -8,6 +8,7 @@ from broker_lite.errors import CorruptMessage
 from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.walk import batch_at, find_batch, first_batch_size, walk
 from tests.log.logs import T0, batch_bytes
+from tests.pipeline.support import legacy_message
 
 SIZE = len(batch_bytes())
 LEGACY = (7).to_bytes(8, "big") + (14).to_bytes(4, "big") + bytes(4) + b"\x01" + bytes(9)
@@ -46,6 +47,15 @@ def test_r02_messages_of_old_formats_are_walked_over(tmp_path: Path) -> None:
     places = list(walk(file, 0, len(data)))
     assert places[0] == places[2]._replace(position=0) == (0, 26, 7, 7, -1, -1)
     assert find_batch(file, 0, len(data), 7) == (0, 26)
+
+
+@pytest.mark.parametrize(("magic", "expected"), [(0, -1), (1, T0)])
+def test_r60_only_messages_of_magic_1_have_a_timestamp(
+    tmp_path: Path, magic: int, expected: int
+) -> None:
+    data = legacy_message(7, b"k", b"v" * 9, magic=magic, timestamp_ms=T0)
+    file = stored(tmp_path / "log", data)
+    assert list(walk(file, 0, len(data))) == [(0, len(data), 7, 7, expected, -1)]
 
 
 def test_walking_reads_on_behind_the_buffer(tmp_path: Path) -> None:

@@ -63,6 +63,12 @@ def test_a_new_epoch_forgets_the_batches() -> None:
     assert entry.describe() == (7, 1, -1, 100, -1, -1)
 
 
+@pytest.mark.parametrize(("first_offset", "expected"), [(-1, False), (0, True), (1, True)])
+def test_v62_a_transaction_may_begin_at_offset_0(first_offset: int, expected: bool) -> None:
+    entry = ProducerEntry(7, epoch=0, transaction_first_offset=first_offset)
+    assert entry.is_in_transaction is expected
+
+
 def test_verification_keeps_the_lowest_sequence_of_the_newest_epoch() -> None:
     """V-61."""
     entry = VerificationEntry(timestamp_ms=5, sequence=7, epoch=1, supports_epoch_bump=False)

@@ -33,6 +33,7 @@ def count(path: Path, data: bytes, lowest_offset: int = 0) -> int:
         pytest.param(bytes(5000), 0, id="S-43 zeros"),
         pytest.param(batch(9)[:-1], 0, id="S-43 a torn batch"),
         pytest.param(batch(9)[:40], 0, id="S-43 a torn header"),
+        pytest.param(bytes(77) + batch(9)[:40], 0, id="S-43 a torn header behind zeros"),
         pytest.param(b"x" + batch(9) + batch(10), 2, id="S-43 two"),
         pytest.param(bytes(77) + batch(9) + b"y" * 50 + batch(10), 2, id="S-43 with more damage"),
         pytest.param(b"x" + batch(9)[:-1] + b"y" + batch(10), 1, id="S-43 a wrong checksum"),

@@ -82,6 +82,19 @@ def test_s46_the_log_start_is_that_of_the_checkpoint(tmp_path: Path) -> None:
     assert open_log(tmp_path, SMALL, log_start_offset=1).log_start_offset == 2
 
 
+def test_s42_offsets_count_from_the_base_of_their_segment(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """31 bits above it are within; a segment whose base is large is no reason for recovery."""
+    base = 3 << 30
+    log = open_log(tmp_path, log_start_offset=base)
+    append(log)
+    log.close()
+    caplog.clear()
+    again = open_log(tmp_path, log_start_offset=base, recovery_point=base + 1)
+    assert (again.log_start_offset, again.log_end_offset, caplog.messages) == (base, base + 1, [])
+
+
 def test_s42_index_files_without_a_log_are_deleted(tmp_path: Path) -> None:
     for suffix in ("index", "timeindex", "txnindex"):
         (tmp_path / f"00000000000000000009.{suffix}").write_bytes(b"x")

@@ -44,6 +44,17 @@ def test_s45_all_is_replayed_up_to_an_offset(tmp_path: Path, segments: list[LogS
     assert loader.state.describe() == []
 
 
+def test_s45_an_older_snapshot_is_not_looked_at(tmp_path: Path, segments: list[LogSegment]) -> None:
+    loader = ProducerLoader(str(tmp_path), CONFIG, 0, T0)
+    loader.load(segments, 6)
+    loader.write_snapshot(6)
+    assert snapshots(tmp_path) == [2, 4, 6]
+    (tmp_path / f"{2:020}.snapshot").write_bytes(b"damaged")
+    again = ProducerLoader(str(tmp_path), CONFIG, 0, T0)
+    again.load(segments, 8)
+    assert (last_sequence(again), snapshots(tmp_path)) == (7, [2, 4, 6])
+
+
 def test_s45_what_is_below_the_checkpointed_start_is_not(
     tmp_path: Path, segments: list[LogSegment]
 ) -> None:

@@ -43,9 +43,13 @@ def test_r_12_no_such_codec(codec: int) -> None:
             call()
 
 
-@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
-def test_r_75_levels(codec: Codec) -> None:
+@pytest.mark.parametrize(
+    ("codec", "expected"),
+    [(Codec.GZIP, (-1, 9, -1)), (Codec.LZ4, (1, 17, 9)), (Codec.ZSTD, (-131072, 22, 3))],
+)
+def test_r_75_levels(codec: Codec, expected: tuple[int, int, int]) -> None:
     levels = LEVELS[codec]
+    assert levels == expected
     data = b"some bytes " * 100
     for level in (None, max(levels.min, -20), levels.default, levels.max):
         found = decompress(codec, compress(codec, data, level), output_bytes_max=NO_LIMIT)
