@@ -2,8 +2,8 @@
 
 Each mutation is one change of the syntax tree. They are numbered in the order of the source, so a
 number names the same one again as long as the module is the same. What no test has to notice is
-left alone: annotations, asserts, log lines, texts, what only type checkers read, and sizes and times
-that somebody chose for speed or against harm, where one more or less is as good.
+left alone: annotations, asserts, log lines, texts, what only type checkers read, and sizes and
+times that somebody chose for speed or against harm, where one more or less is as good.
 """
 
 import ast

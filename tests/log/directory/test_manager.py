@@ -371,6 +371,7 @@ def test_open_files_are_bounded(tmp_path: Path) -> None:
         again = started(tmp_path, *range(3000), file_cache=cache)
         assert {again.get("t", p).log_end_offset for p in range(0, 3000, 7)} == {2}
         again.close(sync=False)
+        assert len(cache) == 0
 
 
 def test_a_partition_that_is_not_in_use_is_small(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
-from broker_lite.log.files.index_checks import INDEX_INTERVAL_BYTES
+from broker_lite.log.files.index_checks import INDEX_INTERVAL_BYTES, first_timestamp
 from broker_lite.log.log import Log
 from tests.log.logs import (
     FOREVER_MS,
@@ -230,6 +230,17 @@ def test_s15_the_indexes_of_the_active_segment_stay_open(tmp_path: Path) -> None
         append(log, T0 + 1)
         log.close()
         assert entries(path, ">qi")[-1] == (T0 + 1, 4)
+
+
+def test_s30_a_damaged_first_batch_has_no_timestamp(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    assert first_timestamp(log.active) == -1
+    append(log, T0)
+    assert first_timestamp(log.active) == T0
+    with (tmp_path / f"{STEM}.log").open("r+b") as file:
+        file.seek(8)
+        file.write(bytes(4))
+    assert first_timestamp(log.active) == -1
 
 
 @pytest.mark.parametrize("length", [*LENGTHS, b"\x80\0\0\0"])

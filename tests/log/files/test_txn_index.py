@@ -61,10 +61,10 @@ def test_an_entry_that_cannot_be_written_counts_and_is_written_later(tmp_path: P
     assert path.read_bytes() == vector("TV-63")
     index.clear()
     index.clear()
-    assert (path.exists(), index.entries()) == (False, [])
+    assert (path.exists(), index.exists, index.entries()) == (False, False, [])
     index.append(ENTRY)
     index.save()
-    assert path.read_bytes() == vector("TV-63")
+    assert (path.read_bytes(), index.exists) == (vector("TV-63"), True)
 
 
 def test_s32_a_flush_beside_the_loop_reads_nothing(tmp_path: Path) -> None:

@@ -44,6 +44,12 @@ def test_s_43_sound_batches_are_counted(tmp_path: Path, data: bytes, found: int)
     assert count(tmp_path / "log", data, 9) == found
 
 
+def test_s_43_only_a_part_of_the_file_is_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"".join(batch(number) for number in range(5)))
+    assert count_sound(OpenFile(str(path)), SIZE, 3 * SIZE, 0) == 2
+
+
 def test_s_43_a_batch_in_a_sound_one_is_none(tmp_path: Path) -> None:
     builder = BatchBuilder()
     builder.append(0, None, batch(9))

@@ -1,7 +1,4 @@
-"""V-20 to V-45: what validate_records refuses, takes and changes. Rows probed on 4.3.1.
-
-Also tests: broker_lite.log.validate.validated.
-"""
+"""V-20 to V-45: what validate_records refuses, takes and changes. Rows probed on 4.3.1."""
 
 import gzip
 import json
