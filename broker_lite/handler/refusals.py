@@ -21,7 +21,7 @@ from broker_lite.wire.structs import Struct
 
 if TYPE_CHECKING:
     from broker_lite.handler.fetch.read import PartitionRead
-    from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey
+    from broker_lite.wire.produce import PartitionAnswer, PartitionKey
 
 logger = logging.getLogger("broker_lite.refusals")
 

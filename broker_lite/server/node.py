@@ -15,7 +15,7 @@ from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.framing import RequestFraming
 from broker_lite.protocol.request_memory import RequestMemory
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.connection import ClientConnection
+from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.descriptors import ClientDescriptors
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
@@ -176,7 +176,7 @@ class Node:
         self._descriptors.take()
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1
-        self._group.start_soon(self._run_connection, connection)
+        self._group.start_soon(connection.run, self._forget)
 
     def _is_one_too_many(self, ip: str, limits: Limits) -> bool:
         second, count = self._second
@@ -189,18 +189,16 @@ class Node:
             or count > limits.connections_per_second_max
         )
 
-    async def _run_connection(self, connection: ClientConnection) -> None:
-        try:
-            await connection.run()
-        finally:
-            self._connections.discard(connection)
-            self._descriptors.give_back()
-            ip = connection.client_ip
-            self._connections_per_ip[ip] -= 1
-            if not self._connections_per_ip[ip]:
-                del self._connections_per_ip[ip]
-            if self._stop_wanted.is_set() and not self._connections:
-                self._all_gone.set()
+    def _forget(self, connection: ClientConnection) -> None:
+        """Make room for another connection when one has ended."""
+        self._connections.discard(connection)
+        self._descriptors.give_back()
+        ip = connection.client_ip
+        self._connections_per_ip[ip] -= 1
+        if not self._connections_per_ip[ip]:
+            del self._connections_per_ip[ip]
+        if self._stop_wanted.is_set() and not self._connections:
+            self._all_gone.set()
 
     def _reclaim_memory(self) -> None:
         """Let all connections that handle no request give back their receive buffers."""

@@ -1,22 +1,27 @@
-"""The Produce request by hand: what matters of it, with the records as views of the frame.
+"""The Produce request and its response by hand: with small requests they are much of the cost.
 
 Versions 0 to 13; 3 has the transactional id, 9 and later are flexible, 13 has topic ids instead of
-names. Tagged fields are skipped (no version has one that a broker reads). The response is
-messages.ProduceResponse.
+names. The records of a request are views of the frame. Tagged fields are skipped: no version has
+one that a broker reads.
 
-This decoder is for up to 4,096 topics and 4,096 partitions, which it reads without a pause, within
-10 ms. A request of more is left to messages.ProduceRequest, which decodes in slices: no producer
+The decoder is for up to 4,096 topics and 4,096 partitions, which it reads without a pause, within
+10 ms. A request of more is left to messages.ProduceRequest, which decodes in slices. No producer
 that is well sends one, since a request of 1 MB, as large as clients make them, seldom has so many.
 
 Rule: P-178, V-01.
 """
 
+from collections.abc import Mapping, Sequence
 from struct import Struct
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn, TypeAlias
 
+from broker_lite.errors import Why
 from broker_lite.wire.primitives import (
     UNDERFLOW,
     DecodeError,
+    encode_count,
+    encode_nullable_string,
+    encode_string,
     invalid_length,
     read_compact_string,
     read_string,
@@ -27,7 +32,11 @@ from broker_lite.wire.primitives import (
 VERSION_MIN: Final = 0
 VERSION_MAX: Final = 13
 PARTITIONS_MAX: Final = 4096
+_THROTTLE_FROM: Final = 1
+_APPEND_TIME_FROM: Final = 2
 _TRANSACTIONS_FROM: Final = 3
+_LOG_START_FROM: Final = 5
+_RECORD_ERRORS_FROM: Final = 8
 _FLEXIBLE_FROM: Final = 9
 _TOPIC_IDS_FROM: Final = 13
 
@@ -40,12 +49,25 @@ _ACKS_TIMEOUT_COUNT: Final = Struct(">hii").unpack_from
 _ACKS_TIMEOUT_COMPACT_COUNT: Final = Struct(">hiB").unpack_from
 _INDEX_AND_COMPACT_LENGTH: Final = Struct(">iB").unpack_from
 
+_PACK_INT32: Final = Struct(">i").pack
+# index, error code, base offset [, log append time [, log start offset [, no errors, no message]]]
+_PARTITION_V0: Final = Struct(">ihq").pack
+_PARTITION_V2: Final = Struct(">ihqq").pack
+_PARTITION_V5: Final = Struct(">ihqqq").pack
+_PARTITION_V8: Final = Struct(">ihqqqih").pack
+_PARTITION_V9: Final = Struct(">ihqqqBBx").pack
+_NO_THROTTLE: Final = bytes(4)
+_NO_THROTTLE_FLEXIBLE: Final = bytes(5)
+_END_OF_TOPIC: Final = bytes(1)
+
 # the least bytes that an element of the array takes (P-34)
 _TOPIC_BYTES_MIN: Final = 6
 _COMPACT_TOPIC_BYTES_MIN: Final = 3
 _PARTITION_BYTES_MIN: Final = 8
 _COMPACT_PARTITION_BYTES_MIN: Final = 6
 
+PartitionKey: TypeAlias = tuple[str | bytes, int]
+"""Topic name (up to v12) or topic id (v13) and partition index."""
 Partitions = list[tuple[int, memoryview | None]]
 Topics = list[tuple[str | None, bytes | None, Partitions]]
 
@@ -204,3 +226,82 @@ def _old_partitions(view: memoryview, p: int, room: int) -> tuple[Partitions, in
             p = end
         partitions.append((index, records))
     return partitions, p
+
+
+class PartitionAnswer(NamedTuple):
+    """What one partition is answered.
+
+    Rule: V-14.
+    """
+
+    error_code: int = 0
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    record_errors: Sequence[tuple[int, str]] = ()
+    error_message: str | None = None
+    why: Why | None = None
+    """For the log; a refusal without it was told where it happened."""
+
+    def with_errors_up_to(self, count: int) -> "PartitionAnswer":
+        """The same answer with so many record errors at most."""
+        if len(self.record_errors) <= count:
+            return self
+        return self._replace(record_errors=self.record_errors[:count])
+
+
+def encode_produce_response(answers: Mapping[PartitionKey, PartitionAnswer], version: int) -> bytes:
+    """Encode the response body.
+
+    A test compares it with messages.ProduceResponse in all versions.
+
+    Args:
+        answers: by topic and partition; partitions of one topic need not be neighbours.
+        version: 0 to 13; 13 takes topic ids in the keys, all others names.
+
+    See: V-01.
+    """
+    flexible = version >= _FLEXIBLE_FROM
+    end = _END_OF_TOPIC if flexible else b""
+    topics: dict[str | bytes, list[bytes]] = {}
+    for (topic, index), answer in answers.items():
+        encoded = _partition(index, answer, version)
+        if topic in topics:
+            topics[topic].append(encoded)
+        else:
+            topics[topic] = [encoded]
+    parts = [encode_count(len(topics), flexible=flexible)]
+    for topic, partitions in topics.items():
+        name = topic if isinstance(topic, bytes) else encode_string(topic, flexible=flexible)
+        parts += (name, encode_count(len(partitions), flexible=flexible), *partitions, end)
+    if version >= _THROTTLE_FROM:
+        parts.append(_NO_THROTTLE_FLEXIBLE if flexible else _NO_THROTTLE)
+    return b"".join(parts)
+
+
+def _partition(index: int, answer: PartitionAnswer, version: int) -> bytes:
+    code, base_offset, append_time_ms, start_offset, record_errors, message, _ = answer
+    if version >= _FLEXIBLE_FROM and not record_errors and message is None:
+        return _PARTITION_V9(index, code, base_offset, append_time_ms, start_offset, 1, 0)
+    if version < _LOG_START_FROM:
+        if version < _APPEND_TIME_FROM:
+            return _PARTITION_V0(index, code, base_offset)
+        return _PARTITION_V2(index, code, base_offset, append_time_ms)
+    if version < _RECORD_ERRORS_FROM:
+        return _PARTITION_V5(index, code, base_offset, append_time_ms, start_offset)
+    if not record_errors and message is None:
+        return _PARTITION_V8(index, code, base_offset, append_time_ms, start_offset, 0, -1)
+    return _with_errors(index, answer, flexible=version >= _FLEXIBLE_FROM)
+
+
+def _with_errors(index: int, answer: PartitionAnswer, *, flexible: bool) -> bytes:
+    code, base_offset, append_time_ms, start_offset, record_errors, message, _ = answer
+    end = _END_OF_TOPIC if flexible else b""
+    parts = [
+        _PARTITION_V5(index, code, base_offset, append_time_ms, start_offset),
+        encode_count(len(record_errors), flexible=flexible),
+    ]
+    for batch_index, text in record_errors:
+        parts += (_PACK_INT32(batch_index), encode_nullable_string(text, flexible=flexible), end)
+    parts += (encode_nullable_string(message, flexible=flexible), end)
+    return b"".join(parts)

@@ -22,8 +22,8 @@ from broker_lite.handler.context import CloseConnection, Request
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.flushed import wait_for_coordinators
-from broker_lite.handler.produce import validate as produce_validate
-from broker_lite.handler.produce.validate import INLINE_BYTES_MAX
+from broker_lite.handler.produce import append as produce_append
+from broker_lite.handler.produce.append import INLINE_BYTES_MAX
 from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.validate.produced_batch import validate_records
 from broker_lite.record.builder import BatchBuilder
@@ -369,7 +369,7 @@ async def test_s32_a_flush_that_fails_before_the_last_partition_is_appended_coun
         return validate_records(*args, **kwargs)
 
     commits.went_offline = went_offline
-    monkeypatch.setattr(produce_validate, "validate_records", validate_late)
+    monkeypatch.setattr(produce_append, "validate_records", validate_late)
     disk.broken = f"{TOPIC}-0"
     async with serving(durable) as broker:
         codes = await produce(broker, 0, 1, records={1: damaged})

@@ -13,7 +13,7 @@ from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.handler.table import NEVER_FLEXIBLE
 from broker_lite.protocol.framing import RequestFraming
 from broker_lite.rate_limited_log import RateLimitedLog
-from broker_lite.server.connection import ClientConnection
+from broker_lite.server.client_connection import ClientConnection
 from broker_lite.server.resets import Resets
 from broker_lite.server.unsent import NO_LIMIT, UnsentAnswers
 from tests.server.conftest import (
@@ -71,13 +71,9 @@ async def connected() -> AsyncIterator[Alone]:
             far, framing, context, loop, resets, UnsentAnswers(NO_LIMIT, log)
         )
 
-        async def run() -> None:
-            await connection.run()
-            alone.ended.set()
-
         with anyio.fail_after(TIMEOUT_S):
             async with anyio.create_task_group() as group:
-                group.start_soon(run)
+                group.start_soon(connection.run, lambda _: alone.ended.set())
                 yield alone
                 group.cancel_scope.cancel()
 

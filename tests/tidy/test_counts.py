@@ -84,6 +84,6 @@ def test_modules_on_the_path_of_a_request() -> None:
     command = [sys.executable, "-m", "tests.tidy.request_path"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    common = {"handler/dispatch.py", "server/connection.py", "protocol/framing.py"}
+    common = {"handler/dispatch.py", "server/client_connection.py", "protocol/framing.py"}
     assert common | {"handler/produce/api.py", "record/loops/scan.py"} <= set(found["Produce"])
     assert common | {"handler/fetch/api.py", "server/sendfile.py"} <= set(found["Fetch"])

@@ -32,17 +32,16 @@ from broker_lite.handler.produce.append import append
 from broker_lite.handler.produce.check import NO_TOPIC, check, unknown
 from broker_lite.handler.produce.flushed import wait_until_flushed
 from broker_lite.handler.produce.many import answer_many, check_many, plain_request, refuse_all
-from broker_lite.handler.produce.response import (
-    PartitionAnswer,
-    PartitionKey,
-    encode_produce_response,
-    refusal,
-)
 from broker_lite.handler.produce.transaction import Verdict, check_transaction
 from broker_lite.handler.refusals import tell_produce
 from broker_lite.log.validate.single_records import RECORD_ERRORS_MAX
 from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, RECORD_BATCH_OVERHEAD
-from broker_lite.wire.produce import decode_produce_request
+from broker_lite.wire.produce import (
+    PartitionAnswer,
+    PartitionKey,
+    decode_produce_request,
+    encode_produce_response,
+)
 
 MIN_VERSION: Final = 3
 MAX_VERSION: Final = 13
@@ -112,7 +111,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
                 answer = _refused(topic, request, acks_are_valid) or await append(
                     context, topic, index, records, guard, is_old=version < MIN_VERSION
                 )
-            answer = answer or refusal(unknown(None, version), why=NO_TOPIC)
+            answer = answer or PartitionAnswer(unknown(None, version), why=NO_TOPIC)
             answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
             room -= len(answer.record_errors) if answer[0] else 0
             failed |= answer[0]
@@ -142,9 +141,9 @@ def _cost_bytes(records: memoryview) -> int:
 def _refused(topic: Topic, request: Request, acks_are_valid: bool) -> PartitionAnswer | None:
     """Rule: V-11, V-12."""
     if not acks_are_valid:
-        return refusal(ErrorCode.INVALID_REQUIRED_ACKS, why=_WRONG_ACKS)
+        return PartitionAnswer(ErrorCode.INVALID_REQUIRED_ACKS, why=_WRONG_ACKS)
     if topic.is_internal and request.client_id != _ADMIN_CLIENT_ID:
-        return refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, why=_INTERNAL)
+        return PartitionAnswer(ErrorCode.INVALID_TOPIC_EXCEPTION, why=_INTERNAL)
     return None
 
 

@@ -1,7 +1,16 @@
-"""One partition of a Produce request: validate, append, and what is answered."""
+"""One partition of a Produce request: validate, append, and what is answered.
+
+What is validated within a few milliseconds is done in the event loop. Everything else goes to a
+worker thread, which is stopped when the broker stops, or when the client has been gone for a
+second.
+"""
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from anyio import CancelScope, to_thread
 
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import (
@@ -11,16 +20,43 @@ from broker_lite.errors import (
     cause_of,
 )
 from broker_lite.handler.context import CloseConnection, HandlerContext
-from broker_lite.handler.produce.response import PartitionAnswer, refusal
-from broker_lite.handler.produce.validate import validate_at_once, validate_in_thread
 from broker_lite.handler.refusals import why_of
-from broker_lite.log.validate.request_shape import answers_log_start_offset
-from broker_lite.log.validate.validated import RejectedRecords
+from broker_lite.log.validate.old_messages import validate_old_records
+from broker_lite.log.validate.produced_batch import validate_records
+from broker_lite.log.validate.validated import (
+    RejectedRecords,
+    TakesLong,
+    ValidatedRecords,
+    ValidationConfig,
+)
+from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, CURRENT_MAGIC, MAGIC_OFFSET
+from broker_lite.record.legacy.messages import ATTRIBUTES_OFFSET as LEGACY_ATTRIBUTES_OFFSET
+from broker_lite.record.stopping import Stop, WorkStopped
+from broker_lite.wire.produce import PartitionAnswer
 
 if TYPE_CHECKING:
     from broker_lite.log.log import Log
 
 logger = logging.getLogger("broker_lite.handler")
+
+INLINE_BYTES_MAX: Final = 64 * 1024
+"""More bytes than these are not decompressed, nor compressed, in the event loop."""
+INLINE_PLAIN_BYTES_MAX: Final = 4 * 1024 * 1024
+"""More bytes than these are not even walked there: 10 ms where records are small."""
+INLINE_OLD_BYTES_MAX: Final = 16 * 1024
+_NO_CODEC: Final = 0
+
+# Raised by the partition before its log could say where it starts.
+_LOG_START_UNKNOWN: Final = frozenset(
+    {
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
@@ -85,14 +121,14 @@ async def append(
     except KafkaStorageError as failure:
         if (name, index) not in cluster.logs.offline:  # that is told when it goes offline
             _note_failing(name, index, log, failure)
-        return refusal(failure.code)
+        return PartitionAnswer(failure.code)
     except BrokerError as error:
         return _answer_to(error, log or _log_or_none(context, name, index))
     except CloseConnection:
         raise
     except Exception:
         logger.exception("append failed topic=%s partition=%d", name, index)
-        return refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return PartitionAnswer(ErrorCode.UNKNOWN_SERVER_ERROR)
     if log.is_failing:
         log.is_failing = False
         logger.warning("partition is writable again topic=%s partition=%d", name, index)
@@ -133,3 +169,96 @@ def _answer_to(error: BrokerError, log: "Log | None") -> PartitionAnswer:
     return PartitionAnswer(
         error.code, -1, -1, log_start_offset, why=why_of(error, "V-13") if error.code else None
     )
+
+
+def answers_log_start_offset(error: BrokerError) -> bool:
+    """Tell whether the answer to a failed append has the log start offset, or else -1.
+
+    Args:
+        error: raised by validate_records() or by the append; errors of the checks before these are
+            all answered with -1.
+
+    See: V-14 (ReplicaManager.appendRecordsToLeader).
+    """
+    return error.code not in _LOG_START_UNKNOWN
+
+
+def validate_at_once(
+    records: memoryview, config: ValidationConfig, now_ms: int, index: int, *, is_old: bool
+) -> ValidatedRecords | None:
+    """Validate in the event loop, unless that takes long: None for what is, or becomes, large.
+
+    Raises:
+        BrokerError: as validate_records, or validate_old_records.
+    """
+    if is_old:
+        # these are converted one by one
+        if len(records) > INLINE_OLD_BYTES_MAX or _is_compressed(records):
+            return None
+        return validate_old_records(records, config, now_ms=now_ms, partition=index)
+    if len(records) > INLINE_BYTES_MAX and _is_costly(records, config):
+        return None
+    try:
+        return validate_records(records, config, now_ms=now_ms, partition=index, at_once=True)
+    except TakesLong:
+        return None
+
+
+def _is_costly(records: memoryview, config: ValidationConfig) -> bool:
+    codec = records[ATTRIBUTES_OFFSET + 1] & CODEC_MASK
+    return (
+        codec != _NO_CODEC
+        or config.codec not in (None, _NO_CODEC)
+        or len(records) > INLINE_PLAIN_BYTES_MAX
+    )
+
+
+def _is_compressed(records: memoryview) -> bool:
+    if len(records) <= ATTRIBUTES_OFFSET + 1:
+        return False
+    is_new = records[MAGIC_OFFSET] == CURRENT_MAGIC
+    attributes = records[ATTRIBUTES_OFFSET + 1 if is_new else LEGACY_ATTRIBUTES_OFFSET]
+    return attributes & CODEC_MASK != _NO_CODEC
+
+
+async def validate_in_thread(
+    records: memoryview,
+    config: ValidationConfig,
+    now_ms: int,
+    index: int,
+    stop: Stop,
+    *,
+    is_old: bool,
+) -> ValidatedRecords:
+    """Validate in a worker thread; this connection's next request waits (P-04).
+
+    The thread is always waited for, so the records may stay in the receive buffer, and what a
+    client sent before it closed is appended.
+
+    Raises:
+        BrokerError: as validate_records, or validate_old_records.
+        CloseConnection: it was stopped.
+    """
+    validate = validate_old_records if is_old else validate_records
+    work = partial(validate, records, config, now_ms=now_ms, partition=index, stop=stop)
+    with CancelScope(shield=True):
+        outcome = await to_thread.run_sync(_outcome, work)
+    if isinstance(outcome, WorkStopped):
+        raise CloseConnection("the validation of a batch was stopped")
+    if isinstance(outcome, BrokerError):
+        raise outcome
+    return outcome
+
+
+def _outcome(
+    work: Callable[[], ValidatedRecords],
+) -> ValidatedRecords | BrokerError | WorkStopped:
+    """Call a function and give back its error instead of raising it.
+
+    The thread keeps what was raised, and its traceback all that was decompressed, until the next
+    full collection: a gigabyte after a few bad batches.
+    """
+    try:
+        return work()
+    except (BrokerError, WorkStopped) as error:
+        return error.with_traceback(None)

@@ -7,8 +7,8 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import BrokerError
 from broker_lite.handler.flushed import tell_waiting
 from broker_lite.handler.large import in_turns
-from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey, refusal
-from broker_lite.handler.produce.transaction import Accepted
+from broker_lite.handler.produce.check import Accepted
+from broker_lite.wire.produce import PartitionAnswer, PartitionKey
 
 
 async def wait_until_flushed(
@@ -38,4 +38,4 @@ async def wait_until_flushed(
     for key, future in waiting.items():
         failure = await future
         if failure is not None:
-            answers[key] = refusal(failure.code)
+            answers[key] = PartitionAnswer(failure.code)

@@ -17,18 +17,23 @@ from broker_lite.handler.context import HandlerContext, Parts
 from broker_lite.handler.large import LargeRequest, in_turns, lazily
 from broker_lite.handler.produce.check import (
     OLDEST_OF_BATCHES,
+    Accepted,
     Sorted,
-    check_producers,
+    check_one_producer,
     is_transactional,
     needs_transactional_id,
     sort_partitions,
 )
-from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey, refusal
-from broker_lite.handler.produce.transaction import Accepted
 from broker_lite.handler.refusals import why_of
 from broker_lite.log.validate.old_messages import check_old_record_set
 from broker_lite.wire import messages
-from broker_lite.wire.produce import Partitions, ProduceRequest, Topics
+from broker_lite.wire.produce import (
+    PartitionAnswer,
+    PartitionKey,
+    Partitions,
+    ProduceRequest,
+    Topics,
+)
 
 PARTITIONS_AT_A_TIME: Final = 256
 """They are checked within 1 ms."""
@@ -54,7 +59,7 @@ async def plain_request(request: LargeRequest) -> ProduceRequest:
 
 
 async def check_many(context: HandlerContext, produce: ProduceRequest, version: int) -> Sorted:
-    """Do what produce_check.check() does, also for versions below 3.
+    """Do what check() does, also for versions below 3.
 
     Raises:
         BrokerError: the whole request fails.
@@ -76,7 +81,7 @@ async def check_many(context: HandlerContext, produce: ProduceRequest, version: 
         if is_old:
             await _check_old(piece, accepted)
     if has_producers:
-        check_producers(accepted)
+        check_one_producer(accepted.values())
     return accepted, refused
 
 
@@ -108,7 +113,7 @@ async def refuse_all(
     produce: ProduceRequest, error: BrokerError
 ) -> dict[PartitionKey, PartitionAnswer]:
     """Answer every partition of a request the same."""
-    answer = refusal(error.code, error.message, why=why_of(error, "V-06"))
+    answer = PartitionAnswer(error.code, error_message=error.message, why=why_of(error, "V-06"))
     keys = (
         (topic_id or name or "", index)
         for name, topic_id, partitions in produce.topics

@@ -8,14 +8,13 @@ from typing import Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import HandlerContext
-from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey, refusal
+from broker_lite.handler.produce.check import Accepted, base_sequence
 from broker_lite.handler.refusals import why_of, why_of_transaction
 from broker_lite.handler.transactions.check import Support, check_partitions, is_fenced, is_open
 from broker_lite.log.log import Log
-from broker_lite.log.validate.request_shape import base_sequence
+from broker_lite.wire.produce import PartitionAnswer, PartitionKey
 
 LOGS_AT_A_TIME: Final = 64
 """Logs that are loaded before other connections have their turn: 2 ms, after a restart 20 ms."""
@@ -34,15 +33,6 @@ _TRY_AGAIN: Final = frozenset(
         ErrorCode.NOT_COORDINATOR,
     }
 )
-
-
-class Accepted(NamedTuple):
-    """A partition that passed the checks of the request: what is to be appended to it."""
-
-    topic: Topic
-    partition: int
-    records: memoryview
-    producer: tuple[int, int] | None
 
 
 class Verdict(NamedTuple):
@@ -101,10 +91,10 @@ def _look(
     try:
         log = context.cluster.log(partition.topic.name, partition.partition)
     except BrokerError as error:
-        return Verdict(refusal(error.code, why=why_of(error, "V-13")))
+        return Verdict(PartitionAnswer(error.code, why=why_of(error, "V-13")))
     if is_fenced(log, producer):
         code = ErrorCode.INVALID_PRODUCER_EPOCH
-        return Verdict(refusal(code, why=why_of_transaction(code, "T-36")))
+        return Verdict(PartitionAnswer(code, why=why_of_transaction(code, "T-36")))
     if is_open(log, producer):
         return None
     return Verdict(None, _begin(context, log, partition, producer, support))
@@ -168,9 +158,9 @@ def _refusal(error_code: ErrorCode, support: Support) -> PartitionAnswer:
     why = why_of_transaction(error_code, "V-60")
     if error_code is ErrorCode.INVALID_TXN_STATE:
         why = Why("V-60", "the partition was not added to the transaction", {})
-        return refusal(error_code, _NOT_ADDED, why=why)
+        return PartitionAnswer(error_code, error_message=_NOT_ADDED, why=why)
     is_busy = error_code is ErrorCode.CONCURRENT_TRANSACTIONS and support is not Support.ADD
     if is_busy or error_code in _TRY_AGAIN:
         code = ErrorCode.NOT_ENOUGH_REPLICAS
-        return refusal(code, _UNVERIFIED + error_code.name, why=why)
-    return refusal(error_code, why=why)
+        return PartitionAnswer(code, error_message=_UNVERIFIED + error_code.name, why=why)
+    return PartitionAnswer(error_code, why=why)

@@ -17,13 +17,16 @@ Produce lists at most 10,000 bad records (V-44).
 Rule: R-83.
 """
 
-from typing import Final
+from typing import Final, NoReturn
 
+from broker_lite.errors import InvalidRecord, UnknownServerError
 from broker_lite.log.validate import refusals
 from broker_lite.log.validate.rebuild import rebuild
-from broker_lite.log.validate.single_records import PlainRecords, check_records
+from broker_lite.log.validate.single_records import AT_ONCE_RECORDS_MAX, refuse_records
 from broker_lite.log.validate.validated import (
     NO_TIMESTAMP,
+    PlainRecords,
+    RecordTotals,
     TakesLong,
     ValidatedRecords,
     ValidationConfig,
@@ -42,6 +45,8 @@ from broker_lite.record.batch import (
 from broker_lite.record.codecs.compression import decompress
 from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.crc import crc32c
+from broker_lite.record.loops.scan import scan_records
+from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.stopping import NEVER, Stop
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
@@ -74,8 +79,8 @@ def validate_records(
         config: the topic's.
         now_ms: the append time, and the middle of the range of CreateTime timestamps.
         partition: for texts only.
-        at_once: whoever asks has little time.
-        stop: asked between the steps.
+        at_once: the event loop waits for it: what may take long is not done.
+        stop: asked between the steps of what may take long.
 
     Raises:
         RejectedAsInvalid: records were refused, the error lists all of them.
@@ -120,8 +125,9 @@ def validate_records(
             parts_max = AT_ONCE_PARTS_MAX
         bounds = Bounds(bytes_max, parts_max, stop)
         plain = _decompress(batch, codec, bounds, at_once, full_reader=not in_place)
-    totals = check_records(batch, plain, config, now_ms, partition, at_once)
-    stop.check()
+    totals = _check_records(batch, plain, config, now_ms, partition, at_once)
+    if not at_once:
+        stop.check()
     if not in_place:
         return rebuild(batch, plain, totals, target, config, now_ms, stop)
     if codec != NO_CODEC and not totals.is_sequential:
@@ -202,3 +208,55 @@ def _decompress(
         raise refusals.decompresses_too_large(bounds.output_bytes_max, bounds.parts_max)
     data = memoryview(result.data)
     return PlainRecords(data, 0, len(data), full_reader, result.failed)
+
+
+def _check_records(
+    batch: RecordBatch,
+    plain: PlainRecords,
+    config: ValidationConfig,
+    now_ms: int,
+    partition: int,
+    at_once: bool = False,
+) -> RecordTotals:
+    """Check structure, keys and timestamps of all records.
+
+    Raises:
+        InvalidRecord, UnknownServerError: the structure; no record is judged then.
+        RejectedRecords: keys or timestamps.
+        TakesLong: at_once, and many records may have to be listed.
+
+    Rule: V-33, V-34, V-36 (LogValidator.validateRecord).
+    """
+    buffer, start, end, full_reader, codec_failed = plain
+    status, position, records_read, maximum, minimum, null_keys, is_sequential = scan_records(
+        buffer, start, end, batch.record_count, batch.base_timestamp, full_reader
+    )
+    if status or codec_failed:
+        _raise_structure(batch, status, codec_failed, position - start, records_read)
+    has_append_time = batch.attributes & LOG_APPEND_TIME_FLAG
+    if has_append_time:
+        minimum = batch.max_timestamp
+        maximum = max(minimum, NO_TIMESTAMP)
+    if config.is_append_time:
+        is_good = not has_append_time
+    elif has_append_time and minimum == NO_TIMESTAMP:
+        is_good = False
+    else:
+        # A difference that leaves 64 bits is above every limit; Java's is looked at one by one.
+        is_good = (
+            now_ms - minimum <= config.before_max_ms and maximum - now_ms <= config.after_max_ms
+        )
+    if (not is_good) or (null_keys and config.is_compacted):
+        if at_once and batch.record_count > AT_ONCE_RECORDS_MAX:
+            raise TakesLong
+        refuse_records(batch, plain, config, now_ms, partition)
+    return _make(RecordTotals, (maximum, minimum, is_sequential))
+
+
+def _raise_structure(
+    batch: RecordBatch, status: int, codec_failed: bool, position: int, records_read: int
+) -> NoReturn:
+    """Raise what a scan found, without a text, for Kafka sends none here."""
+    found = scan_error(status, compressed=batch.is_compressed, codec_failed=codec_failed)
+    error = UnknownServerError() if isinstance(found, UnknownServerError) else InvalidRecord()
+    raise refusals.wrong_structure(error, batch, status, codec_failed, position, records_read)

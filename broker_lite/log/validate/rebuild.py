@@ -12,8 +12,13 @@ from typing import Final
 
 from broker_lite.errors import UnknownServerError
 from broker_lite.log.validate import refusals
-from broker_lite.log.validate.single_records import PlainRecords, RecordTotals
-from broker_lite.log.validate.validated import NO_TIMESTAMP, ValidatedRecords, ValidationConfig
+from broker_lite.log.validate.validated import (
+    NO_TIMESTAMP,
+    PlainRecords,
+    RecordTotals,
+    ValidatedRecords,
+    ValidationConfig,
+)
 from broker_lite.record.batch import (
     ATTRIBUTES_OFFSET,
     CURRENT_MAGIC,

@@ -67,6 +67,38 @@ class ValidatedRecords(NamedTuple):
         return self.log_append_time_ms != NO_TIMESTAMP
 
 
+class PlainRecords(NamedTuple):
+    """Uncompressed records of a batch: where they are, and how they are to be read.
+
+    Attributes:
+        buffer: the batch's own, or the decompressed stream.
+        start: position of the first record.
+        end: position after the last byte.
+        full_reader: keys and values are needed (R-34), else they are skipped over (R-36).
+        codec_failed: the codec stopped with an error after these bytes.
+    """
+
+    buffer: "memoryview"  # a name that mypyc does not know
+    start: int
+    end: int
+    full_reader: bool
+    codec_failed: bool
+
+
+class RecordTotals(NamedTuple):
+    """What a batch's records come to.
+
+    Attributes:
+        max_timestamp: the largest timestamp, -1 at least.
+        min_timestamp: the smallest one other than -1.
+        is_sequential: the offset deltas are 0, 1, 2 and so on.
+    """
+
+    max_timestamp: int
+    min_timestamp: int
+    is_sequential: bool
+
+
 class TakesLong(Exception):
     """The validation would take too long for who asked for it at once; nothing was changed."""
 

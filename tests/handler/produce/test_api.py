@@ -1,7 +1,4 @@
-"""Produce from request bytes to response bytes, over a real cluster: V-01 to V-14, V-60, V-9x.
-
-Also tests: broker_lite.handler.produce.append.
-"""
+"""Produce from request bytes to response bytes, over a real cluster: V-01 to V-14, V-60, V-9x."""
 
 import gzip
 import os
@@ -16,7 +13,7 @@ import pytest
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.produce import api as produce
-from broker_lite.handler.produce.validate import INLINE_BYTES_MAX
+from broker_lite.handler.produce.append import INLINE_BYTES_MAX
 from broker_lite.log.log import Log
 from broker_lite.wire import messages
 from broker_lite.wire.primitives import DecodeError

@@ -3,10 +3,14 @@
 import pytest
 
 from broker_lite.errors import BrokerError, ErrorCode
-from broker_lite.handler.produce.check import check, is_transactional, sort_partitions, unknown
-from broker_lite.handler.produce.response import PartitionAnswer, PartitionKey
-from broker_lite.handler.produce.transaction import Accepted
-from broker_lite.wire.produce import ProduceRequest, Topics
+from broker_lite.handler.produce.check import (
+    Accepted,
+    check,
+    is_transactional,
+    sort_partitions,
+    unknown,
+)
+from broker_lite.wire.produce import PartitionAnswer, PartitionKey, ProduceRequest, Topics
 from tests.handler.data_apis import TOPIC, Handlers
 from tests.log.batches import batch, record
 

@@ -21,12 +21,11 @@ from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce import api as produce
 from broker_lite.handler.produce import many as produce_many
 from broker_lite.handler.produce.flushed import wait_until_flushed
-from broker_lite.handler.produce.response import PartitionAnswer, refusal
 from broker_lite.handler.produce.transaction import Accepted
 from broker_lite.handler.table import APIS
 from broker_lite.log.validate.old_messages import check_old_record_set
 from broker_lite.wire import DecodeError, messages
-from broker_lite.wire.produce import PARTITIONS_MAX
+from broker_lite.wire.produce import PARTITIONS_MAX, PartitionAnswer
 from tests.handler.data_apis import PRODUCE, TOPIC, Handlers, join
 from tests.handler.fetch.old_client_requests import message, stand_in_for_3_9
 from tests.handler.produce.test_outcomes import REJECTED
@@ -262,7 +261,7 @@ async def test_p92_a_topic_deleted_before_its_flush_is_no_garbage(
     accepted = {key: Accepted(topic, 0, memoryview(b""), None)}
 
     async def answered() -> int:
-        answers: dict[Any, PartitionAnswer] = {key: refusal(ErrorCode.NONE)}
+        answers: dict[Any, PartitionAnswer] = {key: PartitionAnswer(ErrorCode.NONE)}
         await wait_until_flushed(handlers.cluster, accepted, answers)
         return int(answers[key].error_code)
 

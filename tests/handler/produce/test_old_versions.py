@@ -6,7 +6,7 @@ import pytest
 
 from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.dispatch import dispatch
-from broker_lite.handler.produce.validate import INLINE_OLD_BYTES_MAX
+from broker_lite.handler.produce.append import INLINE_OLD_BYTES_MAX
 from broker_lite.handler.table import APIS
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.framing import walk

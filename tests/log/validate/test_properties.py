@@ -8,11 +8,8 @@ from hypothesis import strategies as st
 
 from broker_lite import errors
 from broker_lite.errors import BrokerError
+from broker_lite.handler.produce.check import check_record_set, is_transactional
 from broker_lite.log.validate.produced_batch import validate_records
-from broker_lite.log.validate.request_shape import (
-    check_record_set,
-    first_batch_headers,
-)
 from broker_lite.log.validate.validated import (
     RejectedAsInvalid,
     RejectedByTimestamp,
@@ -138,7 +135,7 @@ def test_edited_sets_at_the_request_level(
     data = edited(batch(content_of(values), count=len(values)) + b"\0" * 6, edits)
     records = writable(bytes(data[: max(len(data) - cut, 0)]))
     try:
-        first_batch_headers([records])
+        is_transactional([("t", None, [(0, records)])])
         check_record_set(records, version)
     except BrokerError as error:
         assert type(error) in (*DOCUMENTED, errors.UnsupportedCompressionType)  # noqa: PT017

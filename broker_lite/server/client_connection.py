@@ -7,6 +7,7 @@ Requests are handled strictly in order, each in this connection's own task, so w
 import logging
 import socket
 from asyncio import AbstractEventLoop
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -114,8 +115,11 @@ class ClientConnection:
         if self._stream.handling and self._stream.is_closed_by_client():
             self._abandon()
 
-    async def run(self) -> None:
+    async def run(self, ended: "Callable[[ClientConnection], object]") -> None:
         """Serve the client until it goes, breaks the protocol, or stop() is called.
+
+        Args:
+            ended: called with this connection when its socket is closed.
 
         See: P-02, P-03, P-08, P-10 (no response, just the close).
         """
@@ -135,6 +139,7 @@ class ClientConnection:
                     with suppress(OSError):
                         send_now(self._sock, [self._held])
                 self._stream.close()
+                ended(self)
 
     def _note_closing(self, reason: Exception, level: int, message: str) -> None:
         """Say why the client is closed; for one that comes again and again, say how often.

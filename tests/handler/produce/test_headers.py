@@ -1,18 +1,20 @@
-"""V-06, V-07, V-09, V-10, V-14, V-21: the shape of a produce request. All rows probed on 4.3.1."""
+"""The headers of batches in a Produce (V-06, V-07, V-09, V-10, V-21), all rows probed on 4.3.1."""
 
 import struct
 
 import pytest
 
 from broker_lite import errors
+from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError
-from broker_lite.log.validate.request_shape import (
-    answers_log_start_offset,
+from broker_lite.handler.produce.check import (
+    Accepted,
     base_sequence,
     check_one_producer,
     check_record_set,
-    first_batch_headers,
+    is_transactional,
 )
+from broker_lite.wire.produce import Topics
 from tests.log.batches import batch, record
 
 GOOD = batch(record())
@@ -32,6 +34,11 @@ def with_magic(magic: int) -> bytes:
     return GOOD[:16] + struct.pack("b", magic) + GOOD[17:]
 
 
+def topics(sets: list[bytes | None]) -> Topics:
+    views = [memoryview(data) if data is not None else None for data in sets]
+    return [("t", None, list(enumerate(views)))]
+
+
 @pytest.mark.parametrize(
     ("sets", "expected"),
     [
@@ -46,8 +53,8 @@ def with_magic(magic: int) -> bytes:
         pytest.param([short(14)[:17]], False, id="V-06-17-bytes"),
     ],
 )
-def test_first_batch_headers(sets: list[bytes | None], expected: bool) -> None:
-    assert first_batch_headers(memoryview(s) if s is not None else None for s in sets) is expected
+def test_is_transactional(sets: list[bytes | None], expected: bool) -> None:
+    assert is_transactional(topics(sets)) is expected
 
 
 @pytest.mark.parametrize(
@@ -91,11 +98,11 @@ def test_first_batch_headers(sets: list[bytes | None], expected: bool) -> None:
         ),
     ],
 )
-def test_first_batch_headers_fails_the_request(
+def test_the_first_header_fails_the_request(
     data: bytes, error: type[BrokerError], message: str | None
 ) -> None:
     with pytest.raises(error) as raised:
-        first_batch_headers([memoryview(GOOD), memoryview(data)])
+        is_transactional(topics([GOOD, data]))
     assert raised.value.message == message
 
 
@@ -175,31 +182,15 @@ def test_record_set_is_refused(data: bytes | None, version: int, error: type[Bro
     assert raised.value.message is None
 
 
+def accepted(*producers: tuple[int, int] | None) -> list[Accepted]:
+    topic = Topic(name="t", topic_id=bytes(16), leader_epochs=(0,), overrides={})
+    return [Accepted(topic, 0, memoryview(b""), producer) for producer in producers]
+
+
 def test_one_transactional_producer() -> None:
     """V-10."""
     check_one_producer([])
-    check_one_producer([(5, 0), None, (5, 0)])
+    check_one_producer(accepted((5, 0), None, (5, 0)))
     with pytest.raises(errors.InvalidProducerIdMapping) as raised:
-        check_one_producer([(5, 0), (5, 1)])
+        check_one_producer(accepted((5, 0), (5, 1)))
     assert raised.value.message == "Transactional records contained more than one producer ID"
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (errors.CorruptMessage(), False),
-        (errors.UnknownTopicOrPartition(), False),
-        (errors.NotLeaderOrFollower(), False),
-        (errors.MessageTooLarge(), False),
-        (errors.RecordListTooLarge(), False),
-        (errors.KafkaStorageError(), False),
-        (errors.InvalidRecord(), True),
-        (errors.UnknownServerError(), True),
-        (errors.OutOfOrderSequenceNumber(), True),
-        (errors.InvalidProducerEpoch(), True),
-        (errors.InvalidTxnState(), True),
-    ],
-    ids=lambda value: f"V-14-{value.code}" if isinstance(value, BrokerError) else "",
-)
-def test_log_start_offset_of_a_failure(error: BrokerError, expected: bool) -> None:
-    assert answers_log_start_offset(error) is expected

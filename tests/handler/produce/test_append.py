@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from broker_lite import errors
+from broker_lite.errors import BrokerError
 from broker_lite.handler.context import CloseConnection
-from broker_lite.handler.produce import validate as produce_validate
-from broker_lite.handler.produce.validate import (
+from broker_lite.handler.produce import append as produce_append
+from broker_lite.handler.produce.append import (
     INLINE_BYTES_MAX,
     INLINE_OLD_BYTES_MAX,
     INLINE_PLAIN_BYTES_MAX,
+    answers_log_start_offset,
     validate_at_once,
     validate_in_thread,
 )
@@ -98,7 +101,7 @@ async def test_v45_a_small_batch_that_becomes_large_is_validated_in_a_thread(
         threads.append(threading.get_ident())
         return validate_records(*arguments, **options)
 
-    monkeypatch.setattr(produce_validate, "validate_records", noting)
+    monkeypatch.setattr(produce_append, "validate_records", noting)
     for size_bytes, thread_count in ((1000, 1), (AT_ONCE_BYTES_MAX, 2)):
         threads.clear()
         content = gzip.compress(record(value=bytes(size_bytes)))
@@ -125,3 +128,24 @@ async def test_work_in_a_thread_ends_by_closing_the_connection(handlers: Handler
     with pytest.raises(CloseConnection, match="stopped"):
         await handlers.answer(PRODUCE, 9, value)
     assert handlers.log().log_end_offset == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (errors.CorruptMessage(), False),
+        (errors.UnknownTopicOrPartition(), False),
+        (errors.NotLeaderOrFollower(), False),
+        (errors.MessageTooLarge(), False),
+        (errors.RecordListTooLarge(), False),
+        (errors.KafkaStorageError(), False),
+        (errors.InvalidRecord(), True),
+        (errors.UnknownServerError(), True),
+        (errors.OutOfOrderSequenceNumber(), True),
+        (errors.InvalidProducerEpoch(), True),
+        (errors.InvalidTxnState(), True),
+    ],
+    ids=lambda value: f"V-14-{value.code}" if isinstance(value, BrokerError) else "",
+)
+def test_log_start_offset_of_a_failure(error: BrokerError, expected: bool) -> None:
+    assert answers_log_start_offset(error) is expected

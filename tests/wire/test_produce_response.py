@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker_lite.handler.produce.response import (
-    PartitionAnswer,
-    PartitionKey,
-    encode_produce_response,
-)
 from broker_lite.wire import messages
+from broker_lite.wire.produce import PartitionAnswer, PartitionKey, encode_produce_response
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
 TEXT = st.text(max_size=200)
