@@ -1,4 +1,4 @@
-"""ApiVersions (18), versions 0-5.
+"""ApiVersions (18): which APIs and features this broker has.
 
 Answers with what is offered on this listener: `context.apis`. A version above ours is answered by
 the dispatcher (P-45).
@@ -22,9 +22,6 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import Api, HandlerContext, Parts, Request
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 5
 
 _PRODUCE_KEY: Final = 0
 _NAME_SINCE: Final = 3

@@ -20,6 +20,7 @@ from broker_lite.handler.context import (
 )
 from broker_lite.handler.dispatch import dispatch
 from broker_lite.handler.table import APIS, NEVER_FLEXIBLE
+from broker_lite.wire import messages
 
 
 async def answer_version(context: HandlerContext, request: Request) -> Parts | None:
@@ -114,8 +115,10 @@ def test_a_hook_may_answer_itself() -> None:
 def test_the_table_is_well_formed() -> None:
     for key, api in APIS.items():
         assert 0 <= api.min_version <= api.max_version, api.name
-        assert 0 <= api.flexible_from <= NEVER_FLEXIBLE, api.name
-        assert key == int(key)
+        request, _ = messages.by_api(key)
+        assert api.name == request.name.removesuffix("Request")
+        flexible_from = request.flexible_from
+        assert api.flexible_from == (NEVER_FLEXIBLE if flexible_from is None else flexible_from)
 
 
 def test_the_advertised_address_is_where_the_client_came_to() -> None:

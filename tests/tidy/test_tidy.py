@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from broker_lite.handler.offered import offered
 from broker_lite.handler.table import APIS
 from tests.tidy.project_files import ROOT, project_files, python_files, text_of, tree_of
+from tests.tidy.specified import Rule, specified
 from tests.tidy.tested import also_tested, mirror
 
 MODULE_LINES_MAX = 400
@@ -35,7 +37,7 @@ _HOSTS = re.compile(
     r"|docker\.io/|quay\.io|gcr\.io|crates\.io|artifactory|\bnexus\b",
     re.IGNORECASE,
 )
-_VERSIONS = re.compile(r"\(\d+\), versions? \d+(?:-\d+)?")
+_VERSIONS = re.compile(r"\(\d+\), (?:versions? )?\d|\b(?:\w+_)?(?:MIN|MAX)_VERSION: Final\b")
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
@@ -126,5 +128,27 @@ def test_only_the_command_line_prints() -> None:
 def test_handlers_say_what_they_do(name: str) -> None:
     path = Path(*name.split(".")).with_suffix(".py")
     docstring = ast.get_docstring(tree_of(path)) or ""
-    assert _VERSIONS.search(docstring), "the first line names API key and versions"
+    first, _, _ = docstring.partition("\n\n")
+    apis = [f"{api.name} ({key})" for key, api in APIS.items() if api.handle.__module__ == name]
+    assert [each for each in apis if each not in first] == [], "the first line names API and key"
     assert "\nNot done: " in docstring
+
+
+def test_versions_of_apis_stand_in_the_table_only() -> None:
+    table = Path("broker_lite/handler/table.py")
+    assert [
+        f"{path}: {found[0]}"
+        for path in python_files("broker_lite/handler")
+        if path != table and (found := _VERSIONS.search(text_of(path)))
+    ] == []
+
+
+def test_p60_the_spec_has_the_versions_that_are_offered() -> None:
+    row = re.compile(r"^\| (\d+) \| \w+ \| (\d+)(?:\N{EN DASH}(\d+))?[ |]", re.MULTILINE)
+    rows = row.findall(specified()[Rule("P", 60)].text)
+    told = {int(key): (int(first), int(last or first)) for key, first, last in rows}
+    apis = offered("4.4")
+    assert {key: apis[key][1:3] for key in told if key in apis} == {
+        key: versions for key, versions in told.items() if key in apis
+    }
+    assert len(told.keys() & apis.keys()) > len(apis) / 2

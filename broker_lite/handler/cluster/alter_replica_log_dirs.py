@@ -1,20 +1,15 @@
-"""AlterReplicaLogDirs (34), versions 1-2: move replicas between the data directories of a broker.
+"""AlterReplicaLogDirs (34): move replicas between the data directories of a broker.
 
 There is one data directory, so a replica is either there already or cannot be moved.
 
 Not done: a second data directory.
 """
 
-from typing import Final
-
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 1
-MAX_VERSION: Final = 2
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:

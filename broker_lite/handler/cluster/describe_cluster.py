@@ -1,4 +1,4 @@
-"""DescribeCluster (60), versions 0-2 (KIP-700).
+"""DescribeCluster (60): the cluster's id and its brokers (KIP-700).
 
 - v1 asks for brokers or controllers (KIP-919): this endpoint is a broker's.
 - v2 tells which brokers are fenced (KIP-1073): none is, and none is left out.
@@ -13,9 +13,6 @@ from broker_lite.handler.authorized import CLUSTER_OPERATIONS, if_asked
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 2
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2

@@ -1,4 +1,4 @@
-"""DescribeLogDirs (35), versions 0-5 (KIP-113).
+"""DescribeLogDirs (35): the size of each log, and the room on its disk (KIP-113).
 
 - v3 has a top-level error; v4 the bytes of the volume (KIP-827); v5 whether it is cordoned
   (KIP-1066): never.
@@ -18,9 +18,6 @@ from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 5
 
 _VOLUME_SINCE: Final = 4
 _UNKNOWN_BYTES: Final = -1

@@ -1,4 +1,4 @@
-"""DescribeQuorum (55), versions 0-2: who leads the metadata log, and how far its voters are.
+"""DescribeQuorum (55): who leads the metadata log, and how far its voters are.
 
 - v1 adds timestamps (KIP-836); v2 error messages, directory ids and addresses (KIP-853).
 
@@ -16,9 +16,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.log.files.names import METADATA_TOPIC
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 2
 
 _TIMES_SINCE: Final = 1
 _NODES_SINCE: Final = 2

@@ -1,4 +1,4 @@
-"""ElectLeaders (43), versions 0-2: let the preferred replica, or any other one, lead.
+"""ElectLeaders (43): let the preferred replica, or any other one, lead.
 
 - v1 adds the type of the election and a top-level error (KIP-460).
 
@@ -14,9 +14,6 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 2
 
 _ELECTION_TYPES: Final = (0, 1)
 _NOT_NEEDED: Final = "Leader election not needed for topic partition."

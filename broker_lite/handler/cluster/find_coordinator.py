@@ -1,4 +1,4 @@
-"""FindCoordinator (10), versions 0-6: which broker has a group or a transactional id; this one.
+"""FindCoordinator (10): which broker has a group or a transactional id; this one.
 
 - v1 has transactional ids and error_message; v4 takes several keys (KIP-699); v5 knows
   TRANSACTION_ABORTABLE (KIP-890); v6 has share groups (KIP-932).
@@ -29,8 +29,6 @@ from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
 
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 6
 
 _SEVERAL_KEYS_SINCE: Final = 4
 _TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (45), versions 0-1, ListPartitionReassignments (46), 0.
+"""AlterPartitionReassignments (45), ListPartitionReassignments (46): replicas that move.
 
 - AlterPartitionReassignments: v1 adds allow_replication_factor_change.
 
@@ -8,19 +8,12 @@ is never one to list or to cancel.
 Not done: timeout_ms, since nothing is waited for.
 """
 
-from typing import Final
-
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import check_assignment
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
-
-ALTER_MIN_VERSION: Final = 0
-ALTER_MAX_VERSION: Final = 1
-LIST_MIN_VERSION: Final = 0
-LIST_MAX_VERSION: Final = 0
 
 
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:

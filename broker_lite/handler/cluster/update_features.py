@@ -1,4 +1,4 @@
-"""UpdateFeatures (57), versions 0-2: raise or lower the levels of features, as kafka-features does.
+"""UpdateFeatures (57): raise or lower the levels of features, as kafka-features does.
 
 - v1 adds the upgrade type and validate_only (KIP-778); v2 has no result per feature (KIP-1022).
 
@@ -18,9 +18,6 @@ from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 2
 
 _NO_RESULTS_SINCE: Final = 2
 _NONE_MESSAGE: Final = "NONE"

@@ -1,4 +1,4 @@
-"""AlterConfigs (33), versions 0-2, and IncrementalAlterConfigs (44), versions 0-1.
+"""AlterConfigs (33), IncrementalAlterConfigs (44): change configs.
 
 The older one replaces all configs of a resource; the other one (KIP-339) sets, deletes, appends to
 and subtracts from single keys. The resources of a request are one change of the metadata, of more
@@ -29,11 +29,6 @@ from broker_lite.handler.codec import code_and_message, decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns
 from broker_lite.wire import messages
-
-ALTER_MIN_VERSION: Final = 0
-ALTER_MAX_VERSION: Final = 2
-INCREMENTAL_MIN_VERSION: Final = 0
-INCREMENTAL_MAX_VERSION: Final = 1
 
 RESOURCES_AT_A_TIME: Final = 64
 CONFIGS_AT_A_TIME: Final = 1000

@@ -1,4 +1,4 @@
-"""DescribeConfigs (32), versions 0-4, of topics, of this broker, and of groups.
+"""DescribeConfigs (32): the configs of topics, of this broker, and of groups.
 
 - v0 has is_default instead of the source; v1 synonyms (KIP-226); v3 type and documentation
   (KIP-569); v4 is flexible.
@@ -28,9 +28,6 @@ from broker_lite.settings.configs.describe import (
     describe_topic,
 )
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 4
 
 CONFIGS_MAX: Final = 1_000_000
 """Resources described before other connections get their turn."""

@@ -1,4 +1,4 @@
-"""ListConfigResources (74), versions 0-1: the names of what has configs.
+"""ListConfigResources (74): the names of what has configs.
 
 - v0 is about client metrics only (KIP-1000); v1 takes types, none for all (KIP-1142).
 
@@ -14,9 +14,6 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 1
 
 _BROKER_LOGGER: Final = 8
 _CLIENT_METRICS: Final = 16

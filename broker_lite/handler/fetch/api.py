@@ -1,4 +1,4 @@
-"""Fetch (1), versions 4-18.
+"""Fetch (1): records from an offset on.
 
 The records of an answer are ranges of segment files, which the server sends without reading them.
 With `emulate` of a release before 4.0 versions 0-3 are served too: their records are converted to
@@ -33,7 +33,7 @@ from broker_lite.handler.fetch.many import (
     read_many,
     want_many,
 )
-from broker_lite.handler.fetch.old_clients import ZSTD_FROM, for_old_client
+from broker_lite.handler.fetch.old_clients import MAGIC_2_FROM, ZSTD_FROM, for_old_client
 from broker_lite.handler.fetch.partition import FetchPartition, FetchPartitions
 from broker_lite.handler.fetch.read import (
     CURRENT_LEADER_FROM,
@@ -60,9 +60,6 @@ from broker_lite.wire.fetch import NodeEndpoint, encode_fetch_response
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
 
-MIN_VERSION: Final = 4
-MAX_VERSION: Final = 18
-OLD_MIN_VERSION: Final = 0
 """Of what brokers before 4.0 serve."""
 
 _FETCH_KEY: Final = 1
@@ -197,7 +194,7 @@ def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -
         body.max_wait_ms,
         min(body.min_bytes, max_bytes),
         max_bytes,
-        version < ZSTD_FROM and context.apis[_FETCH_KEY].min_version < MIN_VERSION,
+        version < ZSTD_FROM and context.apis[_FETCH_KEY].min_version < MAGIC_2_FROM,
     )
 
 

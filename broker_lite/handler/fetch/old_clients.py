@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ZSTD_FROM: Final = 10
 _MAGIC_1_FROM: Final = 2
-_MAGIC_2_FROM: Final = 4
+MAGIC_2_FROM: Final = 4
 
 
 async def for_old_client(
@@ -60,7 +60,7 @@ async def _convert(cluster: "Cluster", version: int, answer: PartitionRead, stop
         _refuse(answer, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         return
     records = answer.records
-    if version >= _MAGIC_2_FROM or not isinstance(records, FileSlice):
+    if version >= MAGIC_2_FROM or not isinstance(records, FileSlice):
         return
     work = partial(
         _converted,

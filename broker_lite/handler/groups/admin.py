@@ -1,4 +1,4 @@
-"""ListGroups (16), versions 0-5, DescribeGroups (15), 0-6, DeleteGroups (42), 0-3.
+"""ListGroups (16), DescribeGroups (15), DeleteGroups (42): groups from outside.
 
 - ListGroups: v4 adds states and a filter of them (KIP-518), v5 types (KIP-848).
 - DescribeGroups: v3 adds authorized operations (KIP-430), v4 static members, v6
@@ -8,21 +8,12 @@
 Not done: share and streams groups, which this broker does not have.
 """
 
-from typing import Final
-
 from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.wire import messages
-
-LIST_MIN_VERSION: Final = 0
-LIST_MAX_VERSION: Final = 5
-DESCRIBE_MIN_VERSION: Final = 0
-DESCRIBE_MAX_VERSION: Final = 6
-DELETE_MIN_VERSION: Final = 0
-DELETE_MAX_VERSION: Final = 3
 
 
 async def handle_list(context: HandlerContext, request: Request) -> Parts:

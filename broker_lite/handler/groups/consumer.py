@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat (68), versions 0-1, ConsumerGroupDescribe (69), 0-1: the newer protocol.
+"""ConsumerGroupHeartbeat (68), ConsumerGroupDescribe (69): the newer protocol.
 
 It is that of KIP-848.
 
@@ -20,11 +20,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.groups.ask_group import ask_group
 from broker_lite.handler.groups.regexes import prepare_regexes
 from broker_lite.wire import messages
-
-HEARTBEAT_MIN_VERSION: Final = 0
-HEARTBEAT_MAX_VERSION: Final = 1
-DESCRIBE_MIN_VERSION: Final = 0
-DESCRIBE_MAX_VERSION: Final = 1
 
 _FEATURE: Final = "group.version"
 _PROTOCOL: Final = "consumer"

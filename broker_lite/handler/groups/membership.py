@@ -1,4 +1,4 @@
-"""JoinGroup (11), versions 0-9, SyncGroup (14), 0-5, Heartbeat (12), 0-4, LeaveGroup (13), 0-5.
+"""JoinGroup (11), SyncGroup (14), Heartbeat (12), LeaveGroup (13): classic groups.
 
 This is the classic group protocol.
 
@@ -22,15 +22,6 @@ from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.groups.ask_group import answer_group, ask_group
 from broker_lite.wire import messages
-
-JOIN_MIN_VERSION: Final = 0
-JOIN_MAX_VERSION: Final = 9
-SYNC_MIN_VERSION: Final = 0
-SYNC_MAX_VERSION: Final = 5
-HEARTBEAT_MIN_VERSION: Final = 0
-HEARTBEAT_MAX_VERSION: Final = 4
-LEAVE_MIN_VERSION: Final = 0
-LEAVE_MAX_VERSION: Final = 5
 
 _NULLABLE_PROTOCOL_SINCE: Final = 7
 

@@ -1,4 +1,4 @@
-"""OffsetCommit (8), versions 2-10, OffsetFetch (9), 1-10, OffsetDelete (47), 0: how far groups are.
+"""OffsetCommit (8), OffsetFetch (9), OffsetDelete (47): how far groups are.
 
 - OffsetCommit: v2-4 may say for how long to keep the offsets, v6 adds leader epochs
   (KIP-320), v7 static members (KIP-345), v9 member epochs (KIP-848), v10 topic ids (KIP-848).
@@ -21,14 +21,7 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.groups.ask_group import answer_group, ask_group
 from broker_lite.wire import messages
 
-COMMIT_MIN_VERSION: Final = 2
-COMMIT_MAX_VERSION: Final = 10
-FETCH_MIN_VERSION: Final = 1
-OLD_MIN_VERSION: Final = 0
 """Of both, of what brokers before 4.0 offer."""
-FETCH_MAX_VERSION: Final = 10
-DELETE_MIN_VERSION: Final = 0
-DELETE_MAX_VERSION: Final = 0
 
 _ZOOKEEPER_VERSION: Final = 0
 _GROUPS_SINCE: Final = 8

@@ -1,4 +1,4 @@
-"""DeleteRecords (21), versions 0-2.
+"""DeleteRecords (21): let logs begin later.
 
 Moves the log start offset of partitions; the files of segments below it are retention's to remove.
 
@@ -8,7 +8,6 @@ Not done: timeout_ms, since it is for followers, of which there are none.
 """
 
 import logging
-from typing import Final
 
 from broker_lite.errors import BrokerError, ErrorCode, InvalidTopic, UnknownTopicOrPartition
 from broker_lite.handler.codec import decode, encode
@@ -16,9 +15,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 2
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:

@@ -1,4 +1,4 @@
-"""ListOffsets (2), versions 0-11.
+"""ListOffsets (2): the offset of a timestamp.
 
 - v0 lists segment offsets older than a time; v1 one offset and its timestamp (KIP-79).
 - v2 isolation level (KIP-98); v4 leader epochs (KIP-320); v7 -3, the record with the largest
@@ -36,8 +36,6 @@ from broker_lite.wire.list_offsets import (
 
 logger = logging.getLogger("broker_lite.handler")
 
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 11
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -173,7 +171,7 @@ def find_offset(
 
     Rule: F-71, F-72, F-75.
     """
-    if timestamp < 0 and version < _FIRST_VERSION.get(timestamp, MAX_VERSION + 1):
+    if timestamp < 0 and version < _FIRST_VERSION.get(timestamp, version + 1):
         raise UnsupportedVersion
     if timestamp >= 0 or timestamp == MAX_TIMESTAMP:
         return _by_timestamp(log, timestamp, isolation_level, searched)

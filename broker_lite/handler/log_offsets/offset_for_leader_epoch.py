@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (23), versions 2-4.
+"""OffsetForLeaderEpoch (23): where an epoch of a leader ended.
 
 Where the records of a leader epoch end, so that a client notices a log that was cut.
 
@@ -8,7 +8,6 @@ Not done: versions 0 and 1, which only old brokers send.
 """
 
 import logging
-from typing import Final
 
 from anyio.lowlevel import checkpoint
 
@@ -19,9 +18,6 @@ from broker_lite.handler.fetch.read import LOGS_AT_A_TIME, check_leader_epoch
 from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
-
-MIN_VERSION: Final = 2
-MAX_VERSION: Final = 4
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:

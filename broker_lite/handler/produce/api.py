@@ -1,4 +1,4 @@
-"""Produce (0), versions 3-13; versions 0-2 are advertised and close the connection (P-50).
+"""Produce (0): append batches to logs.
 
 With `emulate` of a release before 4.0 versions 0-2 are served too: message sets of magic 0 and 1,
 which are stored as v2 batches (V-92). v1 throttle time, v2 log append time (KIP-32).
@@ -29,7 +29,7 @@ from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, 
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce.append import append
-from broker_lite.handler.produce.check import NO_TOPIC, check, unknown
+from broker_lite.handler.produce.check import NO_TOPIC, OLDEST_OF_BATCHES, check, unknown
 from broker_lite.handler.produce.flushed import wait_until_flushed
 from broker_lite.handler.produce.many import answer_many, check_many, plain_request, refuse_all
 from broker_lite.handler.produce.transaction import Verdict, check_transaction
@@ -43,10 +43,6 @@ from broker_lite.wire.produce import (
     encode_produce_response,
 )
 
-MIN_VERSION: Final = 3
-MAX_VERSION: Final = 13
-ADVERTISED_MIN_VERSION: Final = 0
-OLD_MIN_VERSION: Final = 0
 """Of what brokers before 4.0 serve."""
 
 _ACKS: Final = frozenset((-1, 0, 1))
@@ -84,7 +80,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     try:
         accepted, refused = (
             check(context, produce, version)
-            if large is None and version >= MIN_VERSION
+            if large is None and version >= OLDEST_OF_BATCHES
             else await check_many(context, produce, version)
         )
     except BrokerError as error:
@@ -109,7 +105,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
             if answer is None:
                 answer = _refused(topic, request, acks_are_valid) or await append(
-                    context, topic, index, records, guard, is_old=version < MIN_VERSION
+                    context, topic, index, records, guard, is_old=version < OLDEST_OF_BATCHES
                 )
             answer = answer or PartitionAnswer(unknown(None, version), why=NO_TOPIC)
             answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer

@@ -1,4 +1,4 @@
-"""DescribeAcls (29), CreateAcls (30), DeleteAcls (31), versions 0-3: who may do what.
+"""DescribeAcls (29), CreateAcls (30), DeleteAcls (31): who may do what.
 
 - v1 adds pattern types (KIP-290); v2 is flexible; v3 adds users as resources (KIP-373).
 
@@ -15,9 +15,6 @@ from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 3
 
 _UNKNOWN: Final = 0
 _NO_AUTHORIZER: Final = "No Authorizer is configured."

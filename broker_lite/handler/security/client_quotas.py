@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (48), AlterClientQuotas (49), versions 0-1: quotas of users and clients.
+"""DescribeClientQuotas (48), AlterClientQuotas (49): quotas of users and clients.
 
 They are kept in the metadata log, as in Kafka, and told (KIP-546). What is wrong with one entity
 leaves the others as they are asked for.
@@ -33,9 +33,6 @@ from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, 
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.security.changes_in_turns import write_in_turns
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 1
 
 _PARTS_MAX: Final = 100
 _HOST_LETTERS_MAX: Final = 255

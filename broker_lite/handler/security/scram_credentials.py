@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (50), AlterUserScramCredentials (51), version 0: users for SCRAM.
+"""DescribeUserScramCredentials (50), AlterUserScramCredentials (51): users for SCRAM.
 
 They are kept in the metadata log, as in Kafka (KIP-554).
 
@@ -6,7 +6,6 @@ Not done: logging in with them, since every listener is PLAINTEXT.
 """
 
 from collections import Counter
-from typing import Final
 
 from broker_lite.control.cluster.metadata_changes import credential_change
 from broker_lite.control.metadata.metadata_records import MetadataRecord
@@ -22,9 +21,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.security.changes_in_turns import write_in_turns
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 0
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:

@@ -1,4 +1,4 @@
-"""CreatePartitions (37), versions 0-3 (KIP-195): more partitions for topics that there are.
+"""CreatePartitions (37): more partitions for topics that there are (KIP-195).
 
 - v2 is flexible; v3 knows THROTTLING_QUOTA_EXCEEDED.
 
@@ -10,7 +10,7 @@ Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.metadata.topic import Topic
@@ -26,9 +26,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 3
 
 Outcome = tuple[str, BrokerError | None]
 """A topic's name and why it did not grow, None when it did."""

@@ -1,4 +1,4 @@
-"""CreateTopics (19), versions 0-7.
+"""CreateTopics (19): make topics.
 
 - v1 adds validate_only and error_message.
 - v4 lets the broker choose the numbers (KIP-464); accepted before it too, as Kafka does.
@@ -32,9 +32,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.settings.configs.describe import describe_topic
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 7
 
 TOPICS_AT_A_TIME: Final = 64
 PARTITIONS_AT_A_TIME: Final = 1000

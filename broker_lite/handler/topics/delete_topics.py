@@ -1,4 +1,4 @@
-"""DeleteTopics (20), versions 0-6.
+"""DeleteTopics (20): delete topics, by name or id.
 
 - v3 knows TOPIC_DELETION_DISABLED; v5 adds error_message; v6 takes topic ids (KIP-516).
 
@@ -28,9 +28,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.topics.create_topics import some_at_a_time
 from broker_lite.wire import ZERO_UUID, messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 6
 
 _TOPIC_IDS_SINCE: Final = 6
 _DELETION_DISABLED_SINCE: Final = 3

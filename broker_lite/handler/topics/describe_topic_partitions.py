@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions (75), version 0 (KIP-966): topics page by page.
+"""DescribeTopicPartitions (75): topics page by page (KIP-966).
 
 Topics come sorted by name, never created on demand; what does not fit into the limit is named by
 next_cursor.
@@ -9,7 +9,6 @@ Rule: P-95.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
@@ -19,9 +18,6 @@ from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, sorted_in_turns
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 0
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:

@@ -1,4 +1,4 @@
-"""Metadata (3), versions 0-13.
+"""Metadata (3): brokers, topics, and who leads their partitions.
 
 Topics are created on demand here, at once: two clients that ask at the same time for a topic that
 is not there get one topic, and both get it in their first answer (P-86).
@@ -31,9 +31,6 @@ from broker_lite.handler.large import in_turns, lazily
 from broker_lite.handler.topics.auto_create import create_missing
 from broker_lite.settings import DESCRIBED
 from broker_lite.wire import ZERO_UUID, messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 13
 
 _NULL_IS_ALL_SINCE: Final = 1
 _TOPIC_IDS_SINCE: Final = 12

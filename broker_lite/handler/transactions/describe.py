@@ -1,4 +1,4 @@
-"""DescribeTransactions (65), version 0, ListTransactions (66), versions 0-2 (KIP-664).
+"""DescribeTransactions (65), ListTransactions (66): transactions from outside (KIP-664).
 
 - ListTransactions: v1 by duration (KIP-994), v2 by a pattern of the id (KIP-1152).
 
@@ -25,11 +25,6 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
-
-DESCRIBE_MIN_VERSION: Final = 0
-DESCRIBE_MAX_VERSION: Final = 0
-LIST_MIN_VERSION: Final = 0
-LIST_MAX_VERSION: Final = 2
 
 INLINE_SIZE_MAX: Final = 1000
 """Ids and partitions that are shown by the event loop itself, in some milliseconds."""

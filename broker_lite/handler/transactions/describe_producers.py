@@ -1,4 +1,4 @@
-"""DescribeProducers (61), version 0 (KIP-664): producers of partitions, and their transactions.
+"""DescribeProducers (61): producers of partitions, and their transactions (KIP-664).
 
 Not done: authorization.
 """
@@ -15,8 +15,6 @@ from broker_lite.wire import messages
 
 logger = logging.getLogger("broker_lite.handler")
 
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 0
 
 # Kafka says so of an unknown topic, but of an unknown partition of a known one it says nothing.
 _UNKNOWN_TOPIC: Final = "This server does not host this topic-partition."

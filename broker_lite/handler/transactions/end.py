@@ -1,4 +1,4 @@
-"""EndTxn (26), versions 0-5, WriteTxnMarkers (27), versions 1-2: how transactions end.
+"""EndTxn (26), WriteTxnMarkers (27): how transactions end.
 
 - EndTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 TRANSACTION_ABORTABLE, v5 the
   epoch is raised, and answered (KIP-890).
@@ -22,11 +22,6 @@ from broker_lite.handler.refusals import tell_transaction
 from broker_lite.handler.transactions.partitions import before_fencing
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
-
-END_MIN_VERSION: Final = 0
-END_MAX_VERSION: Final = 5
-MARKERS_MIN_VERSION: Final = 1
-MARKERS_MAX_VERSION: Final = 2
 
 _FENCED_SINCE: Final = 2
 _BUMPED_SINCE: Final = 5

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit (28), versions 0-6: offsets that count once a transaction is committed.
+"""TxnOffsetCommit (28): offsets that count once a transaction is committed.
 
 - v2 leader epochs (KIP-320), v3 the member's data (KIP-447) and flexible, v4 TRANSACTION_ABORTABLE
   and v5 the group is added to the transaction (KIP-890), v6 topic ids.
@@ -17,9 +17,6 @@ from broker_lite.handler.groups.ask_group import caller_of
 from broker_lite.handler.refusals import tell_transaction
 from broker_lite.handler.transactions.check import Support, check_partitions, is_fenced, is_open
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 6
 
 _LOADING_SINCE: Final = 2
 _ABORTABLE_FROM: Final = 4

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (24), versions 0-5, AddOffsetsToTxn (25), versions 0-4.
+"""AddPartitionsToTxn (24), AddOffsetsToTxn (25): what a transaction writes to.
 
 - AddPartitionsToTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 for brokers: many
   transactions at once, and to ask only (KIP-890); v5 TRANSACTION_ABORTABLE.
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     TopicAsked = messages.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
     TopicAnswer = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 
-PARTITIONS_MIN_VERSION: Final = 0
-PARTITIONS_MAX_VERSION: Final = 5
-OFFSETS_MIN_VERSION: Final = 0
-OFFSETS_MAX_VERSION: Final = 4
 
 _FENCED_SINCE: Final = 2
 _BATCHED_SINCE: Final = 4

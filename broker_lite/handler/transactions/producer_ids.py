@@ -1,4 +1,4 @@
-"""InitProducerId (22), versions 0-5: ids for idempotent and transactional producers.
+"""InitProducerId (22): ids for idempotent and transactional producers.
 
 - v2 flexible; v3 the producer's former id and epoch (KIP-360); v4 PRODUCER_FENCED (KIP-588); v5
   TRANSACTION_ABORTABLE (KIP-890), for which there is no cause here.
@@ -17,9 +17,6 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
 from broker_lite.handler.refusals import tell_transaction
 from broker_lite.wire import messages
-
-MIN_VERSION: Final = 0
-MAX_VERSION: Final = 5
 
 _NONE: Final = -1
 _FENCED_SINCE: Final = 4

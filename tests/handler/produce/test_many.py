@@ -276,5 +276,5 @@ async def test_p92_a_topic_deleted_before_its_flush_is_no_garbage(
 
 
 def test_the_first_version_of_batches() -> None:
-    assert produce.MIN_VERSION == produce_many.OLDEST_OF_BATCHES
+    assert APIS[PRODUCE].min_version == produce_many.OLDEST_OF_BATCHES
     assert APIS[PRODUCE].handle is produce.handle
