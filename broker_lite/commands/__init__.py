@@ -1,5 +1,5 @@
-"""The commands of the command line: a module each, in a folder where it has several.
+"""The commands of the command line: one module each, or a folder.
 
-What comes in is what a person typed, what goes out is what is printed and an exit code. A module
-has `add_arguments(parser)` and `run(options)`; `broker_lite.cli` imports the one that is asked for.
+A command module has `add_arguments(parser)` and `run(options)`, which prints and returns an exit
+code. `broker_lite.cli` imports only the module of the command that the user typed.
 """

@@ -1,6 +1,6 @@
-"""`broker-lite api-versions`: what every broker of a cluster speaks.
+"""`broker-lite api-versions`: the APIs and versions of every broker in a cluster.
 
-It prints what kafka-broker-api-versions.sh prints; `usable` is the version that a client with this
+The output is that of kafka-broker-api-versions.sh; `usable` is the version that a client with this
 project's message schemas picks.
 """
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask each broker; one that cannot be reached does not keep the others from being told."""
+    """Ask each broker; print an error for one that cannot be reached, and continue."""
     with connect(options) as client:
         brokers = sorted(client.metadata(()).brokers, key=lambda broker: broker.node_id)
         for broker in brokers:
@@ -44,7 +44,7 @@ def _title(broker: messages.MetadataResponse.MetadataResponseBroker) -> str:
 
 
 def _lines(versions: Mapping[int, tuple[int, int]]) -> Iterator[str]:
-    """A line for each API that clients know or the broker has, by key."""
+    """Yield a line, in order of key, for each API of the schemas or of the broker."""
     names = catalog_by_api("protocol", "request")
     for key in sorted({*names, *versions}):
         request = messages.message(names[key]) if key in names else None
@@ -63,7 +63,7 @@ def _range(first: int, last: int) -> str:
 def _usable(request: messages.MessageType | None, first: int, last: int) -> str:
     if request is None:
         return ""
-    if request.max_version < request.min_version:  # nobody speaks it any more
+    if request.max_version < request.min_version:  # an API without supported versions
         return " [unusable: node too old]"
     if first > request.max_version:
         return " [unusable: node too new]"

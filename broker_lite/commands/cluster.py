@@ -1,6 +1,6 @@
-"""`broker-lite cluster`: the id of a cluster, and where its brokers are.
+"""`broker-lite cluster`: the id of a cluster, and the addresses of its brokers.
 
-It takes the flags of kafka-cluster.sh and prints what that prints.
+Flags and output are those of kafka-cluster.sh.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from broker_lite.wire import messages
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    parser.add_argument(
-        "action", choices=("cluster-id", "list-endpoints"), help="what to print about it"
-    )
+    parser.add_argument("action", choices=("cluster-id", "list-endpoints"), help="what to print")
     add_connection(parser)
 
 
@@ -32,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_endpoints(brokers: Iterable[messages.MetadataResponse.MetadataResponseBroker]) -> None:
-    """Print a table of the brokers; one that is fenced is in no answer."""
+    """Print a table of the brokers; responses never list fenced ones."""
     rows = [("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE")]
     for each in sorted(brokers, key=lambda each: each.node_id):
         rack = each.rack or "null"

@@ -1,4 +1,4 @@
-"""`broker-lite config`: every setting with its value, where that comes from and what it means."""
+"""`broker-lite config`: every setting with its value, source and meaning."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table; what is not known here is told on standard error."""
+    """Print the settings; warn about unknown ones on standard error."""
     warnings: list[str] = []
     settings = load(options, {}, warnings)
     for line in FORMATS[options.format](settings):

@@ -1,8 +1,8 @@
-"""`broker-lite container`: what the image starts, with the arguments of `docker run IMAGE ...`.
+"""`broker-lite container`: the entry point of the image, with the arguments of `docker run IMAGE`.
 
-A broker with the image's defaults, unless the arguments name another program. When clients are
-accepted it prints, besides the ready line, what the Kafka modules of Testcontainers wait for: their
-patterns are Kafka's log lines, and some of them look at standard output only.
+It starts a broker with the image's defaults, unless the arguments name another program. When the
+broker is ready, it also prints the log lines of Kafka that the Kafka modules of Testcontainers wait
+for. Some of these modules read standard output only.
 """
 
 import argparse
@@ -29,18 +29,18 @@ from broker_lite.settings import Settings
 
 
 def unwrap(arguments: Sequence[str], commands: Container[str]) -> list[str]:
-    """The command line that is meant: `container` and a broker's flags, or another command's.
+    """Return the command line to run: `container` with a broker's flags, or another command.
 
-    A program takes the place of this process, and nothing is returned.
+    If the arguments name a program, it replaces this process, and the function does not return.
 
     Args:
-        arguments: what follows the word `container`.
+        arguments: those after the word `container`.
         commands: the names of the commands.
 
     Raises:
         SettingsError: there is no such program.
     """
-    signal.signal(signal.SIGTERM, _end)  # to process 1 the signal means nothing by itself
+    signal.signal(signal.SIGTERM, _end)  # process 1 ignores SIGTERM by default
     name = os.path.basename(arguments[0]) if arguments else ""
     if name.removesuffix(".sh") in SCRIPTS:
         arguments = as_command(name, arguments[1:])
@@ -54,18 +54,18 @@ def unwrap(arguments: Sequence[str], commands: Container[str]) -> list[str]:
         raise SystemExit(run_as_init(entry.arguments))
     sys.stdout.flush()
     try:
-        os.execvp(entry.arguments[0], entry.arguments)  # noqa: S606 - what the person asked for
+        os.execvp(entry.arguments[0], entry.arguments)  # noqa: S606 - the user named the program
     except OSError as error:
         raise SettingsError(f"{entry.arguments[0]}: {error.strerror}") from error
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    """Be the handler of the signal for a broker that has not begun."""
+    """Exit with code 0: a broker that has not started yet was stopped."""
     raise SystemExit(0)
 
 
 def _fail(number: int, _frame: FrameType | None) -> NoReturn:
-    """Be the handler of the signal for a command that is to do something."""
+    """Exit as a shell reports the signal: the command did not finish."""
     raise SystemExit(128 + number)
 
 

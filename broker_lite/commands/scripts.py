@@ -1,7 +1,7 @@
-"""The names of Kafka's scripts that broker-lite answers to, each with what it does then.
+"""The names of Kafka's scripts under which broker-lite can be called.
 
-Called by such a name (a link to broker-lite is enough), with or without `.sh`, the command line is
-that of Kafka's script. `python -m broker_lite.commands.scripts` prints the names, one a line.
+Under such a name, with or without `.sh`, it takes the command line of Kafka's script; a link to
+broker-lite is enough. `python -m broker_lite.commands.scripts` prints the names, one per line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Final
 from broker_lite.commands.kafka.missing import MISSING_SCRIPTS
 from broker_lite.errors import SettingsError
 
-# Kafka's tools go on trying while no broker listens yet, and those who start them rely on it.
+# Kafka's tools retry while no broker listens yet, and users rely on it.
 _WAITING: Final = ("--wait", "60")
 
 SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -44,10 +44,10 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     },
     "kafka-server-stop": ("kafka", "server-stop"),
     **{script: ("kafka", tool) for tool, script in MISSING_SCRIPTS.items()},
-    "kafka-run-class": (),  # becomes the script of the class
+    "kafka-run-class": (),  # replaced by the script of the class
 }
 
-# The classes behind the scripts, without their packages, which have moved from time to time.
+# The classes behind the scripts, without their packages, which changed between versions.
 _CLASSES: Final[Mapping[str, str]] = {
     "AclCommand": "kafka-acls",
     "BrokerApiVersionsCommand": "kafka-broker-api-versions",
@@ -76,7 +76,7 @@ _CLASSES: Final[Mapping[str, str]] = {
 
 
 def script_names() -> list[str]:
-    """Every name, without and with `.sh`."""
+    """Return every name, without and with `.sh`."""
     return [f"{name}{suffix}" for name in SCRIPTS for suffix in ("", ".sh")]
 
 
@@ -88,10 +88,10 @@ def as_command(program: str, arguments: Sequence[str]) -> list[str]:
         arguments: those after it.
 
     Returns:
-        The arguments for broker-lite; as they were, when the program has another name.
+        The arguments for broker-lite; unchanged if the program has another name.
 
     Raises:
-        SettingsError: the arguments of kafka-server-start or kafka-run-class cannot be used.
+        SettingsError: the arguments of kafka-server-start or kafka-run-class are wrong.
     """
     name = program.removesuffix(".sh")
     if name == "kafka-run-class":
@@ -105,7 +105,7 @@ def as_command(program: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _server_start(arguments: Sequence[str]) -> list[str]:
-    """FILE [--override NAME=VALUE]... are `--config FILE` and `--set NAME=VALUE`."""
+    """Turn FILE [--override NAME=VALUE]... into `--config FILE` and `--set NAME=VALUE`."""
     if not arguments or arguments[0].startswith("-"):
         raise SettingsError("kafka-server-start FILE [--override NAME=VALUE]...: no FILE is given")
     rest = ["--set" if word == "--override" else word for word in arguments[1:]]
@@ -113,13 +113,13 @@ def _server_start(arguments: Sequence[str]) -> list[str]:
 
 
 def _script_of_class(arguments: Sequence[str]) -> str:
-    """The script whose Java class is named first."""
+    """Return the script of the Java class that is the first argument."""
     name = arguments[0] if arguments else ""
     script = _CLASSES.get(name.rpartition(".")[2])
     if script is None:
         raise SettingsError(
-            f"kafka-run-class CLASS ...: {name or 'nothing'} is not the class of a script that is"
-            f" known here: {', '.join(_CLASSES)}"
+            f"kafka-run-class CLASS ...: {name or 'nothing'} is not the class of a known"
+            f" script: {', '.join(_CLASSES)}"
         )
     return script
 

@@ -1,4 +1,4 @@
-"""`broker-lite serve`: start a broker and tell when it is ready."""
+"""`broker-lite serve`: start a broker and print when it is ready."""
 
 import argparse
 import atexit
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_sources(parser)
     parser.add_argument("--host", help="address to listen on, 0.0.0.0 for all [127.0.0.1]")
     parser.add_argument("--port", type=_port, help="port to listen on, 0 for a free one [9092]")
-    parser.add_argument("--data-dir", type=Path, help="where the data is [a temporary directory]")
+    parser.add_argument("--data-dir", type=Path, help="the data directory [a temporary one]")
     parser.add_argument("--node-id", help="number of this node [1]")
     parser.add_argument(
         "--topic",
@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME[:PARTITIONS[:CONFIG=VALUE,...]]",
         help="topic to create at the start; repeatable",
     )
-    parser.add_argument("--topics-file", metavar="FILE", help="such topics, one a line")
+    parser.add_argument("--topics-file", metavar="FILE", help="a file of such topics, one per line")
     parser.add_argument(
-        "--seed-file", metavar="FILE", help="records to start with, *.jsonl or *.csv"
+        "--seed-file", metavar="FILE", help="records to write at the start, *.jsonl or *.csv"
     )
     parser.add_argument("--log-level", help=f"one of {', '.join(logging_setup.LEVELS)} [info]")
     parser.add_argument("--log-format", help=f"one of {', '.join(logging_setup.FORMATS)} [text]")
@@ -69,10 +69,10 @@ def start(
     """Run a broker until SIGTERM or SIGINT.
 
     Args:
-        options: with what add_arguments() adds.
-        place: where it runs.
+        options: with the flags of add_arguments().
+        place: the environment.
         warnings: lines to log at the start.
-        on_ready: called with HOST:PORT of the first listener when the ready line is printed.
+        on_ready: called with HOST:PORT of the first listener after the ready line is printed.
     """
     notes = list(warnings)
     settings = load(options, _flags(options), notes, place)
@@ -81,9 +81,9 @@ def start(
         settings = with_flag(settings, "listeners", listeners, "--host, --port")
     directories = settings.log_dirs or settings.log_dir
     notes += filter(None, [beyond_one_broker(settings)])
-    # The interpreter's own end puts the default actions back: by then no signal gets through.
+    # The interpreter's exit restores the default actions, so block the signals before that.
     atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, _STOP_SIGNALS)
-    for number in _STOP_SIGNALS:  # until the server has its own way, so that nothing is left
+    for number in _STOP_SIGNALS:  # until the server handles them; removes a temporary directory
         signal.signal(number, _end)
     with _data_directory(directories) as directory:
         settings = with_flag(settings, "log.dirs", directory, "--data-dir")
@@ -93,12 +93,12 @@ def start(
             with masked(settings.broker_lite_umask):
                 return _run(settings, Path(directory), not directories, notes, tell)
         finally:
-            for number in _STOP_SIGNALS:  # one more must not leave half a directory
+            for number in _STOP_SIGNALS:  # another signal must not interrupt the removal
                 signal.signal(number, _do_nothing)
 
 
 def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
-    """The settings that have a flag of their own."""
+    """Return the settings that have their own flags."""
     flags: dict[str, tuple[str, str]] = {}
     for name, text, flag in (
         ("node.id", options.node_id, "--node-id"),
@@ -115,7 +115,7 @@ def _flags(options: argparse.Namespace) -> dict[str, tuple[str, str]]:
 
 
 def _do_nothing(_signal: int, _frame: FrameType | None) -> None:
-    """Be the handler of a signal that changes nothing any more."""
+    """Ignore a signal: the process is already exiting."""
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -123,7 +123,7 @@ def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _data_directory(directories: Sequence[str] | None) -> AbstractContextManager[str]:
-    """The directory that is configured, else a temporary one for as long as the context lasts."""
+    """Return the configured directory, else a temporary one that the context removes."""
     if directories:
         return nullcontext(directories[0])
     from tempfile import TemporaryDirectory
@@ -149,8 +149,8 @@ def _run(
         data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(f"data directory {data_dir}: {error.strerror}") from error
-    # What the imports make stays; looking for garbage among it is a twelfth of their time. The
-    # server enables it again when it is ready.
+    # Imported objects stay, and looking for garbage among them takes a twelfth of the import time.
+    # The server enables garbage collection again when it is ready.
     gc.disable()
     try:
         from broker_lite.server.run import serve
@@ -172,9 +172,9 @@ def _tell_ready(on_ready: Callable[[str], None], address: str) -> None:
 
 
 def _started_s() -> float:
-    """When this process began, on the clock that counts from the machine's start.
+    """Return when this process started, in seconds since the machine's boot.
 
-    Without /proc, when this module was imported.
+    Without /proc, it is the time when this module was imported.
     """
     try:
         fields = Path("/proc/self/stat").read_text("ascii").rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""The flags that say where settings come from, for each command that reads settings."""
+"""The flags for sources of settings, for the commands that read settings."""
 
 import argparse
 import os
@@ -15,11 +15,11 @@ _NOTHING: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({})
 
 
 class Place(NamedTuple):
-    """What the place where a command runs says of settings.
+    """The environment of a command.
 
     Args:
-        environment: its variables.
-        surroundings: what it has instead of the defaults: name to text and origin.
+        environment: environment variables.
+        surroundings: replacements for defaults: name to text and origin.
     """
 
     environment: Mapping[str, str]
@@ -32,7 +32,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
         "--config", type=Path, metavar="FILE", help="settings: a *.toml, or a server.properties"
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="one setting; repeatable"
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting; repeatable"
     )
 
 
@@ -42,18 +42,18 @@ def load(
     warnings: list[str],
     place: Place | None = None,
 ) -> Settings:
-    """Put the settings together: surroundings < file < environment < --set < flags.
+    """Load the settings, later ones win: surroundings < file < environment < --set < flags.
 
-    Limits that nobody set fit the memory of the container or of the machine.
+    Limits that are not set are derived from the memory of the container or the machine.
 
     Args:
-        options: with what add_sources() adds.
-        flags: settings that have a flag of their own: name to text and flag.
-        warnings: gets a line for each name that is not known here.
-        place: where the command runs; this process's environment when none is given.
+        options: with the flags of add_sources().
+        flags: settings that have their own flags: name to text and flag.
+        warnings: gets a line for each unknown name.
+        place: None means the environment of this process.
 
     Raises:
-        SettingsError: one line for a person.
+        SettingsError: a setting is wrong; the text is one line for the user.
     """
     assignments = [parse_assignment(text) for text in options.set]
     environment, surroundings = place or Place(os.environ)

@@ -1,7 +1,7 @@
-"""`broker-lite storage`: make a data directory before its first start, or look at one.
+"""`broker-lite storage`: format a data directory before its first start, or describe one.
 
-It takes the flags of kafka-storage.sh. `format` writes meta.properties as Kafka's does, with the
-cluster id that a broker then goes by; a broker that finds no such file makes it by itself.
+Flags are those of kafka-storage.sh. As Kafka's, `format` writes meta.properties with the cluster id
+for the broker; a broker that finds no such file creates one itself.
 """
 
 import argparse
@@ -25,25 +25,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=("format", "info", "random-uuid"),
-        help="make the directories of log.dirs, look at them, or print a new cluster id",
+        help="format the directories of log.dirs, describe them, or print a new cluster id",
     )
     parser.add_argument("-c", "--config", type=Path, metavar="FILE", help="server.properties")
-    parser.add_argument("-t", "--cluster-id", metavar="ID", help="of the new directories")
     parser.add_argument(
-        "-g", "--ignore-formatted", action="store_true", help="leave alone what is there already"
+        "-t", "--cluster-id", metavar="ID", help="cluster id of the new directories"
+    )
+    parser.add_argument(
+        "-g", "--ignore-formatted", action="store_true", help="leave formatted directories alone"
     )
     for names in (("-s", "--standalone"), ("-N", "--no-initial-controllers")):
-        parser.add_argument(*names, action="store_true", help="changes nothing: there is one node")
+        parser.add_argument(*names, action="store_true", help="ignored: there is one node")
     for names in (
         ("-I", "--initial-controllers"),
         ("-r", "--release-version"),
         ("-f", "--feature"),
     ):
-        parser.add_argument(*names, action="append", help="changes nothing here")
+        parser.add_argument(*names, action="append", help="ignored")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the one thing that is asked for."""
+    """Run the chosen action."""
     if options.action == "random-uuid":
         print(new_id())
         return 0
@@ -52,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
     settings = load_settings(options.config, os.environ, (), flags={}, warnings=[])
     directory = next(map(Path, settings.log_dirs or settings.log_dir or ()), None)
     if options.action == "format" and options.cluster_id is None:
-        raise SettingsError("storage format needs --cluster-id; storage random-uuid makes one")
+        raise SettingsError("storage format needs --cluster-id; storage random-uuid prints one")
     if directory is None:
-        print("There is no log.dirs: a broker takes a temporary directory.")
+        print("There is no log.dirs: a broker uses a temporary directory.")
         return 0
     if options.action == "info":
         return _info(directory)
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _format(directory: Path, settings: Settings, options: argparse.Namespace) -> int:
-    """Give a directory an identity; one that has one keeps it."""
+    """Write the identity of a directory, unless it has one."""
     formatted = (directory / META_PROPERTIES_FILE).exists()
     if formatted and not options.ignore_formatted:
         raise SettingsError(
@@ -83,7 +85,7 @@ def _format(directory: Path, settings: Settings, options: argparse.Namespace) ->
 
 
 def _info(directory: Path) -> int:
-    """Print what is there; 1 when something is missing."""
+    """Describe a directory; return 1 if something is missing."""
     try:
         text = read_file(directory / META_PROPERTIES_FILE)
         meta = None if text is None else parse_meta_properties(text)

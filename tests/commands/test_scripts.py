@@ -53,7 +53,7 @@ def test_a_class_is_a_script(name: str, command: str) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["kafka.Fly", "x"]])
 def test_another_class(arguments: list[str]) -> None:
-    with pytest.raises(SettingsError, match="is not the class of a script that is known here"):
+    with pytest.raises(SettingsError, match="is not the class of a known script"):
         as_command("kafka-run-class", arguments)
 
 

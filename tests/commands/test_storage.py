@@ -121,4 +121,4 @@ def test_what_a_person_got_wrong(
 
 def test_format_needs_an_id(storage: CommandLine, config: Path) -> None:
     line = storage.fails("format", "--config", str(config))
-    assert line == "2: storage format needs --cluster-id; storage random-uuid makes one"
+    assert line == "2: storage format needs --cluster-id; storage random-uuid prints one"

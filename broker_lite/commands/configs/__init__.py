@@ -1,1 +1,1 @@
-"""`broker-lite configs`: configs and quotas, printed and changed."""
+"""`broker-lite configs`: print and change configs and quotas."""

@@ -1,4 +1,4 @@
-"""Changing configs: what `--add-config` and `--delete-config` say, and the request for it."""
+"""Changes of configs: parse `--add-config` and `--delete-config`, and send the request."""
 
 import re
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ _COMMA_OUTSIDE_BRACKETS: Final = re.compile(r",(?![^\[\]]*\])")
 def changes_of(
     added: str | None, added_file: Path | None, deleted: str | None
 ) -> Mapping[str, str | None]:
-    """Put the changes together.
+    """Combine the changes of all flags.
 
     Args:
         added: `name=value,name=[value,value]`.
-        added_file: properties to set; those in `added` win.
-        deleted: names with commas between.
+        added_file: a file of properties to set; `added` wins over it.
+        deleted: comma-separated names.
 
     Returns:
         The new values by name; None removes one.
 
     Raises:
-        SettingsError: nothing is changed, or something cannot be read.
+        SettingsError: there is no change, or one cannot be parsed.
     """
     changes: dict[str, str | None] = {}
     if added_file is not None:
@@ -51,7 +51,7 @@ def alter(client: Client, resource: Resource, changes: Mapping[str, str | None])
     """Change configs of one resource.
 
     Raises:
-        ClientError: the broker says no; nothing has changed.
+        ClientError: the broker refused; nothing has changed.
     """
     request = messages.IncrementalAlterConfigsRequest
     kind, name = resource

@@ -1,7 +1,7 @@
-"""`broker-lite configs`: print and change what topics, brokers, groups and client metrics have.
+"""`broker-lite configs`: print and change configs of topics, brokers, groups and client metrics.
 
-It takes the flags of kafka-configs.sh and prints what that prints. So it does with the quotas of
-users, clients and addresses; SCRAM credentials of users are printed, but cannot be changed here.
+Flags and output are those of kafka-configs.sh, also for quotas of users, clients and addresses.
+SCRAM credentials of users are printed, but cannot be changed here.
 """
 
 import argparse
@@ -38,14 +38,14 @@ from broker_lite.wire import messages
 
 
 class EntityType(NamedTuple):
-    """A kind of things that have configs."""
+    """A type of resources that have configs."""
 
     resource_type: int
     singular: str
-    own_source: int  # of a value that was set on the thing itself
+    own_source: int  # the source of a value that was set on the resource itself
 
 
-DEFAULTS: Final = ""  # the name that stands for the configs of all brokers together
+DEFAULTS: Final = ""  # the name of the defaults for all brokers
 _DEFAULTS_SOURCE: Final = 3
 ENTITY_TYPES: Final[Mapping[str, EntityType]] = {
     "topics": EntityType(TOPIC, "topic", 1),
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
     actions = parser.add_mutually_exclusive_group(required=True)
     for name, text in (
-        ("describe", "print configs that were set; with --all, all of them"),
+        ("describe", "print configs that were set, or all with --all"),
         ("alter", "set or remove configs"),
     ):
         actions.add_argument(
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=(*ENTITY_TYPES, *QUOTA_TYPES),
-        help="users and clients go together",
+        help="the type; users and clients can be combined",
     )
     parser.add_argument(
         "--entity-name",
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="entity_names",
         action="append_const",
         const=DEFAULTS,
-        help="what all brokers, users, clients or addresses have",
+        help="the defaults of all brokers, users, clients or addresses",
     )
     for flag, kind in (
         ("--topic", "topics"),
@@ -109,7 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             const=DEFAULTS,
             help=f"--entity-type {kind} --entity-default",
         )
-    parser.add_argument("--all", action="store_true", help="with --describe: also defaults")
+    parser.add_argument("--all", action="store_true", help="with --describe: print defaults, too")
     parser.add_argument("--add-config", metavar="NAME=VALUE,NAME=[VALUE,VALUE]")
     parser.add_argument("--add-config-file", type=Path, metavar="FILE", help="properties to set")
     parser.add_argument("--delete-config", metavar="NAME,NAME", help="configs to remove")
@@ -117,14 +117,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print or change the configs of one entity, or print those of all of a type."""
+    """Print or change the configs of one entity, or print those of all entities of a type."""
     kinds, names = _quota_entity(options)
     if kinds:
         return _run_quotas(options, kinds, names)
     kind, name = _entity(options)
     entity_type = ENTITY_TYPES[kind]
     if name and entity_type.resource_type in {BROKER, BROKER_LOGGER} and not name.isdigit():
-        raise SettingsError(f"the name of one of {kind} is its broker's number, not {name}")
+        raise SettingsError(f"--entity-name for {kind} takes the number of a broker, not {name}")
     if options.action == "describe":
         with connect(options) as client:
             _describe(client, kind, name, everything=options.all)
@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _quota_entity(options: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """The types and the names of something that has quotas; no types when it is another thing."""
+    """Return types and names of an entity with quotas; no types for another entity."""
     short = [(kind, getattr(options, flag)) for flag, kind in _QUOTA_FLAGS]
     given = [(kind, name) for kind, name in short if name is not None]
     kinds = [*options.entity_type, *(kind for kind, _ in given)]
@@ -168,7 +168,7 @@ def _run_quotas(options: argparse.Namespace, kinds: list[str], names: list[str])
 
 
 def _entity(options: argparse.Namespace) -> tuple[str, str | None]:
-    """The type and the name that the flags ask for; None when it is every one of the type."""
+    """Return type and name from the flags; the name is None for every entity of the type."""
     found: list[tuple[str, str | None]] = [
         (kind, name)
         for kind, name in (
@@ -184,11 +184,11 @@ def _entity(options: argparse.Namespace) -> tuple[str, str | None]:
     found += zip_longest(options.entity_type, options.entity_names[: len(options.entity_type)])
     if len(found) != 1 or len(options.entity_names) > len(options.entity_type):
         raise SettingsError(
-            "say one entity: --entity-type with --entity-name, or --topic, --broker"
+            "name one entity: --entity-type with --entity-name, or --topic, --broker"
         )
     ((kind, name),) = found
     if name == DEFAULTS and kind != "brokers":
-        raise SettingsError(f"there are no defaults of {kind}, only of brokers")
+        raise SettingsError(f"{kind} have no defaults, only brokers do")
     return kind, name
 
 
@@ -228,7 +228,7 @@ def _text(value: str | None) -> str:
 
 
 def _names(client: Client, kind: str) -> list[str]:
-    """Every entity of a type that the cluster has."""
+    """Return the names of all entities of a type."""
     match kind:
         case "topics":
             return sorted(name_of(topic) for topic in client.metadata().topics)
@@ -243,14 +243,14 @@ def _names(client: Client, kind: str) -> list[str]:
 
 
 def _configured(client: Client, resource_type: int) -> list[str]:
-    """The names of what has configs of its own."""
+    """Return the names of the resources with configs of their own."""
     answer = client.request(messages.ListConfigResourcesRequest(resource_types=[resource_type]))
     check("list of resources", answer.error_code)
     return [resource.resource_name for resource in answer.config_resources]
 
 
 def _groups(client: Client) -> list[str]:
-    """The groups that brokers coordinate."""
+    """Return the groups of all coordinators."""
     names: list[str] = []
     for node_id in client.nodes():
         answer = client.request(messages.ListGroupsRequest(), node_id=node_id)

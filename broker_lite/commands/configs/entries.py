@@ -1,4 +1,4 @@
-"""Asking brokers for configs: the resources that have some, and their entries."""
+"""Asks brokers for the configs of resources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLIENT_METRICS: Final = 16
 GROUP: Final = 32
 
 DEFAULT_CONFIG: Final = 5
-# Where a value comes from, as Kafka's tools print it.
+# The sources of a value, as Kafka's tools print them.
 SOURCES: Final[Mapping[int, str]] = {
     1: "DYNAMIC_TOPIC_CONFIG",
     2: "DYNAMIC_BROKER_CONFIG",
@@ -28,11 +28,11 @@ SOURCES: Final[Mapping[int, str]] = {
     8: "DYNAMIC_GROUP_CONFIG",
 }
 
-Resource: TypeAlias = tuple[int, str]  # its type and its name
+Resource: TypeAlias = tuple[int, str]  # type and name
 
 
 class Synonym(NamedTuple):
-    """A value that an entry has in one place."""
+    """The value of an entry in one source."""
 
     name: str
     value: str | None
@@ -40,7 +40,7 @@ class Synonym(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A config with the value that counts; a secret one has no value."""
+    """A config with its effective value; None for a secret."""
 
     name: str
     value: str | None
@@ -52,15 +52,15 @@ class Entry(NamedTuple):
 def describe_configs(
     client: Client, resources: Iterable[Resource], *, synonyms: bool = False
 ) -> Mapping[Resource, list[Entry]]:
-    """Ask for every config of some resources.
+    """Ask for all configs of some resources.
 
     Args:
         client: of the cluster.
-        resources: a broker's configs are asked of that broker.
-        synonyms: whether to ask where else each entry has a value.
+        resources: configs of a broker are asked of that broker.
+        synonyms: whether to ask for the values of each entry in other sources.
 
     Raises:
-        ClientError: a broker says no.
+        ClientError: a broker refused.
     """
     by_node: dict[int | None, list[Resource]] = {}
     for resource in resources:
@@ -84,7 +84,7 @@ def describe_configs(
 
 
 def node_of(resource: Resource) -> int | None:
-    """The broker that has to be asked about a resource; None is any."""
+    """Return the broker to ask about a resource; None for any."""
     kind, name = resource
     return int(name) if kind in {BROKER, BROKER_LOGGER} and name else None
 
@@ -93,10 +93,10 @@ def check_resource(
     result: messages.DescribeConfigsResponse.DescribeConfigsResult
     | messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse,
 ) -> None:
-    """Raise what the broker said about a resource, in its own words where there are any.
+    """Raise an error for a resource, with the broker's message if there is one.
 
     Raises:
-        ClientError: a code other than 0.
+        ClientError: the error code is not 0.
     """
     if result.error_code and result.error_message:
         raise ClientError(result.error_message)

@@ -1,4 +1,4 @@
-"""Quotas of users, clients and addresses, as `configs` prints and changes them.
+"""Prints and changes quotas of users, clients and addresses, for `configs`.
 
 Source: ConfigCommand.
 """
@@ -17,7 +17,7 @@ CLIENTS: Final = "clients"
 IPS: Final = "ips"
 QUOTA_TYPES: Final = (USERS, CLIENTS, IPS)
 
-_DEFAULT: Final = ""  # the name of what those have that have no quota of their own
+_DEFAULT: Final = ""  # the name of the default quota
 _KINDS: Final = {USERS: "user", CLIENTS: "client-id", IPS: "ip"}
 _TITLES: Final = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 _CLIENT_QUOTAS: Final = (
@@ -32,15 +32,15 @@ _EXACTLY, _THE_DEFAULT, _ANY = range(3)
 
 
 def check_entities(kinds: Sequence[str], names: Sequence[str], *, alters: bool) -> None:
-    """Refuse types and names that do not go together.
+    """Refuse wrong combinations of types and names.
 
     Args:
         kinds: one of QUOTA_TYPES, or users and clients.
-        names: of each type; when some are missing, every one of the type is meant.
-        alters: whether all names are needed.
+        names: one per type; a missing one means every entity of the type.
+        alters: whether quotas are changed, which needs all names.
 
     Raises:
-        SettingsError: such types or names are given.
+        SettingsError: the types or names do not fit together.
     """
     if len(kinds) > 1 and sorted(kinds) != [CLIENTS, USERS]:
         raise SettingsError("Only 'users' and 'clients' entity types may be specified together")
@@ -54,7 +54,7 @@ def check_entities(kinds: Sequence[str], names: Sequence[str], *, alters: bool) 
 
 
 def describe_quotas(client: Client, kinds: Sequence[str], names: Sequence[str]) -> None:
-    """Print quotas, and which SCRAM credentials users have."""
+    """Print quotas, and the SCRAM credentials of users."""
     for entity, values in _quotas(client, kinds, names):
         parts = [
             f"the default {title}" if entity[kind] is None else f"{title} '{entity[kind]}'"
@@ -75,12 +75,12 @@ def alter_quotas(
     Args:
         client: of the cluster.
         kinds: the types of the entity.
-        names: one for each type.
+        names: one per type.
         changes: the new values by name; None removes one.
 
     Raises:
-        SettingsError: there is no such quota, or a value is no number.
-        ClientError: the broker says no, or a quota to remove is not set; nothing has changed.
+        SettingsError: a quota is unknown, or a value is not a number.
+        ClientError: the broker refused, or a quota to remove is not set; nothing has changed.
     """
     _check_names(kinds, changes)
     found = [values for _, values in _quotas(client, kinds, names)]
@@ -106,7 +106,7 @@ def alter_quotas(
 
 
 def double_text(value: float) -> str:
-    """A number as Java prints a double."""
+    """Format a number as Java prints a double."""
     if value and not 1e-3 <= abs(value) < 1e7:
         digits, _, exponent = repr(value).partition("e")
         if not exponent:
@@ -116,7 +116,7 @@ def double_text(value: float) -> str:
 
 
 def _digits(value: float) -> int:
-    """How many digits tell a number from its neighbours."""
+    """Return how many digits identify a number."""
     text = repr(abs(value)).removesuffix(".0").replace(".", "").lstrip("0")
     return max(len(text.rstrip("0")), 1)
 
@@ -151,7 +151,7 @@ def _number(name: str, text: str | None) -> float:
 def _quotas(
     client: Client, kinds: Sequence[str], names: Sequence[str]
 ) -> Iterable[tuple[dict[str, str | None], dict[str, float]]]:
-    """Entities with their quotas."""
+    """Yield entities with their quotas."""
     make = messages.DescribeClientQuotasRequest
     components = []
     for kind, name in zip_longest(kinds, names):

@@ -1,1 +1,1 @@
-"""`broker-lite produce` and `broker-lite consume`: lines as records, records as lines."""
+"""`broker-lite produce` and `broker-lite consume`, Kafka's console producer and consumer."""

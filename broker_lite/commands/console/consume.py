@@ -1,11 +1,11 @@
-"""`broker-lite consume`: print records of topics as they come.
+"""`broker-lite consume`: print records of topics as they arrive.
 
-It takes the flags of kafka-console-consumer.sh and prints the same bytes. What is different:
+Flags and output are those of kafka-console-consumer.sh. The differences:
 
-- without --group no group is joined: all partitions are read;
-- with --group the newer protocol of groups is used where the broker has it (`group.protocol`);
-- regular expressions are Python's; of Java's deserializers those of texts and whole numbers are
-  known, and its formatters for the topics of coordinators, in the names that Kafka 4 has.
+- without --group it joins no group and reads all partitions;
+- with --group it uses the newer group protocol if the broker supports it (`group.protocol`);
+- regular expressions are Python's. The deserializers are those for text and whole numbers; the
+  formatters are the default and those for the topics of coordinators, by their names in Kafka 4.
 """
 
 import argparse
@@ -55,18 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-beginning",
         action="store_true",
-        help="begin with the first record, where the group has committed nothing",
+        help="begin with the first record where the group has no committed offset",
     )
-    parser.add_argument("--max-messages", type=int, metavar="N", help="end after so many records")
+    parser.add_argument("--max-messages", type=int, metavar="N", help="end after N records")
     parser.add_argument(
-        "--timeout-ms", type=int, metavar="MS", help="end when no record comes for so long"
+        "--timeout-ms", type=int, metavar="MS", help="end when no record arrives for MS ms"
     )
-    parser.add_argument("--group", help="be a member of this group, and commit")
+    parser.add_argument("--group", help="join this group and commit offsets")
     parser.add_argument(
         "--isolation-level", metavar="LEVEL", help="read_committed or read_uncommitted [the latter]"
     )
     parser.add_argument(
-        "--skip-message-on-error", action="store_true", help="go on after what cannot be read"
+        "--skip-message-on-error", action="store_true", help="skip records that cannot be read"
     )
     add_repeatable(
         parser,
@@ -103,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print records until there are enough, none come, or somebody ends it."""
+    """Print records until there are enough, a timeout, or a signal."""
     _check(options)
     properties = properties_of(options.command_property, options.command_config)
     config = ConsumerConfig.read(_with_flags(properties, options))
@@ -119,9 +119,9 @@ def run(options: argparse.Namespace) -> int:
         ):
             _read(client, config, printer, options, signals)
     except BrokenPipeError:
-        drop_output()  # who read it has enough
+        drop_output()  # the reader of the pipe closed it
     except (KeyboardInterrupt, SystemExit):
-        drop_output()  # what was not taken in time would be waited for at the interpreter's end
+        drop_output()  # else the exit would block on output that nobody reads
         raise
     finally:
         print(f"Processed a total of {printer.printed} messages", file=sys.stderr)
@@ -175,7 +175,7 @@ def _print(
     *,
     skip: bool,
 ) -> None:
-    """Print batches until there is enough, and note how far that went."""
+    """Print batches until there are enough records, and note the new positions."""
     for fetched in batches:
         if printer.has_enough:
             return
@@ -200,13 +200,15 @@ def _subscription(
         choose = matching_topics(client, re.compile(options.include))
     if config.group is None:
         return AllPartitions(choose)
-    from broker_lite.client.joining import make_member  # who has no group does not wait for it
+    from broker_lite.client.joining import (
+        make_member,
+    )  # imported only if needed, for a faster start
 
     return GroupPartitions(choose, make_member(client, config.group, config))
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise for flags that do not go together; the texts are those of Kafka's tool."""
+    """Raise for flags that contradict each other, with the texts of Kafka's tool."""
     if (options.topic is None) == (options.include is None):
         raise SettingsError(
             "Exactly one of the following arguments is required: --topic, --include"
@@ -226,7 +228,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _with_flags(properties: Mapping[str, str], options: argparse.Namespace) -> dict[str, str]:
-    """The properties with what flags say, too."""
+    """Return the properties with the flags added."""
     found = dict(properties)
     group = options.group or found.get("group.id")
     if group is not None:
@@ -252,10 +254,10 @@ def _with_flags(properties: Mapping[str, str], options: argparse.Namespace) -> d
 
 
 def _start(options: argparse.Namespace) -> int | None:
-    """The offset to begin with; None is where the consumer's reset says.
+    """Return the offset to begin with; None means as auto.offset.reset says.
 
     Raises:
-        SettingsError: the text is no offset.
+        SettingsError: the text is not an offset.
     """
     text = (options.offset or "latest").lower()
     if text in _WORDS:

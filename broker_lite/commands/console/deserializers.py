@@ -1,6 +1,6 @@
-"""What deserializers of Kafka's clients make of bytes, as the text that their result is printed as.
+"""Deserializers of Kafka's clients, which turn bytes into printed text.
 
-Those of texts and whole numbers are known, by the names of their classes, with or without package.
+Those for text and whole numbers are supported, by class name with or without package.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,10 +15,10 @@ _NUMBER_BYTES: Final[Mapping[str, int]] = {"Short": 2, "Integer": 4, "Long": 8}
 
 
 def deserializer_of(properties: Mapping[str, str], name: str) -> Deserializer | None:
-    """The deserializer that a property names; None leaves bytes as they are.
+    """Return the deserializer that a property names; None leaves bytes unchanged.
 
     Raises:
-        SettingsError: it is one that is not known here.
+        SettingsError: the deserializer is not supported.
     """
     text = properties.get(name, "").strip()
     kind = text.rpartition(".")[2].removesuffix("Deserializer")
@@ -28,7 +28,7 @@ def deserializer_of(properties: Mapping[str, str], name: str) -> Deserializer | 
         return _text
     if kind not in _NUMBER_BYTES:
         known = ", ".join(f"{each}Deserializer" for each in ("String", *_NUMBER_BYTES))
-        raise SettingsError(f"{name}={text}: not known here; there are {known}")
+        raise SettingsError(f"{name}={text}: not supported; use one of {known}")
     return partial(_number, kind)
 
 

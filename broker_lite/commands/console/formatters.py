@@ -1,4 +1,4 @@
-"""Kafka's formatters of the console consumer, by the names of their classes."""
+"""The formatters of Kafka's console consumer, by class name."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,22 +21,22 @@ _INT16: Final = Struct(">h")
 
 
 class Formatter(Protocol):
-    """Says what is printed of a record."""
+    """Formats records for printing."""
 
     def record(self, record: Record, partition: int, batch: RecordBatch) -> bytes:
-        """What is printed of it, with its end; may be nothing."""
+        """Return the printed bytes, line end included; may be empty."""
 
 
 class NothingFormatter:
-    """Prints nothing, so that records are only counted."""
+    """Prints nothing; records are only counted."""
 
     def record(self, record: Record, partition: int, batch: RecordBatch) -> bytes:
-        """Nothing."""
+        """Return nothing."""
         return b""
 
 
 class CoordinatorFormatter:
-    """Prints records of a coordinator's topic as JSON, one behind the other without a line's end.
+    """Prints records of a coordinator's topic as JSON, without line ends in between.
 
     Records of other types, and those without a key, are left out.
 
@@ -44,21 +44,21 @@ class CoordinatorFormatter:
     """
 
     def __init__(self, file: str, types: frozenset[int]) -> None:
-        """Begin.
+        """Choose the records to print.
 
         Args:
-            file: of the message schemas.
-            types: those of records that are printed.
+        file: of the message schemas.
+        types: the record types to print.
         """
         self._types = types
         self._keys = coordinator_types(file, "coordinator-key")
         self._values = coordinator_types(file, "coordinator-value")
 
     def record(self, record: Record, partition: int, batch: RecordBatch) -> bytes:
-        """The record as JSON.
+        """Return the record as JSON.
 
         Raises:
-            ClientError: it cannot be read.
+        ClientError: the record cannot be read.
         """
         if record.key is None:
             return b""
@@ -105,15 +105,15 @@ def formatter_of(name: str, properties: Mapping[str, str]) -> Formatter:
     """Make the formatter of a class.
 
     Args:
-        name: of the class, in whatever package.
+        name: of the class, with any package.
         properties: those of `--formatter-property`.
 
     Raises:
-        SettingsError: it is not known here, nor are the names that Kafka had before version 4 and
-            does not know any more; or a property cannot be used.
+        SettingsError: the formatter is unknown (as are names from before Kafka 4), or a property is
+            wrong.
     """
     make = _FORMATTERS.get(name.rpartition(".")[2])
     if make is None:
         known = ", ".join(_FORMATTERS)
-        raise SettingsError(f"--formatter {name}: it is one of {known} of {PACKAGE}")
+        raise SettingsError(f"--formatter {name}: must be one of {known} of {PACKAGE}")
     return make(properties)

@@ -1,6 +1,6 @@
-"""Lines from a descriptor, in chunks as they come, with a timeout for when none come.
+"""Reads lines from a descriptor, in chunks as they arrive, with a timeout.
 
-A line ends as a line ends for Java: with a line feed, a carriage return, or both.
+As in Java, a line ends with a line feed, a carriage return, or both.
 """
 
 import os
@@ -14,10 +14,10 @@ LINE_BYTES_MAX: Final = 1 << 27
 
 
 class LineInput:
-    """Reads lines; holds no more than one chunk and a line that has not ended.
+    """Reads lines; buffers at most one chunk and one unfinished line.
 
     Attributes:
-        ended: whether everything has been given out.
+        ended: whether all lines were returned.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -28,13 +28,13 @@ class LineInput:
         self._after_return = False
 
     def read(self, timeout_s: float | None = None) -> list[bytes] | None:
-        """The lines of the next chunk, without their ends; at the end, what was left open.
+        """Return the lines of the next chunk, without line ends; at the end, an unfinished line.
 
         Args:
-            timeout_s: how long to wait for input; None is for ever.
+            timeout_s: how long to wait for input; None means for ever.
 
         Returns:
-            None when there was no input in time.
+            None if there was no input in time.
 
         Raises:
             SettingsError: a line is longer than LINE_BYTES_MAX, or the input cannot be read.
@@ -52,7 +52,7 @@ class LineInput:
 
     def _split(self, chunk: bytes) -> list[bytes]:
         if self._after_return and chunk.startswith(b"\n"):
-            chunk = chunk[1:]  # the second half of a line's end
+            chunk = chunk[1:]  # the second half of a \\r\\n
         self._after_return = chunk.endswith(b"\r")
         if b"\r" in chunk:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

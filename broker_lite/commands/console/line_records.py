@@ -1,11 +1,11 @@
-r"""Lines as records, and how a line is taken apart into headers, key and value.
+r"""Parses lines into records with headers, key and value.
 
     h1:v1,h2:v2<TAB>key<TAB>value      parse.headers=true, parse.key=true
     key<TAB>value                      parse.key=true
     value                              neither
 
-The rules and the texts of errors are those of Kafka's line reader; a line is text, so bytes that
-are not UTF-8 become U+FFFD.
+Rules and error texts are those of Kafka's line reader. A line is text, so invalid UTF-8 becomes
+U+FFFD.
 
 Source: org.apache.kafka.tools.LineMessageReader.
 """
@@ -25,11 +25,11 @@ _SEPARATORS: Final[Mapping[str, str]] = {
     "headers.separator": ",",
     "headers.key.separator": ":",
 }
-"""Those that no two of may be equal."""
+"""No two of these may be equal."""
 
 
 class LineRecord(NamedTuple):
-    """What a line says."""
+    """The record of a line."""
 
     key: bytes | None
     value: bytes | None
@@ -37,10 +37,10 @@ class LineRecord(NamedTuple):
 
 
 class LineParser:
-    """Takes lines apart as properties of a line reader say.
+    """Parses lines by the properties of a line reader.
 
     Attributes:
-        plain: whether a line is nothing but a value.
+        plain: whether a line is only a value.
     """
 
     def __init__(self, properties: Mapping[str, str]) -> None:
@@ -66,11 +66,11 @@ class LineParser:
         self.plain = not (self._parse_key or self._parse_headers)
 
     def parse(self, line: bytes, line_number: int) -> LineRecord:
-        """Take a line apart.
+        """Parse a line.
 
         Args:
-            line: without its end.
-            line_number: from 1 on; for the text of an error.
+            line: without its line end.
+            line_number: counted from 1, for errors.
 
         Raises:
             SettingsError: a separator is missing, and ignore.error is not set.
@@ -107,7 +107,7 @@ class LineParser:
         if text is None:
             return ()
         pairs = text.split(self._headers_separator)
-        while len(pairs) > 1 and not pairs[-1]:  # as Java splits
+        while len(pairs) > 1 and not pairs[-1]:  # Java's split() drops empty strings at the end
             del pairs[-1]
         return tuple(self._header(pair, line_number) for pair in pairs)
 

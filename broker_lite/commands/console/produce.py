@@ -1,9 +1,9 @@
-"""`broker-lite produce`: lines of standard input become records of a topic.
+"""`broker-lite produce`: send lines of standard input as records of a topic.
 
-It takes the flags of kafka-console-producer.sh. What is different:
+Flags are those of kafka-console-producer.sh. The differences:
 
-- a batch that is not full goes out 5 ms after input has paused, not after a second;
-- records that cannot be delivered end with exit code 1, after all others were sent;
+- a batch that is not full is sent 5 ms after input pauses, not after a second;
+- if records cannot be delivered, the others are sent and the exit code is 1;
 - `headers.separator` is text, not a regular expression.
 """
 
@@ -31,15 +31,18 @@ from broker_lite.errors import ClientError
 _STANDARD_INPUT: Final = 0
 _CODEC_WITHOUT_NAME: Final = "gzip"
 _FLAGS: Final[Mapping[str, tuple[str, str]]] = {
-    "compression-codec": ("compression.type", "none, gzip, snappy, lz4 or zstd; alone it is gzip"),
+    "compression-codec": (
+        "compression.type",
+        "none, gzip, snappy, lz4 or zstd; without a value gzip",
+    ),
     "batch-size": ("batch.size", "bytes of a batch [16384]"),
     "max-partition-memory-bytes": ("batch.size", "another name of --batch-size"),
     "request-required-acks": ("acks", "all, 1 or 0 [all]"),
-    "request-timeout-ms": ("request.timeout.ms", "how long an answer may take [30000]"),
+    "request-timeout-ms": ("request.timeout.ms", "how long to wait for a response, in ms [30000]"),
     "timeout": ("linger.ms", "how long a batch may wait for more records, in ms [5]"),
-    "max-block-ms": ("max.block.ms", "how long to wait for the topic [60000]"),
-    "message-send-max-retries": ("retries", "how often a batch may be refused [3]"),
-    "retry-backoff-ms": ("retry.backoff.ms", "the pause before another try [100]"),
+    "max-block-ms": ("max.block.ms", "how long to wait for the topic, in ms [60000]"),
+    "message-send-max-retries": ("retries", "how often to send a batch again [3]"),
+    "retry-backoff-ms": ("retry.backoff.ms", "the pause before sending again, in ms [100]"),
 }
 """Flags that set a property of the producer."""
 
@@ -49,7 +52,7 @@ _RETRIES_DEFAULT: Final = "3"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    parser.add_argument("--topic", required=True, help="where the records go")
+    parser.add_argument("--topic", required=True, help="the topic of the records")
     add_repeatable(
         parser,
         "--reader-property",
@@ -69,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_connection(parser)
     add_alias(parser, "--broker-list", dest="bootstrap_server", metavar="HOST:PORT")
     add_alias(parser, "--producer.config", dest="command_config", metavar="FILE", kind=Path)
-    parser.add_argument("--sync", action="store_true", help="a request a record")
+    parser.add_argument("--sync", action="store_true", help="send each record in its own request")
     for flag, (name, text) in _FLAGS.items():
         optional: dict[str, Any] = {}
         if flag == "compression-codec":
@@ -77,11 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar = name.rpartition(".")[2].upper()
         parser.add_argument(f"--{flag}", metavar=metavar, help=text, **optional)
     for flag in _WITHOUT_MEANING:
-        parser.add_argument(f"--{flag}", metavar="NUMBER", help="accepted, without a meaning here")
+        parser.add_argument(f"--{flag}", metavar="NUMBER", help="accepted and ignored")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Send every line; tell what could not be delivered."""
+    """Send every line; report records that could not be delivered."""
     parser = LineParser(properties_of(options.reader_property, options.reader_config))
     properties = properties_of(options.command_property, options.command_config)
     given = {
@@ -102,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _Sender:
-    """Sends lines as they come, and what is not a full batch when none come."""
+    """Sends lines as they arrive, and an incomplete batch when input pauses."""
 
     def __init__(
         self, parser: LineParser, producer: Producer, linger_s: float, *, sync: bool
@@ -115,7 +118,7 @@ class _Sender:
         self._flush_at_s = 0.0
 
     def lines(self, lines: LineInput, signals: StopSignals) -> None:
-        """Send everything; a signal ends it where it waits for a line."""
+        """Send all lines; a signal takes effect while it waits for a line."""
         prompt = ">" if sys.stdin.isatty() and sys.stdout.isatty() else ""
         while not lines.ended:
             if prompt:
@@ -139,12 +142,12 @@ class _Sender:
 
 
 def _end(producer: Producer) -> None:
-    """Send what was read before the end, a bad line or Ctrl-C; tell what is left of it."""
+    """Send the records that were read so far; report those whose fate is unknown."""
     try:
         producer.flush()
     finally:
         if producer.open_records:
-            text = f"records of which it is not known: {producer.open_records}"
+            text = f"records that may or may not be delivered: {producer.open_records}"
             print(f"broker-lite: {text}", file=sys.stderr)
 
 

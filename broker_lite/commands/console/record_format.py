@@ -1,4 +1,4 @@
-"""How a record is printed: byte for byte as Kafka's default formatter does it.
+"""Formats records byte for byte as Kafka's default formatter does.
 
 Source: org.apache.kafka.tools.consumer.DefaultMessageFormatter.
 """
@@ -12,22 +12,22 @@ from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import Record
 
 _COLUMNS: Final = ("timestamp", "partition", "offset", "epoch", "headers", "key", "value")
-"""In the order in which they are printed."""
+"""In the order of printing."""
 
 
 class RecordFormatter:
-    """Prints the columns that properties ask for.
+    """Formats the columns that the properties select.
 
     Attributes:
-        plain: whether nothing but values is printed.
-        line_separator: what ends each record.
+        plain: whether only values are printed.
+        line_separator: ends each record.
     """
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         """Read the properties, those of `--formatter-property`.
 
         Raises:
-            SettingsError: a deserializer is not known.
+            SettingsError: a deserializer is not supported.
         """
         self._columns = [
             column
@@ -44,17 +44,17 @@ class RecordFormatter:
         self.plain = self._columns == ["value"] and self._value_text is None
 
     def values(self, values: Iterable[bytes | None]) -> bytes:
-        """What is printed for records of which only the values are."""
+        """Format records of which only the values are printed."""
         null = self._null
         texts = [null if value is None else value for value in values]
         texts.append(b"")
         return self.line_separator.join(texts)
 
     def record(self, record: Record, partition: int, batch: RecordBatch) -> bytes:
-        """What is printed for a record, with its end; nothing at all without a column.
+        """Format a record with its line end; empty if no column is selected.
 
         Raises:
-            ClientError: a deserializer cannot read it.
+            ClientError: a deserializer refuses the bytes.
         """
         texts = [self._column(column, record, partition, batch) for column in self._columns]
         return self._key_separator.join(texts) + self.line_separator if texts else b""
@@ -68,7 +68,7 @@ class RecordFormatter:
             case "offset":
                 return b"Offset:%d" % record.offset
             case "epoch":
-                return b"Epoch:NOT_PRESENT"  # as Kafka's, which never hands it on
+                return b"Epoch:NOT_PRESENT"  # as Kafka's consumer, which never passes it on
             case "headers":
                 return self._headers(record) or b"NO_HEADERS"
             case "key":

@@ -1,4 +1,4 @@
-"""Prints fetched batches: as a whole where only values are asked for, else record by record."""
+"""Prints fetched batches: whole batches if only values are wanted, else record by record."""
 
 from itertools import islice
 from typing import BinaryIO
@@ -14,16 +14,16 @@ class RecordPrinter:
     """Prints records until there are enough.
 
     Attributes:
-        printed: how many records.
+        printed: how many records were printed.
     """
 
     def __init__(self, formatter: Formatter, output: BinaryIO, *, records_max: int | None) -> None:
-        """Begin with nothing printed.
+        """Connect a formatter with an output.
 
         Args:
-            formatter: says what is printed.
-            output: where it goes; it is flushed after each batch.
-            records_max: how many records are enough; None is never.
+        formatter: formats the records.
+        output: flushed after each batch.
+        records_max: the most records to print; None for no limit.
         """
         self.printed = 0
         self._formatter = formatter
@@ -32,18 +32,18 @@ class RecordPrinter:
 
     @property
     def has_enough(self) -> bool:
-        """Whether nothing more is to be printed."""
+        """Whether the limit is reached."""
         return self._records_max is not None and self.printed >= self._records_max
 
     def print(self, fetched: FetchedBatch) -> int:
         """Print the records of a batch.
 
         Returns:
-            The offset after the last one that was printed.
+            The offset after the last printed record.
 
         Raises:
             ClientError: the batch cannot be read; nothing of it was printed.
-            OSError: the output takes no more.
+            OSError: the output cannot be written.
         """
         room = None if self._records_max is None else self._records_max - self.printed
         try:
@@ -59,7 +59,7 @@ class RecordPrinter:
         return offset
 
     def _text(self, fetched: FetchedBatch, room: int | None) -> tuple[bytes, int, int]:
-        """What is printed, of how many records, and the offset after them."""
+        """Return the printed bytes, the number of records, and the offset after them."""
         batch = fetched.batch
         is_whole = batch.record_count == batch.next_offset - batch.base_offset
         formatter = self._formatter

@@ -1,1 +1,1 @@
-"""`broker-lite groups`: listing, describing and deleting groups, and resetting offsets."""
+"""`broker-lite groups`: list, describe and delete groups, and reset offsets."""

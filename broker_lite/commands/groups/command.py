@@ -1,7 +1,7 @@
-"""`broker-lite groups`: list, describe, delete and move groups of consumers.
+"""`broker-lite groups`: list, describe, delete and reset consumer groups.
 
-It takes the flags of kafka-consumer-groups.sh and prints what that prints. As there, what a broker
-says about a group is printed, and the exit code is 0; only who cannot ask at all ends with another.
+Flags and output are those of kafka-consumer-groups.sh. As there, a broker's error about a group is
+printed and the exit code is 0; it is another one only if no broker can be asked.
 """
 
 import argparse
@@ -62,12 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("describe", "print offsets, members or state of groups"),
         ("delete", "delete groups with their offsets"),
         ("delete-offsets", "delete what a group has committed for topics"),
-        ("reset-offsets", "let groups go on somewhere else"),
+        ("reset-offsets", "set the committed offsets of groups"),
     ):
         actions.add_argument(
             f"--{name}", dest="action", action="store_const", const=name, help=text
         )
-    actions.add_argument("--validate-regex", metavar="REGEX", help="tell whether RE2 can read it")
+    actions.add_argument(
+        "--validate-regex", metavar="REGEX", help="check a regular expression for RE2"
+    )
     parser.add_argument(
         "--group", action="append", default=[], help="the group to act on; repeatable"
     )
@@ -90,13 +92,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help=f"with --list: the {name} of groups, or only those with one of these",
         )
     parser.add_argument("--verbose", action="store_true", help="with --describe: more columns")
-    parser.add_argument("--timeout", type=int, metavar="MS", help="how long an answer may take")
+    parser.add_argument("--timeout", type=int, metavar="MS", help="how long to wait for a response")
     add_reset_arguments(parser)
     add_connection(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the one thing that is asked for."""
+    """Run the chosen action."""
     if options.validate_regex is not None:
         return _validate_regex(options.validate_regex)
     _check(options)
@@ -111,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise for flags that do not go together."""
+    """Raise for flags that contradict each other."""
     action = options.action
     if action != "list" and not options.group and not options.all_groups:
         raise SettingsError(f"--{action} takes one of --group and --all-groups")
@@ -132,7 +134,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _validate_regex(text: str) -> int:
-    import re2  # who asks for nothing else does not wait for it
+    import re2  # imported only if needed, for a faster start
 
     options = re2.Options()
     options.log_errors = False
@@ -147,10 +149,10 @@ def _validate_regex(text: str) -> int:
 
 
 def _words(text: str | None, known: Iterable[str], what: str) -> frozenset[str]:
-    """Words with commas between, in whatever case, as they are known.
+    """Parse comma-separated, case-insensitive words.
 
     Raises:
-        SettingsError: one is not known.
+        SettingsError: a word is unknown.
     """
     by_lower = {word.lower(): word for word in known}
     words = [word.strip().lower() for word in (text or "").split(",") if word.strip()]
@@ -251,7 +253,7 @@ def _delete_offsets(client: Client, options: argparse.Namespace) -> None:
 def _chosen(
     client: Client, texts: Iterable[str]
 ) -> tuple[set[TopicPartition], dict[TopicPartition, int]]:
-    """The partitions of --topic, and the codes of topics that are not there."""
+    """Return the partitions of --topic, and error codes for missing topics."""
     chosen = [parse_topic(text) for text in texts]
     topics = find_topics(client, {name for name, numbers in chosen if numbers is None})
     partitions: set[TopicPartition] = set()

@@ -1,4 +1,4 @@
-"""Moments and durations as people give them to Kafka's tools: ISO 8601.
+"""Parses moments and durations in ISO 8601, as Kafka's tools take them.
 
 2026-01-31T12:00:00.000[Z|+01:00]     without a zone it is in UTC
 P1DT2H3M4.5S                          days, hours, minutes, seconds
@@ -23,7 +23,7 @@ def parse_moment(text: str) -> int:
     """Return a moment in ms since 1970.
 
     Raises:
-        SettingsError: the text is not date and time.
+        SettingsError: the text is not a date with a time.
     """
     try:
         moment = datetime.fromisoformat(text)

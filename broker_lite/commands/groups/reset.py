@@ -1,7 +1,7 @@
-"""`groups --reset-offsets`: where a group is to go on, and telling the group so.
+"""`groups --reset-offsets`: compute new offsets for a group, and commit them.
 
-Exactly one flag says where to; the scope is all topics of the group, topics, or partitions of them,
-unless a file says everything: lines of `[group,]topic,partition,offset`.
+Exactly one flag says where to. The scope is all topics of the group, some topics, or partitions of
+them; or a file lists everything, in lines of `[group,]topic,partition,offset`.
 """
 
 import argparse
@@ -43,27 +43,40 @@ SCENARIOS: Final = (
 
 def add_reset_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags that go with --reset-offsets."""
-    parser.add_argument("--to-offset", type=int, metavar="N", help="go on with this offset")
-    parser.add_argument("--shift-by", type=int, metavar="N", help="so many records on, or back")
-    parser.add_argument("--to-datetime", metavar="MOMENT", help="2026-01-31T12:00:00.000")
-    parser.add_argument("--by-duration", metavar="DURATION", help="so long ago: P1DT2H3M4S")
-    parser.add_argument("--to-earliest", action="store_true", help="go on with the first record")
-    parser.add_argument("--to-latest", action="store_true", help="go on with what comes next")
-    parser.add_argument("--to-current", action="store_true", help="stay where the group is")
+    parser.add_argument("--to-offset", type=int, metavar="N", help="set this offset")
     parser.add_argument(
-        "--from-file", type=Path, metavar="FILE", help="lines of [group,]topic,partition,offset"
+        "--shift-by", type=int, metavar="N", help="move by N records; back if N is negative"
     )
-    parser.add_argument("--all-topics", action="store_true", help="what the group has committed")
-    parser.add_argument("--dry-run", action="store_true", help="only print what would be done")
-    parser.add_argument("--execute", action="store_true", help="do it")
-    parser.add_argument("--export", action="store_true", help="print it as lines for --from-file")
+    parser.add_argument(
+        "--to-datetime",
+        metavar="MOMENT",
+        help="set the offset of this moment: 2026-01-31T12:00:00.000",
+    )
+    parser.add_argument(
+        "--by-duration", metavar="DURATION", help="set the offset of so long ago: P1DT2H3M4S"
+    )
+    parser.add_argument("--to-earliest", action="store_true", help="set the first offset")
+    parser.add_argument("--to-latest", action="store_true", help="set the end of the log")
+    parser.add_argument("--to-current", action="store_true", help="keep the committed offset")
+    parser.add_argument(
+        "--from-file",
+        type=Path,
+        metavar="FILE",
+        help="read lines of [group,]topic,partition,offset",
+    )
+    parser.add_argument(
+        "--all-topics", action="store_true", help="all topics with a committed offset"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only print the new offsets")
+    parser.add_argument("--execute", action="store_true", help="commit the new offsets")
+    parser.add_argument("--export", action="store_true", help="print lines for --from-file")
 
 
 def check_reset(options: argparse.Namespace) -> None:
     """Check the flags that go with --reset-offsets.
 
     Raises:
-        SettingsError: they do not go together.
+        SettingsError: they contradict each other.
     """
     if options.dry_run and options.execute:
         raise SettingsError("--reset-offsets takes one of --execute and --dry-run")
@@ -78,11 +91,11 @@ def check_reset(options: argparse.Namespace) -> None:
 
 
 def reset_offsets(client: Client, groups: Iterable[str], options: argparse.Namespace) -> None:
-    """Plan, do and print; a group that is in use is left alone.
+    """Compute, commit and print new offsets; a group in use is left alone.
 
     Raises:
-        SettingsError: a file, moment, duration or partition cannot be used.
-        Refused: a partition or topic is not there.
+        SettingsError: a file, moment, duration or partition is wrong.
+        Refused: a partition or topic does not exist.
     """
     groups = list(groups)
     plans: dict[str, Offsets] = {}
@@ -146,7 +159,7 @@ class _Plan:
         self._topics: Mapping[str, Topic] = {}
 
     def offsets(self) -> Offsets:
-        """Work them out."""
+        """Compute them."""
         options = self._options
         if options.from_file is not None:
             plan = read_plan(options.from_file, self._group if self._single else None)
@@ -240,7 +253,7 @@ class _Plan:
 
 
 def parse_topic(text: str) -> tuple[str, list[int] | None]:
-    """Read `topic` or `topic:0,1,2`.
+    """Parse `topic` or `topic:0,1,2`.
 
     Raises:
         SettingsError: it is neither.
@@ -257,14 +270,14 @@ def parse_topic(text: str) -> tuple[str, list[int] | None]:
 
 
 def read_plan(path: Path, group: str | None) -> dict[str, Offsets]:
-    """Read what --export has printed.
+    """Read a file in the format of --export.
 
     Args:
         path: of the file.
-        group: whose plan a line without a group is; None is nobody's.
+        group: the group of lines that name none; None if every line must name one.
 
     Raises:
-        SettingsError: it cannot be read, or a line is not a plan's.
+        SettingsError: the file cannot be read, or a line is wrong.
     """
     plans: dict[str, Offsets] = {}
     try:

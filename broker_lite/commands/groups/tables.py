@@ -1,4 +1,4 @@
-"""What `groups --describe` prints, a table a group, as kafka-consumer-groups.sh lays them out.
+"""The tables of `groups --describe`, one per group, laid out as by kafka-consumer-groups.sh.
 
 Source: ConsumerGroupCommand of Kafka's tools.
 """
@@ -19,14 +19,14 @@ _REBALANCING: Final = frozenset(
 )
 
 GroupTable = Callable[[Client, Group, bool], Iterable[str]]
-"""Lays out a group: with what is needed to ask for more, and whether that is to be verbose."""
+"""Yields the lines of a table; takes a client, the group, and whether to be verbose."""
 
 
 def tell_state(group: Group) -> bool:
-    """Say when a group is not in use.
+    """Print a note if a group does not exist, has no members or is rebalancing.
 
     Returns:
-        Whether it exists.
+        Whether the group exists.
     """
     if group.state == DEAD:
         print(f"\nError: Consumer group '{group.group}' does not exist.")
@@ -39,7 +39,7 @@ def tell_state(group: Group) -> bool:
 
 
 def offsets_table(client: Client, group: Group, verbose: bool) -> Iterator[str]:
-    """A row for each partition that a member has or that something is committed for."""
+    """Yield a row for each partition that is assigned or has a committed offset."""
     connection = client.connection(group.coordinator_id)
     committed = client.retry(lambda: fetch_committed(connection, group.group))
     members = sorted(group.members, key=_partition_count, reverse=True)
@@ -99,7 +99,7 @@ def _ends(client: Client, partitions: Iterable[TopicPartition]) -> dict[TopicPar
 
 
 def members_table(client: Client, group: Group, verbose: bool) -> Iterator[str]:
-    """A row for each member."""
+    """Yield a row for each member."""
     columns = [Column("GROUP", 15, grows=True), Column("CONSUMER-ID", 15, grows=True)]
     with_instances = any(member.instance_id for member in group.members)
     if with_instances:
@@ -122,7 +122,7 @@ def members_table(client: Client, group: Group, verbose: bool) -> Iterator[str]:
         count = _partition_count(member)
         row = [group.group, member.member_id, *instance, member.host, member.client_id, count]
         rows.append(row + _assignments(group, member) if verbose else row)
-    # each column of Kafka's narrow table ends with a blank
+    # every line of Kafka's short table ends with a blank
     yield from (line if verbose else f"{line} " for line in table(columns, rows))
 
 
@@ -134,7 +134,7 @@ def _assignments(group: Group, member: Member) -> list[object]:
 
 
 def states_table(client: Client, group: Group, verbose: bool) -> Iterator[str]:
-    """One row for the whole group."""
+    """Yield one row for the group."""
     coordinator = f"{group.coordinator}  ({group.coordinator_id})"
     cells: list[tuple[Column, object]] = [
         (Column("GROUP", 15, grows=True), group.group),

@@ -1,4 +1,4 @@
-"""What the flags of `kafka-acls` say: resources, and who may or may not do what with them.
+"""Parses the flags of `kafka-acls` into resources and access rules.
 
 Source: AclCommand, AclEntry.
 """
@@ -15,7 +15,7 @@ ALLOW: Final = "ALLOW"
 DENY: Final = "DENY"
 ALL: Final = "ALL"
 
-# The protocol's numbers are the places in these lists; 0 is never used.
+# The index in each list is the protocol's number; 0 is never used.
 RESOURCE_TYPES: Final = (
     *("UNKNOWN", ANY, "TOPIC", "GROUP", "CLUSTER"),
     *("TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"),
@@ -50,7 +50,7 @@ _RESOURCE_FLAGS: Final = {
 
 
 class Resource(NamedTuple):
-    """Things that have ACLs, by a pattern of their names; None is every name."""
+    """Resources that have ACLs, by a pattern of their names; None means every name."""
 
     kind: str
     name: str | None
@@ -63,7 +63,7 @@ class Resource(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One rule: who may, or may not, do what from where."""
+    """One rule: allows or denies a principal an operation from a host."""
 
     principal: str | None
     host: str | None
@@ -83,7 +83,7 @@ Acls = dict[Resource, list[Entry]]
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say which resources and rules are meant."""
+    """Add the flags for resources and rules."""
     for flag in _RESOURCE_FLAGS:
         name = flag.replace("_", "-")
         parser.add_argument(f"--{name}", action="append", default=[], metavar="NAME")
@@ -93,22 +93,24 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=str.upper,
         choices=PATTERN_TYPES[1:],
         default=LITERAL,
-        help="what the names are; any and match only with --list and --remove [literal]",
+        help="how to match the names; any and match only with --list and --remove [literal]",
     )
     parser.add_argument("--operation", action="append", metavar="NAME", help="Read, Write … [All]")
     for permission in ("allow", "deny"):
         for who, metavar in (("principal", "User:NAME"), ("host", "ADDRESS")):
             parser.add_argument(f"--{permission}-{who}", action="append", metavar=metavar)
-    parser.add_argument("--producer", action="store_true", help="what a producer needs")
-    parser.add_argument("--consumer", action="store_true", help="what a consumer needs")
-    parser.add_argument("--idempotent", action="store_true", help="with --producer")
+    parser.add_argument("--producer", action="store_true", help="the rules that a producer needs")
+    parser.add_argument("--consumer", action="store_true", help="the rules that a consumer needs")
+    parser.add_argument(
+        "--idempotent", action="store_true", help="with --producer: an idempotent one"
+    )
 
 
 def check_flags(options: argparse.Namespace) -> None:
-    """Refuse flags that do not go together.
+    """Refuse wrong combinations of flags.
 
     Raises:
-        SettingsError: such flags are given, or one is missing.
+        SettingsError: flags contradict each other, or one is missing.
     """
     hosts_and_principals = ("allow_host", "allow_principal", "deny_host", "deny_principal")
     if options.action == "list":
@@ -151,10 +153,10 @@ def resources(options: argparse.Namespace) -> list[Resource]:
 
 
 def acls(options: argparse.Namespace) -> Acls:
-    """The rules to add or to remove; none for a resource is all that it has.
+    """Return the rules to add or to remove; an empty list means all rules of the resource.
 
     Raises:
-        SettingsError: no resource is named, or one cannot have such a rule.
+        SettingsError: no resource is named, or a rule does not fit its resource.
     """
     named = resources(options)
     if not named:
@@ -209,7 +211,7 @@ def _entries(options: argparse.Namespace, operations: Iterable[str]) -> list[Ent
 
 
 def parse_principal(text: str) -> str:
-    """Who is meant, as TYPE:NAME.
+    """Check that a principal is TYPE:NAME.
 
     Raises:
         SettingsError: it is not of that form.

@@ -1,7 +1,7 @@
-"""`kafka-acls`: list, add and remove ACLs, the rules about who may do what.
+"""`kafka-acls`: list, add and remove ACLs.
 
-It takes the flags of kafka-acls.sh and prints what that prints. broker-lite has no authorizer, so
-it refuses all of that, as a Kafka without one does.
+Flags and output are those of kafka-acls.sh. broker-lite has no authorizer, so it refuses all of
+these requests, as a Kafka without authorizer does.
 """
 
 from __future__ import annotations
@@ -45,17 +45,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     add_flags(parser)
     parser.add_argument(
-        "--principal", action="append", metavar="User:NAME", help="with --list: only theirs"
+        "--principal",
+        action="append",
+        metavar="User:NAME",
+        help="with --list: only rules of this principal",
     )
-    parser.add_argument("--force", action="store_true", help="do not ask before ACLs are removed")
+    parser.add_argument("--force", action="store_true", help="remove ACLs without asking")
     add_connection(parser)
     parser.add_argument(
-        "--bootstrap-controller", dest="bootstrap_server", help="the same: brokers are controllers"
+        "--bootstrap-controller",
+        dest="bootstrap_server",
+        help="the same, because brokers are controllers",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the one thing that is asked for."""
+    """Run the chosen action."""
     check_flags(options)
     prepare, act = _ACTIONS[options.action]
     wanted = prepare(options)
@@ -149,7 +154,7 @@ _ACTIONS: Final[Mapping[str, tuple[_Prepare, _Act]]] = {
 
 
 def _describe(client: Client, resource: Resource) -> Acls:
-    """The rules that there are about resources."""
+    """Ask for the rules about resources."""
     value = messages.DescribeAclsRequest(
         resource_type_filter=RESOURCE_TYPES.index(resource.kind),
         resource_name_filter=resource.name,
@@ -219,7 +224,7 @@ def _filter(entry: Entry) -> dict[str, Any]:
 
 
 def _check(code: int, message: str | None) -> None:
-    """Let a code of 0 pass.
+    """Raise an error for a code other than 0.
 
     Raises:
         ClientError: with the line that Kafka's tool prints before its stack trace.

@@ -1,7 +1,7 @@
 """`kafka-delete-records`: delete the records of partitions below an offset.
 
-It takes the flags of kafka-delete-records.sh and prints what that prints. As there, a partition
-that cannot be done is one line of the output, and the exit code is 0.
+Flags and output are those of kafka-delete-records.sh. As there, a refused partition is one line of
+output, and the exit code is 0.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _delete(client: Client, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, str]:
-    """What is printed of each partition, in their order."""
+    """Delete; return the printed result of each partition, in order."""
     results = dict.fromkeys(
         offsets, f"error: {exception_line(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}"
     )

@@ -1,4 +1,4 @@
-"""What the levels of Kafka's features are called, and which belong to a release.
+"""Names of the levels of Kafka's features, and the levels of each release.
 
 Source: MetadataVersion, and the feature enumerations beside it.
 """
@@ -32,7 +32,7 @@ _NAMES: Final = [
     for number in range(first, last + 1)
 ]
 _LATEST_RELEASE: Final = "4.3-IV0"
-"""What Kafka 4.3.1's tool takes for the latest; it knows one more, of a release to come."""
+"""The latest release for Kafka 4.3.1's tool, which also knows a level of a future release."""
 
 # The level of each other feature, and the metadata.version with which it became the default.
 _FEATURES: Final[Mapping[str, tuple[int, int]]] = {
@@ -48,7 +48,7 @@ _DEPENDENCIES: Final[Mapping[tuple[str, int], int]] = {("eligible.leader.replica
 
 
 def level_text(feature: str, level: int) -> str:
-    """How a level is printed: that of metadata.version by its name."""
+    """Format a level; levels of metadata.version have names."""
     if feature != METADATA_VERSION:
         return str(level)
     index = level - _FIRST_LEVEL
@@ -56,7 +56,7 @@ def level_text(feature: str, level: int) -> str:
 
 
 def metadata_level(name: str) -> int:
-    """The level that a name stands for; a release alone is the last level of it.
+    """Return the level of a name; a release stands for its last level.
 
     Raises:
         SettingsError: there is no such level.
@@ -72,10 +72,10 @@ def metadata_level(name: str) -> int:
 
 
 def release_levels(name: str | None = None) -> dict[str, int]:
-    """The levels of all features by a release, metadata.version first.
+    """Return the levels of all features in a release, metadata.version first.
 
     Args:
-        name: of the release; None is the latest.
+        name: of the release; None means the latest.
 
     Raises:
         SettingsError: there is no such release.
@@ -91,14 +91,14 @@ def release_levels(name: str | None = None) -> dict[str, int]:
 
 
 def release_lines(name: str | None = None) -> list[str]:
-    """What `version-mapping` prints."""
+    """Return the output of `version-mapping`."""
     levels = release_levels(name)
     levels_text = f"{METADATA_VERSION}={levels.pop(METADATA_VERSION)} ({name or _LATEST_RELEASE})"
     return [levels_text, *(f"{feature}={level}" for feature, level in levels.items())]
 
 
 def dependency_lines(feature: str, level: int) -> list[str]:
-    """What `feature-dependencies` prints of a level of a feature.
+    """Return the output of `feature-dependencies` for a level of a feature.
 
     Raises:
         SettingsError: there is no such feature or level.

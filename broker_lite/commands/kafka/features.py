@@ -1,6 +1,6 @@
 """`kafka-features`: print the features of the cluster with their levels, and change them.
 
-It takes the flags of kafka-features.sh and prints what that prints.
+Flags and output are those of kafka-features.sh.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
     add_connection(parser)
     parser.add_argument(
-        "--bootstrap-controller", dest="bootstrap_server", help="the same: brokers are controllers"
+        "--bootstrap-controller",
+        dest="bootstrap_server",
+        help="the same, because brokers are controllers",
     )
     actions = parser.add_subparsers(dest="action", metavar="COMMAND", required=True)
-    actions.add_parser("describe", help="print the levels in force and those supported")
+    actions.add_parser("describe", help="print the current and the supported levels")
     for name, text in (("upgrade", "raise levels"), ("downgrade", "lower levels")):
         action = actions.add_parser(name, help=text)
         action.add_argument("--metadata", metavar="NAME", help="the level of metadata.version")
@@ -48,12 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_change(actions.add_parser("disable", help="set levels to 0"), metavar="NAME")
     mapping = actions.add_parser("version-mapping", help="print the levels of a release")
     mapping.add_argument("--release-version", metavar="NAME")
-    needing = actions.add_parser("feature-dependencies", help="print what levels need")
+    needing = actions.add_parser("feature-dependencies", help="print the dependencies of levels")
     needing.add_argument("--feature", action="append", required=True, metavar="NAME=LEVEL")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the one thing that is asked for; two of them need no broker."""
+    """Run the chosen action; two of them need no broker."""
     if options.action == "version-mapping":
         print(*release_lines(options.release_version), sep="\n")
     elif options.action == "feature-dependencies":
@@ -69,8 +71,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _add_change(parser: argparse.ArgumentParser, *, metavar: str) -> None:
     parser.add_argument("--feature", action="append", default=[], metavar=metavar)
-    parser.add_argument("--dry-run", action="store_true", help="only check whether it can be done")
-    parser.add_argument("--unsafe", action="store_true", help="even if metadata are lost by it")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="only check whether the change is possible"
+    )
+    parser.add_argument("--unsafe", action="store_true", help="even if metadata is lost")
 
 
 def _describe(client: Client) -> None:
@@ -97,7 +101,7 @@ def _versions_request() -> messages.ApiVersionsRequest:
 
 
 def _levels(options: argparse.Namespace) -> dict[str, int]:
-    """The levels that `upgrade` and `downgrade` are to set."""
+    """Return the levels for `upgrade` or `downgrade`."""
     if options.release_version is not None:
         if options.feature or options.metadata is not None:
             raise SettingsError("--release-version excludes --feature and --metadata")
@@ -137,11 +141,11 @@ def _once(levels: Mapping[str, int], name: str) -> None:
 
 
 def _change(options: argparse.Namespace, levels: Mapping[str, int]) -> None:
-    """Ask for all changes at once and print how each of them went.
+    """Send all changes in one request and print the result of each.
 
     Raises:
-        SettingsError: there is none to ask for.
-        ClientError: the broker refuses; why was printed.
+        SettingsError: no change is given.
+        ClientError: the broker refused some; the reasons are printed.
     """
     action = options.action
     if not levels:
@@ -162,7 +166,7 @@ def _change(options: argparse.Namespace, levels: Mapping[str, int]) -> None:
 
 
 def _ask(client: Client, options: argparse.Namespace, levels: Mapping[str, int]) -> dict[str, str]:
-    """Send the changes; why each was refused that was."""
+    """Send the changes; return the reason of each refusal, by feature."""
     upgrade_type = _UPGRADE
     if options.action != "upgrade":
         upgrade_type = _UNSAFE_DOWNGRADE if options.unsafe else _SAFE_DOWNGRADE

@@ -1,6 +1,6 @@
 """`kafka-groups`: list the groups of every type.
 
-It takes the flags of kafka-groups.sh and prints what that prints.
+Flags and output are those of kafka-groups.sh.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""`kafka-transactions find-hanging`: open transactions that no coordinator will ever end.
+"""`kafka-transactions find-hanging`: find open transactions that no coordinator will end.
 
-A transaction hangs when it has been open for longer than any may be, and its coordinator does not
-count the partition among those of an open transaction.
+A transaction hangs if it is open for longer than the maximum timeout, and its coordinator has no
+open transaction with the partition.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from broker_lite.commands.shared.text_table import tabbed_table
 from broker_lite.errors import ErrorCode, SettingsError
 
 _PARTITIONS_MAX: Final = 500
-"""How many partitions one request asks about."""
+"""Partitions per request."""
 _MINUTE_MS: Final = 60_000
 _COLUMNS: Final = (
     "Topic",
@@ -53,7 +53,7 @@ def find_hanging(client: Client, options: argparse.Namespace) -> None:
 
     Raises:
         SettingsError: neither a topic nor a broker is named.
-        ClientError: a broker says no.
+        ClientError: a broker refused.
     """
     if options.topic is None and options.broker_id is None:
         raise SettingsError(
@@ -95,7 +95,7 @@ def _open_transactions(client: Client, options: argparse.Namespace) -> Iterator[
 
 
 def _searched(client: Client, options: argparse.Namespace) -> dict[int, list[TopicPartition]]:
-    """The partitions that the flags leave, by the broker that is to be asked about them."""
+    """Return the partitions that the flags select, by the broker to ask."""
     by_node: dict[int, list[TopicPartition]] = {}
     for topic in client.metadata(None if options.topic is None else [options.topic]).topics:
         check(f"topic {topic.name}", topic.error_code)
@@ -121,7 +121,7 @@ def _hanging(client: Client, candidates: Iterable[_Open]) -> Iterator[_Open]:
 
 
 def _partitions(client: Client, transactional_id: str) -> set[TopicPartition]:
-    """The partitions of the open transaction of an id; none when its coordinator forgot it."""
+    """Return the partitions of an id's open transaction; empty if its coordinator forgot the id."""
     try:
         _, found = describe_transaction(client, transactional_id)
     except Refused as error:

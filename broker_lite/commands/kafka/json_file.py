@@ -1,4 +1,4 @@
-"""JSON files in which Kafka's tools are told about partitions."""
+"""Reads the JSON files with partitions that Kafka's tools take."""
 
 import json
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ _Kind = TypeVar("_Kind")
 
 
 def read_partitions(path: Path, *, field: str = "partitions") -> Iterator[dict[str, Any]]:
-    """Give each object of the array `field`, `partitions` as a rule.
+    """Yield each object of the array `field`.
 
     Raises:
-        SettingsError: the file cannot be read, or is not of this form and version 1.
+        SettingsError: the file cannot be read, or has another form or version.
     """
     content = _read(path)
     version = content.get("version", _VERSION)
@@ -30,7 +30,7 @@ def read_partitions(path: Path, *, field: str = "partitions") -> Iterator[dict[s
 
 
 def member(entry: dict[str, Any], name: str, kind: type[_Kind]) -> _Kind:
-    """One member of an object.
+    """Return a member of an object.
 
     Raises:
         SettingsError: it is missing or of another type.

@@ -1,6 +1,6 @@
-"""`kafka-leader-election`: let preferred replicas lead, or any that are left.
+"""`kafka-leader-election`: elect preferred replicas as leaders, or any that are left.
 
-It takes the flags of kafka-leader-election.sh and prints what that prints.
+Flags and output are those of kafka-leader-election.sh.
 """
 
 import argparse
@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--election-type", type=str.upper, choices=list(_TYPES), required=True)
     chosen = parser.add_mutually_exclusive_group(required=True)
     chosen.add_argument("--topic", help="with --partition: the one partition")
-    chosen.add_argument("--path-to-json-file", type=Path, metavar="FILE", help="of partitions")
+    chosen.add_argument(
+        "--path-to-json-file", type=Path, metavar="FILE", help="a file with partitions"
+    )
     chosen.add_argument("--all-topic-partitions", action="store_true", help="all partitions")
     parser.add_argument("--partition", type=int, metavar="N", help="with --topic")
     parser.add_argument("--admin.config", dest="command_config", type=Path, help=argparse.SUPPRESS)
@@ -35,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask for the election and print how it went for each partition."""
+    """Ask for the election and print the result of each partition."""
     if (options.topic is None) != (options.partition is None):
-        raise SettingsError("--topic and --partition go together")
+        raise SettingsError("--topic and --partition need each other")
     partitions = _partitions(options)
     kind = options.election_type
     with connect(options) as client:
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _partitions(options: argparse.Namespace) -> list[TopicPartition] | None:
-    """The chosen partitions; None is all."""
+    """Return the chosen partitions; None means all."""
     if options.topic is not None:
         return [(options.topic, options.partition)]
     if options.path_to_json_file is None:
@@ -76,7 +78,7 @@ def _partitions(options: argparse.Namespace) -> list[TopicPartition] | None:
 def _elect(
     client: Client, kind: int, partitions: Iterable[TopicPartition] | None
 ) -> dict[str, str | None]:
-    """What became of each partition: None is elected, nothing is not needed, else why not."""
+    """Ask for an election; return None (elected), "" (not needed) or an error by partition."""
     make = messages.ElectLeadersRequest
     asked = None
     if partitions is not None:

@@ -1,6 +1,6 @@
-"""`kafka-log-dirs`: the directories of brokers, and how large each partition in them is.
+"""`kafka-log-dirs`: print the log directories of brokers, with the sizes of partitions.
 
-It takes the flags of kafka-log-dirs.sh and prints what that prints: JSON in one line.
+Flags and output are those of kafka-log-dirs.sh: JSON in one line.
 """
 
 import argparse
@@ -17,7 +17,9 @@ from broker_lite.wire import messages
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
-    parser.add_argument("--describe", action="store_true", required=True, help="print them")
+    parser.add_argument(
+        "--describe", action="store_true", required=True, help="print the directories"
+    )
     parser.add_argument("--topic-list", default="", metavar="T,T", help="only these topics [all]")
     parser.add_argument(
         "--broker-list", default=[], type=_ids, metavar="N,N", help="only these brokers [all]"

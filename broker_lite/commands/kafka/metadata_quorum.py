@@ -1,6 +1,6 @@
-"""`kafka-metadata-quorum describe`: who leads the cluster's metadata, and how far the others are.
+"""`kafka-metadata-quorum describe`: print the leader of the metadata log, and the others' lag.
 
-It takes the flags of kafka-metadata-quorum.sh and prints what that prints.
+Flags and output are those of kafka-metadata-quorum.sh.
 """
 
 from __future__ import annotations
@@ -30,17 +30,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
     add_connection(parser)
     parser.add_argument(
-        "--bootstrap-controller", dest="bootstrap_server", help="the same: brokers are controllers"
+        "--bootstrap-controller",
+        dest="bootstrap_server",
+        help="the same, because brokers are controllers",
     )
     actions = parser.add_subparsers(dest="action", metavar="COMMAND", required=True)
     describing = actions.add_parser("describe", help="describe the quorum")
-    describing.add_argument("--status", action="store_true", help="in short")
-    describing.add_argument("--replication", "--re", action="store_true", help="a line a node")
-    describing.add_argument("--human-readable", "--hr", action="store_true", help="times in ms ago")
+    describing.add_argument("--status", action="store_true", help="print a summary")
+    describing.add_argument(
+        "--replication", "--re", action="store_true", help="print a line per node"
+    )
+    describing.add_argument(
+        "--human-readable", "--hr", action="store_true", help="print times as ms ago"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Describe it in one of the two ways."""
+    """Print the status or the replication of the quorum."""
     which = "--status or --replication"
     if not (options.status or options.replication):
         raise SettingsError(f"One of {which} must be specified with describe sub-command")
@@ -64,7 +70,7 @@ def _ask(
 ) -> tuple[
     messages.DescribeQuorumResponse.PartitionData, list[messages.DescribeQuorumResponse.Node]
 ]:
-    """The quorum of the metadata log, and where its nodes are."""
+    """Ask for the quorum of the metadata log and the endpoints of its nodes."""
     make = messages.DescribeQuorumRequest
     partition = make.PartitionData(partition_index=0)
     topic = make.TopicData(topic_name=_TOPIC, partitions=[partition])
@@ -108,7 +114,7 @@ def _replicas(
     replicas: Iterable[messages.DescribeQuorumResponse.ReplicaState],
     endpoints: dict[int, list[str]],
 ) -> str:
-    """Nodes as JSON, with what is known of each."""
+    """Format nodes as JSON."""
     found = []
     for each in replicas:
         node: dict[str, object] = {"id": each.replica_id}

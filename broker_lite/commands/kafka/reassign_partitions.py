@@ -1,7 +1,7 @@
 """`kafka-reassign-partitions`: move partitions to other brokers and log directories.
 
-It takes the flags of kafka-reassign-partitions.sh and prints what that prints. It sets no
-throttles, and --generate does not look at the racks of brokers.
+Flags and output are those of kafka-reassign-partitions.sh. It sets no throttles, and --generate
+ignores the racks of brokers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOPIC_THROTTLES: Final = (
     "leader.replication.throttled.replicas",
     "follower.replication.throttled.replicas",
 )
-# What each action needs, and what else may be given with it.
+# The required and the optional flags of each action.
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "verify": ("reassignment_json_file",),
     "generate": ("topics_to_move_json_file", "broker_list"),
@@ -67,28 +67,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
     actions = parser.add_mutually_exclusive_group(required=True)
     for action, text in (
-        ("verify", "print how far it is"),
+        ("verify", "print the progress of a reassignment"),
         ("generate", "print a proposal"),
-        ("execute", "begin it"),
-        ("cancel", "cancel it"),
-        ("list", "print what is under way"),
+        ("execute", "start a reassignment"),
+        ("cancel", "cancel a reassignment"),
+        ("list", "print the ongoing reassignments"),
     ):
         actions.add_argument(
             f"--{action}", dest="action", action="store_const", const=action, help=text
         )
     for flag in ("--reassignment-json-file", "--topics-to-move-json-file"):
         parser.add_argument(flag, type=Path, metavar="FILE")
-    parser.add_argument("--broker-list", metavar="N,N", help="with --generate: on these brokers")
+    parser.add_argument("--broker-list", metavar="N,N", help="with --generate: the target brokers")
     for flag in ("--disable-rack-aware", "--additional", "--preserve-throttles"):
         parser.add_argument(flag, action="store_true", default=None)
     for flag in ("--throttle", "--replica-alter-log-dirs-throttle"):
-        parser.add_argument(flag, type=int, metavar="BYTES", help="not done here")
-    parser.add_argument("--timeout", type=int, metavar="MS", help="of moves between directories")
+        parser.add_argument(flag, type=int, metavar="BYTES", help="not supported")
+    parser.add_argument(
+        "--timeout", type=int, metavar="MS", help="timeout of moves between directories"
+    )
     add_connection(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the one thing that is asked for."""
+    """Run the chosen action."""
     _check(options)
     with connect(options) as client:
         _ACTIONS[options.action](client, options)
@@ -96,10 +98,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse flags that are missing or do not belong to the action.
+    """Refuse a missing flag, or one that does not belong to the action.
 
     Raises:
-        SettingsError: with the first of them.
+        SettingsError: names the first such flag.
     """
     action = options.action
     for flag in _FLAGS:
@@ -110,7 +112,7 @@ def _check(options: argparse.Namespace) -> None:
         if given and flag not in (*_NEEDED[action], *_ALLOWED[action]):
             raise SettingsError(f'Option "[{text}]" can\'t be used with action "[{action}]"')
     if options.throttle is not None or options.replica_alter_log_dirs_throttle is not None:
-        raise SettingsError("throttles are not part of this tool: leave them out")
+        raise SettingsError("throttles are not supported: leave them out")
 
 
 def _list(client: Client, options: argparse.Namespace) -> None:
@@ -214,7 +216,7 @@ def _cancel(client: Client, options: argparse.Namespace) -> None:
     }
     if moving:
         move(client, moving, _timeout_ms(options))
-    else:  # as Kafka's tool, without the end of the line
+    else:  # without a line end, as Kafka's tool
         print("None of the specified partition moves are active.", end="")
     if not options.preserve_throttles:
         _clear_throttles(client, plan)
@@ -234,14 +236,14 @@ def _timeout_ms(options: argparse.Namespace) -> int:
 
 
 def _names(partitions: Collection[TopicPartition]) -> tuple[str, str]:
-    """Partitions as they are printed, and the ending of the word for them."""
+    """Format partitions; return the text, and the plural ending for the word in front of it."""
     return ",".join(map(name, sorted(partitions))), "" if len(partitions) == 1 else "s"
 
 
 def _ongoing(
     client: Client,
 ) -> dict[TopicPartition, messages.ListPartitionReassignmentsResponse.OngoingPartitionReassignment]:
-    """The reassignments that are under way."""
+    """Ask for the ongoing reassignments."""
     make = messages.ListPartitionReassignmentsRequest
     value = make(topics=None, timeout_ms=_TIMEOUT_MS)
     answer = client.request(value, node_id=client.controller_id())
@@ -254,7 +256,7 @@ def _ongoing(
 
 
 def _replicas(client: Client, topics: Iterable[str]) -> Assignment:
-    """The replicas of every partition of topics; those that do not exist have none."""
+    """Return the replicas of every partition of topics; missing topics are left out."""
     return {
         (name_of(topic), each.partition_index): each.replica_nodes
         for topic in client.metadata(topics).topics
@@ -263,10 +265,10 @@ def _replicas(client: Client, topics: Iterable[str]) -> Assignment:
 
 
 def _known(client: Client, topics: Collection[str]) -> Assignment:
-    """The same of topics that have to exist.
+    """Return the replicas of every partition of topics that must exist.
 
     Raises:
-        ClientError: one does not.
+    ClientError: a topic does not exist.
     """
     found = _replicas(client, topics)
     missing = sorted(set(topics) - {topic for topic, _ in found})
@@ -284,10 +286,10 @@ def _with_directories(client: Client, assignment: Assignment) -> str:
 
 
 def _alter(client: Client, wanted: Mapping[TopicPartition, list[int] | None], what: str) -> None:
-    """Ask for reassignments; None cancels one.
+    """Start reassignments; None cancels one.
 
     Raises:
-        ClientError: one is refused; the text says why, for each that is.
+        ClientError: some are refused; the text has the reason of each.
     """
     make = messages.AlterPartitionReassignmentsRequest
     topics = [
@@ -315,7 +317,7 @@ def _alter(client: Client, wanted: Mapping[TopicPartition, list[int] | None], wh
 
 
 def _clear_throttles(client: Client, plan: Plan) -> None:
-    """Remove the settings with which reassignments are throttled."""
+    """Remove the throttles of reassignments."""
     wanted = {broker for replicas in plan.replicas.values() for broker in replicas}
     brokers = sorted(wanted | set(client.nodes()))
     ending = "" if len(brokers) == 1 else "s"

@@ -1,4 +1,4 @@
-"""The JSON of `kafka-reassign-partitions`: which replicas partitions are to have, and where.
+"""The JSON of `kafka-reassign-partitions`: the wanted replicas and their directories.
 
 Source: ReassignPartitionsCommand.
 """
@@ -22,11 +22,11 @@ Assignment = Mapping[TopicPartition, Sequence[int]]
 
 
 class Plan:
-    """What a file asks for.
+    """The reassignments in a file.
 
     Attributes:
         replicas: the brokers of each partition, the preferred leader first.
-        directories: the replicas that shall be in a certain log directory.
+        directories: the wanted log directory of a replica, if the file names one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,10 +54,10 @@ class Plan:
                 self.directories[Replica(broker, *partition)] = directory
 
     def check(self) -> None:
-        """Refuse what cannot be executed.
+        """Refuse a plan that cannot be executed.
 
         Raises:
-            ClientError: the plan is empty, or something is in it twice.
+            ClientError: the plan is empty, or has duplicates.
         """
         if not self.replicas:
             raise ClientError("Partition reassignment list cannot be empty")
@@ -86,22 +86,22 @@ def _all_of(kind: type[_Kind], values: list[_Kind], what: str) -> list[_Kind]:
 
 
 def name(partition: TopicPartition) -> str:
-    """A partition as it is printed."""
+    """Format a partition."""
     return f"{partition[0]}-{partition[1]}"
 
 
 def joined(numbers: Iterable[int]) -> str:
-    """Numbers with commas between."""
+    """Join numbers with commas."""
     return ",".join(map(str, numbers))
 
 
 def duplicates(values: Iterable[_Kind]) -> list[_Kind]:
-    """Those that are there more than once."""
+    """Return the values that occur more than once."""
     return [value for value, count in Counter(values).items() if count > 1]
 
 
 def as_json(assignment: Assignment, directories: Mapping[Replica, str]) -> str:
-    """An assignment in the form of the file that the tool reads."""
+    """Format an assignment as JSON in the tool's own form."""
     partitions = [
         {
             "topic": partition[0],
@@ -116,7 +116,7 @@ def as_json(assignment: Assignment, directories: Mapping[Replica, str]) -> str:
 
 
 def propose(current: Assignment, brokers: Collection[int]) -> dict[TopicPartition, list[int]]:
-    """Spread partitions over brokers, each topic from another one on, as Kafka does.
+    """Spread partitions over brokers as Kafka does: each topic begins at a random broker.
 
     Raises:
         ClientError: a topic has more replicas than there are brokers.

@@ -1,4 +1,4 @@
-"""The log directories in which replicas are, and moving replicas to other ones.
+"""Finds the log directories of replicas, and moves replicas to others.
 
 Source: ReassignPartitionsCommand.
 """
@@ -18,7 +18,7 @@ _PAUSE_S: Final = 0.1
 
 
 class Replica(NamedTuple):
-    """A replica, in the order in which they are printed."""
+    """A replica; sorts in the order of printing."""
 
     broker: int
     topic: str
@@ -29,14 +29,14 @@ class Replica(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a replica is, and where it is being moved to."""
+    """The log directory of a replica, and the one that it moves to."""
 
     current: str | None = None
     future: str | None = None
 
 
 def places(client: Client, brokers: Iterable[int]) -> dict[Replica, Place]:
-    """Where every replica of some brokers is; brokers that are not there have none."""
+    """Return the place of every replica of some brokers; missing brokers are skipped."""
     found: dict[Replica, Place] = {}
     for broker in sorted(set(brokers) & set(client.nodes())):
         answer = client.request(messages.DescribeLogDirsRequest(topics=None), node_id=broker)
@@ -52,7 +52,7 @@ def places(client: Client, brokers: Iterable[int]) -> dict[Replica, Place]:
 
 
 def state_line(replica: Replica, place: Place, target: str) -> str:
-    """How far the move of a replica to a directory is."""
+    """Describe the progress of a replica's move to a directory."""
     name, broker = f"{replica.topic}-{replica.partition}", replica.broker
     if place.current is None:
         return (
@@ -75,12 +75,12 @@ def state_line(replica: Replica, place: Place, target: str) -> str:
 
 
 def move(client: Client, targets: Mapping[Replica, str], timeout_ms: int) -> None:
-    """Have replicas moved and print each move that has begun.
+    """Start moves of replicas and print each that has begun.
 
-    A replica that its broker does not have yet is asked for again until the time is over.
+    If a broker does not have a replica yet, ask again until the timeout.
 
     Raises:
-        ClientError: a broker refuses a move, or the time is over.
+        ClientError: a broker refused a move, or the timeout expired.
     """
     pending = dict(targets)
     deadline = time.monotonic() + timeout_ms / 1000
@@ -102,7 +102,7 @@ def move(client: Client, targets: Mapping[Replica, str], timeout_ms: int) -> Non
 
 
 def _begin(client: Client, targets: Mapping[Replica, str]) -> Collection[Replica]:
-    """Ask each broker for its moves; those that have begun, in order."""
+    """Ask each broker for its moves; return those that have begun, sorted."""
     begun = []
     for broker in sorted({replica.broker for replica in targets}):
         mine = {each: path for each, path in targets.items() if each.broker == broker}

@@ -1,6 +1,6 @@
 """`kafka-server-stop`: send SIGTERM to the brokers that run on this machine or in this container.
 
-Brokers are `broker-lite serve` and `broker-lite container`, of any user that may be signalled.
+Brokers are processes `broker-lite serve` and `broker-lite container` that this user may signal.
 """
 
 import argparse
@@ -18,22 +18,22 @@ _PROGRAM: Final = b"broker-lite"
 _MODULE: Final = [b"-m", b"broker_lite"]
 _START_SCRIPT: Final = b"kafka-server-start"
 _WORDS_MAX: Final = 5
-"""How far into a command line the program may be: behind an interpreter and its flags."""
+"""The program must be among the first words, behind an interpreter and its flags."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what Kafka's script takes; a broker here has every role."""
+    """Add the flags of Kafka's script; they are ignored, because a broker here has every role."""
     parser.add_argument("--process-role", help=argparse.SUPPRESS)
     parser.add_argument("--node-id", help=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Signal each of them; that there is none is an error, as with Kafka's script."""
+    """Signal all brokers; as in Kafka's script, it is an error if there is none."""
     return stop_brokers(_PROC, os.kill)
 
 
 def stop_brokers(proc: Path, kill: Callable[[int, int], None]) -> int:
-    """Signal the brokers among the processes of a /proc and give the exit code."""
+    """Signal the brokers that a /proc lists; return the exit code."""
     stopped = 0
     for process in _brokers(proc):
         with suppress(ProcessLookupError, PermissionError):
@@ -47,13 +47,13 @@ def stop_brokers(proc: Path, kill: Callable[[int, int], None]) -> int:
 def _brokers(proc: Path) -> Iterator[int]:
     for folder in proc.iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
-            with suppress(OSError):  # it has ended, or hides its command line
+            with suppress(OSError):  # the process has ended, or its command line is not readable
                 if _is_broker((folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")):
                     yield int(folder.name)
 
 
 def _is_broker(words: list[bytes]) -> bool:
-    """Whether a command line is that of a broker, with or without an interpreter before it."""
+    """Tell whether a command line is a broker's, with or without an interpreter in front."""
     names = [word.rpartition(b"/")[2].removesuffix(b".sh") for word in words]
     for index, name in enumerate(names[:_WORDS_MAX]):
         if name == _START_SCRIPT:

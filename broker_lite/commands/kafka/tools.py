@@ -1,7 +1,7 @@
-"""`broker-lite kafka TOOL ...`: Kafka's scripts that have no command of their own here.
+"""`broker-lite kafka TOOL ...`: Kafka's scripts that are not commands of their own.
 
 TOOL is the script's name without `kafka-` and `.sh`: `kafka-log-dirs.sh` is `broker-lite kafka
-log-dirs`. Only the module of the tool that is asked for is imported.
+log-dirs`. Only the module of the chosen tool is imported.
 """
 
 import argparse
@@ -17,39 +17,41 @@ _FOLDER: Final = "broker_lite.commands.kafka"
 _PERF: Final = "broker_lite.commands.perf"
 
 TOOLS: Final[Mapping[str, Subcommand]] = {
-    "acls": Subcommand(
-        f"{_FOLDER}.acls", "list, add and remove ACLs, where there is an authorizer"
-    ),
-    "consumer-perf-test": Subcommand(f"{_PERF}.consumer", "measure how fast records are read"),
+    "acls": Subcommand(f"{_FOLDER}.acls", "list, add and remove ACLs, if there is an authorizer"),
+    "consumer-perf-test": Subcommand(f"{_PERF}.consumer", "measure the throughput of reading"),
     "delete-records": Subcommand(f"{_FOLDER}.delete_records", "delete the oldest records"),
-    "e2e-latency": Subcommand(f"{_PERF}.end_to_end", "measure writing and reading one record"),
+    "e2e-latency": Subcommand(
+        f"{_PERF}.end_to_end", "measure the latency from producer to consumer"
+    ),
     "features": Subcommand(f"{_FOLDER}.features", "print and change the cluster's features"),
     "groups": Subcommand(f"{_FOLDER}.groups", "list groups of every type"),
-    "leader-election": Subcommand(f"{_FOLDER}.leader_election", "let preferred replicas lead"),
+    "leader-election": Subcommand(
+        f"{_FOLDER}.leader_election", "elect preferred replicas as leaders"
+    ),
     "log-dirs": Subcommand(f"{_FOLDER}.log_dirs", "print the sizes of partitions on disk"),
-    "metadata-quorum": Subcommand(f"{_FOLDER}.metadata_quorum", "describe the metadata's quorum"),
-    "producer-perf-test": Subcommand(f"{_PERF}.producer", "measure how fast records are written"),
+    "metadata-quorum": Subcommand(f"{_FOLDER}.metadata_quorum", "describe the metadata quorum"),
+    "producer-perf-test": Subcommand(f"{_PERF}.producer", "measure the throughput of writing"),
     "reassign-partitions": Subcommand(
         f"{_FOLDER}.reassign_partitions", "move partitions between brokers and directories"
     ),
     "server-stop": Subcommand(f"{_FOLDER}.server_stop", "send SIGTERM to the brokers of a machine"),
-    "transactions": Subcommand(f"{_FOLDER}.transactions", "look at transactions and abort them"),
+    "transactions": Subcommand(f"{_FOLDER}.transactions", "list, describe and abort transactions"),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the tool's name, and whatever follows it."""
+    """Add the tool's name and its arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n".join(
         ["tools:", *(f"  {name:<26} {tool.help}" for name, tool in TOOLS.items())]
     )
-    parser.add_argument("tool", metavar="TOOL", help="one of those below")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="TOOL --help tells them")
+    parser.add_argument("tool", metavar="TOOL", help="one of the tools below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="see TOOL --help")
     parser.set_defaults(parser_class=type(parser), parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the tool, or say what stands in for one that is not here."""
+    """Run the tool, or name the replacement for one that does not exist here."""
     name = options.tool
     if name in MISSING:
         print(f"broker-lite: {MISSING[name]}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """`kafka-transactions`: list and describe transactions, find hanging ones, and abort them.
 
-It takes the flags of kafka-transactions.sh and prints what that prints.
+Flags and output are those of kafka-transactions.sh.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--transactional-id-pattern", metavar="REGEX")
     describing = actions.add_parser("describe", help="describe a transactional id")
     describing.add_argument("--transactional-id", required=True, metavar="ID")
-    producers = actions.add_parser("describe-producers", help="who writes to a partition")
+    producers = actions.add_parser("describe-producers", help="list the producers of a partition")
     producers.add_argument("--broker-id", type=int, metavar="N", help="ask this broker [leader]")
     _add_partition(producers)
     aborting = actions.add_parser("abort", help="abort a hanging transaction")
@@ -63,12 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for flag in ("start-offset", "producer-id", "producer-epoch", "coordinator-epoch"):
         aborting.add_argument(f"--{flag}", type=int, metavar="N")
     add_find_hanging(actions.add_parser("find-hanging", help="find hanging transactions"))
-    forcing = actions.add_parser("forceTerminateTransaction", help="abort what an id has open")
+    forcing = actions.add_parser(
+        "forceTerminateTransaction", help="abort the open transaction of an id"
+    )
     forcing.add_argument("--transactionalId", dest="transactional_id", required=True, metavar="ID")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the one thing that is asked for."""
+    """Run the chosen action."""
     with connect(options) as client:
         _ACTIONS[options.action](client, options)
     return 0
@@ -155,7 +157,7 @@ def _abort(client: Client, options: argparse.Namespace) -> None:
             node_id=_leader(client, partition),
             producer_id=producer_id,
             producer_epoch=producer_epoch,
-            # a producer without any transaction that ended has -1, which no leader would take
+            # -1 means that no transaction of the producer has ended; a leader would refuse it
             coordinator_epoch=max(coordinator_epoch, 0),
         )
     except Refused as error:
@@ -164,7 +166,7 @@ def _abort(client: Client, options: argparse.Namespace) -> None:
 
 
 def _given_identity(options: argparse.Namespace) -> tuple[int, int, int]:
-    """The producer that flags name, for brokers that cannot be asked.
+    """Return the producer that the flags name, for brokers without DescribeProducers.
 
     Raises:
         SettingsError: one of the flags is missing.
@@ -205,10 +207,10 @@ def _producers(
 
 
 def _leader(client: Client, partition: TopicPartition) -> int:
-    """The leader of a partition.
+    """Return the leader of a partition.
 
     Raises:
-        Refused: there is no such partition, or no leader in time.
+    Refused: the partition does not exist, or has no leader in time.
     """
     name, number = partition
     leader = client.leaders(name).get(number, NO_LEADER)

@@ -1,1 +1,1 @@
-"""`broker-lite log`: logs in their files, without a broker. Its actions are listed in `actions`."""
+"""`broker-lite log`: actions on the files of logs, without a broker; `actions` lists them."""

@@ -1,9 +1,9 @@
-"""`broker-lite log ACTION`: look at logs without a broker, check, repair and move them.
+"""`broker-lite log ACTION`: dump, verify, repair, import and export the files of logs.
 
-`dump` and `verify` take a directory that a broker uses. The others write into one and lock it, so
-that no broker can run on it.
+`dump` and `verify` also read a directory that a broker uses. The others write to a directory and
+lock it, so that no broker can use it meanwhile.
 
-Exit codes: 0 is well, 1 is that something is wrong with the files, 2 is wrong use, 130 is Ctrl-C.
+Exit codes: 0 success, 1 something is wrong with the files, 2 wrong usage, 130 Ctrl-C.
 """
 
 import argparse
@@ -24,13 +24,15 @@ ACTIONS: Final[Mapping[str, Subcommand]] = {
     "dump": Subcommand(
         "broker_lite.commands.log.dump.command", "print what is in files (kafka-dump-log)"
     ),
-    "verify": Subcommand("broker_lite.commands.log.verify", "look for anything wrong with logs"),
-    "repair": Subcommand("broker_lite.commands.log.repair", "cut and rebuild what a crash damaged"),
+    "verify": Subcommand("broker_lite.commands.log.verify", "check logs for damage"),
+    "repair": Subcommand(
+        "broker_lite.commands.log.repair", "truncate and rebuild logs after a crash"
+    ),
     "import": Subcommand(
-        "broker_lite.commands.log.import_logs", "take logs of a Kafka into a directory"
+        "broker_lite.commands.log.import_logs", "import logs of a Kafka into a data directory"
     ),
     "export": Subcommand(
-        "broker_lite.commands.log.export", "make a directory that Kafka starts on"
+        "broker_lite.commands.log.export", "export a directory that Kafka starts from"
     ),
 }
 
@@ -45,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do what is asked for."""
+    """Run the chosen action."""
     module = ACTIONS[options.action].load()
     try:
         with _told_in_one_line(), masked(getattr(options, "umask", None)):
@@ -58,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _told_in_one_line() -> Iterator[None]:
-    """Make a place that cannot be used a SettingsError, and a disk that fails a storage error."""
+    """Turn errors about a path into SettingsError, and other I/O errors into KafkaStorageError."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError) as error:

@@ -1,4 +1,4 @@
-"""Copies of partitions, each loaded as after a crash: batches are checked, indexes made anew.
+"""Copies partitions and recovers each copy as after a crash: checks batches, rebuilds indexes.
 
 See: S-43, S-75, S-97.
 """
@@ -44,14 +44,14 @@ _TRIES: Final = 5
 
 
 class SourcePartition(NamedTuple):
-    """A partition that is to be copied; log_start_offset is that of a checkpoint, if it has any."""
+    """A partition to copy; log_start_offset is from a checkpoint, None without one."""
 
     directory: Path
     log_start_offset: int | None
 
 
 class SourceTopic(NamedTuple):
-    """A topic that is to be taken over, with all of its partitions in order."""
+    """A topic to copy, with all of its partitions in order."""
 
     name: str
     topic_id: bytes
@@ -63,7 +63,7 @@ class Copied(NamedTuple):
     """A partition that was copied and loaded.
 
     Attributes:
-        cut_bytes: what could not be loaded, at its end.
+        cut_bytes: size of the end that could not be recovered and was left out.
     """
 
     directory: Path
@@ -78,8 +78,8 @@ class Copier:
     """Copies topics into a directory.
 
     Args:
-        staging: the directory, which is there.
-        may_cut: what cannot be loaded is left out; else it is an error.
+        staging: an existing directory.
+        may_cut: leave out the end of a log from the first damage on; else damage is an error.
         now_ms: the time.
     """
 
@@ -93,7 +93,7 @@ class Copier:
         """Copy the partitions of a topic.
 
         Raises:
-            KafkaStorageError: one cannot be loaded as it is, or not be written.
+            KafkaStorageError: a log is damaged, or cannot be written.
             OSError: something cannot be read or written.
         """
         found = []
@@ -121,8 +121,8 @@ class Copier:
         if cut_bytes and not self._may_cut:
             close_durably(log)
             raise KafkaStorageError(
-                f"{source.directory}: {cut_bytes} bytes from offset {log.log_end_offset} on are no"
-                " sound batches; log verify tells more, --cut leaves them out"
+                f"{source.directory}: {cut_bytes} bytes from offset {log.log_end_offset} on are not"
+                " sound batches; see log verify for details; --cut leaves them out"
             )
         copied = Copied(
             target,
@@ -137,7 +137,7 @@ class Copier:
 
 
 def close_durably(log: Log) -> None:
-    """Put a log down as at a clean stop.
+    """Close and flush a log as a clean stop does.
 
     Raises:
         KafkaStorageError: it cannot be written.
@@ -148,7 +148,7 @@ def close_durably(log: Log) -> None:
 
 
 def read_offsets(path: Path) -> dict[tuple[str, int], int]:
-    """Read a checkpoint, empty where there is none.
+    """Read a checkpoint; empty if there is no file.
 
     Raises:
         KafkaStorageError: the file is damaged.
@@ -162,12 +162,15 @@ def read_offsets(path: Path) -> dict[tuple[str, int], int]:
 
 
 def size_bytes_of(directory: Path) -> int:
-    """Sum up what there is to copy of a partition."""
+    """Return the size of a partition's files to copy."""
     return sum(path.stat().st_size for path in _files(directory))
 
 
 def _files(directory: Path) -> list[Path]:
-    """Name the files to copy; without its index a segment would be cut as if it were the last."""
+    """List the files to copy.
+
+    Indexes are among them, because recovery cuts a segment without one as if it were the last.
+    """
     found = []
     for path in directory.iterdir():
         parsed = parse_segment_file(path.name)
@@ -177,13 +180,13 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _copy_partition(source: Path, target: Path, bar: ProgressBar) -> int:
-    """Copy the files of a partition; a broker may be removing segments of it.
+    """Copy the files of a partition, again if a broker removes segments meanwhile.
 
     Returns:
-        How many bytes of batches there are.
+        The size of the .log files.
 
     Raises:
-        FileNotFoundError: files vanished at each try.
+        FileNotFoundError: files vanished during every attempt.
     """
     for number in range(_TRIES):
         target.mkdir()

@@ -1,8 +1,8 @@
-"""`broker-lite log export`: make a data directory on which a Kafka starts, of all topics or some.
+"""`broker-lite log export`: make a data directory that a Kafka can start from.
 
 It has meta.properties, a metadata log with the topics, their ids and configs, and the partitions
-with their indexes and snapshots made anew. The broker may be running meanwhile: each partition then
-is as it was at some moment, not all at the same.
+with rebuilt indexes and snapshots. The broker may run meanwhile; then the partitions are copied at
+different moments.
 
 See: S-96.
 """
@@ -18,20 +18,22 @@ from broker_lite.errors import SettingsError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    parser.add_argument("data_dir", type=Path, metavar="DATA_DIR", help="what is exported")
+    parser.add_argument("data_dir", type=Path, metavar="DATA_DIR", help="the directory to export")
     parser.add_argument("target", type=Path, metavar="DIR", help="a new directory")
-    parser.add_argument("--topics", metavar="NAME,...", default="", help="only these")
-    parser.add_argument("--node-id", type=int, metavar="N", help="of the Kafka; default: as it is")
+    parser.add_argument("--topics", metavar="NAME,...", default="", help="export only these topics")
+    parser.add_argument(
+        "--node-id", type=int, metavar="N", help="the node id of the Kafka [unchanged]"
+    )
     add_cut_flag(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Copy and tell what was taken."""
+    """Copy, and print what was copied."""
     target: Path = options.target
     if target.exists() and any(target.iterdir()):
         raise SettingsError(f"{target} is not empty")
     sources = find_sources([options.data_dir], wanted_topics(options.topics))
-    # what is half written while it is copied is no damage
+    # in a directory in use, a half-written batch at the end is no damage
     may_cut = options.cut or is_in_use(options.data_dir)
     transfer(sources, target, options.node_id, may_cut=may_cut, title="export")
     return 0

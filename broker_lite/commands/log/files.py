@@ -1,7 +1,7 @@
-"""The entries of a .log file one after the other, read in pieces, for who looks at it as it is.
+"""Reads the entries of a .log file in order, in pieces.
 
-The file may be one that a broker writes to: what was appended after it was opened is not looked at,
-and who holds it open can go on reading when retention takes its name away.
+A broker may write to the file: later appends are ignored, and the open file stays readable if
+retention deletes it.
 """
 
 import os
@@ -19,23 +19,23 @@ from broker_lite.record.legacy.messages import LegacyMessage
 _LEGACY_BYTES_MIN: Final = (26, 34)
 
 Progress = Callable[[int], None]
-"""Is told how many more bytes were read."""
+"""Called with the number of bytes that were read."""
 
 
 class FoundEntry(NamedTuple):
-    """A batch of any magic, and where it is; the view is good until the next one is asked for."""
+    """A batch of any magic and its position; the view is valid until the next one is read."""
 
     position: int
     batch: RecordBatch | LegacyMessage
 
 
 class LogFile:
-    """Reads a file from its start to the first bytes that are no entry.
+    """Reads a file from its start to the first bytes that are not an entry.
 
     Attributes:
         size_bytes: of the file when it was opened.
-        end: behind the last entry that was given.
-        fault: what is wrong with the bytes at the end, None when they are only too few.
+        end: position after the last entry.
+        fault: what is wrong with the bytes at the end; None if the last entry is only incomplete.
     """
 
     def __init__(self, path: Path, progress: Progress) -> None:
@@ -46,7 +46,7 @@ class LogFile:
         self._progress = progress
 
     def entries(self) -> Iterator[FoundEntry]:
-        """Give each entry.
+        """Yield each entry.
 
         Raises:
             OSError: the file cannot be read.
@@ -54,7 +54,7 @@ class LogFile:
         See: R-04 (FileLogInputStream.nextBatch).
         """
         file = OpenFile(str(self.path), os.O_RDONLY | os.O_CLOEXEC)
-        self.size_bytes = os.lseek(file.fd, 0, os.SEEK_END)  # an error of a pipe
+        self.size_bytes = os.lseek(file.fd, 0, os.SEEK_END)  # a pipe raises here
         window = Window(file, 0, self.size_bytes, lambda _: self._progress(self.end))
         try:
             for position, size_bytes, start in window.entries():

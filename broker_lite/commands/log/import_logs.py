@@ -1,8 +1,7 @@
-"""`broker-lite log import`: take logs that were copied from a Kafka, and serve them.
+"""`broker-lite log import`: import logs that were copied from a Kafka.
 
-A whole data directory brings topics, ids and configs with it, groups' offsets and transactions too;
-single partitions bring their ids, and get the configs of the broker. Nothing is changed in the
-directories that are taken.
+A whole data directory has topics, ids and configs, committed offsets and transactions; single
+partitions have their ids, and get the configs of the broker. The source directories stay unchanged.
 """
 
 import argparse
@@ -23,56 +22,58 @@ _DEFAULT_NODE_ID: Final = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="data or partitions")
     parser.add_argument(
-        "--data-dir", type=Path, required=True, metavar="DIR", help="where to; new or not"
+        "paths", nargs="+", type=Path, metavar="DIR", help="data directories or partitions"
     )
-    parser.add_argument("--topics", metavar="NAME,...", default="", help="only these")
-    parser.add_argument("--node-id", type=int, metavar="N", help="of a new directory")
+    parser.add_argument(
+        "--data-dir", type=Path, required=True, metavar="DIR", help="the target; created if missing"
+    )
+    parser.add_argument("--topics", metavar="NAME,...", default="", help="import only these topics")
+    parser.add_argument("--node-id", type=int, metavar="N", help="the node id of a new directory")
     add_cut_flag(parser)
 
 
 def add_cut_flag(parser: argparse.ArgumentParser) -> None:
     """Add --cut."""
     parser.add_argument(
-        "--cut", action="store_true", help="leave out the end of a log from where it is damaged on"
+        "--cut", action="store_true", help="leave out the end of a log from the first damage on"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Copy and tell what was taken."""
+    """Copy, and print what was copied."""
     for path in options.paths:
         if is_in_use(path) or is_in_use(path.absolute().parent):
-            raise SettingsError(f"{path} is in use by another process: take a copy of it")
+            raise SettingsError(f"{path} is in use by another process: import a copy of it")
     sources = find_sources(options.paths, wanted_topics(options.topics))
     transfer(sources, options.data_dir, options.node_id, may_cut=options.cut, title="import")
     return 0
 
 
 def wanted_topics(names: str) -> "Wanted":
-    """Read --topics."""
+    """Parse --topics."""
     return Wanted(frozenset(name for name in names.split(",") if name))
 
 
 class Wanted:
-    """Tells which topics are taken: those named, or all."""
+    """Selects topics: the named ones, or all."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
 
     def __call__(self, topic: str) -> bool:
-        """Tell it of one."""
+        """Tell whether a topic is selected."""
         return not self._names or topic in self._names
 
 
 def transfer(
     sources: Sources, data_dir: Path, node_id: int | None, *, may_cut: bool, title: str
 ) -> None:
-    """Put topics into a directory, and tell about them.
+    """Copy topics into a directory and print a summary.
 
     Raises:
-        SettingsError: the directory is in use, another node's, or has such a topic.
-        KafkaStorageError: a log cannot be loaded as it is, or something cannot be written.
+        SettingsError: the directory is in use, belongs to another node, or has such a topic.
+        KafkaStorageError: a log is damaged, or something cannot be written.
         OSError: something cannot be read or written.
     """
     meta = sources.meta
@@ -81,7 +82,7 @@ def transfer(
     partitions = [one for topic in sources.topics for one in topic.partitions]
     total_bytes = sum(size_bytes_of(one.directory) for one in partitions)
     own = read_meta(data_dir)
-    if own is not None:  # whose it is does not change by what comes into it
+    if own is not None:  # an existing directory keeps its identity
         node_id, cluster_id = own.node_id, None
     else:
         cluster_id = meta.cluster_id if meta is not None and meta.cluster_id else None

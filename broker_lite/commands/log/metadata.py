@@ -1,4 +1,4 @@
-"""What the metadata log of a directory says, read without a lock, a broker or a change."""
+"""Reads the metadata log of a directory, without a lock and without a change."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from broker_lite.wire import DecodeError
 
 
 def read_metadata(data_dir: Path) -> MetadataImage | None:
-    """Read topics, configs and ids, of a Kafka or of broker-lite.
+    """Read the topics, configs and ids of a directory of Kafka or broker-lite.
 
-    A torn end does not count, as at a start.
+    A torn end is ignored, as in a broker's start.
 
     Returns:
-        None when the directory has no metadata log.
+        None if the directory has no metadata log.
 
     Raises:
         KafkaStorageError: a record cannot be read, or the beginning is missing.
@@ -38,7 +38,7 @@ def read_metadata(data_dir: Path) -> MetadataImage | None:
             image.apply(records)
     paths = sorted(path for path in directory.iterdir() if _is_log(path))
     if paths and _base_offset(paths[0]) > next_offset:
-        raise KafkaStorageError(f"{directory} begins with a snapshot that is missing")
+        raise KafkaStorageError(f"{directory} lacks the snapshot in front of its first segment")
     try:
         for path in paths:
             next_offset = _apply(image, path, next_offset)

@@ -1,12 +1,12 @@
-"""`broker-lite log repair`: what a start does after a crash, for every segment, without a broker.
+"""`broker-lite log repair`: recover every segment, as a broker's start does after a crash.
 
-Each log is read from its beginning and cut in front of the first batch that is not sound; segments
-behind it go. Indexes, epochs and the states of producers are made anew. `--dry-run` changes nothing
-and says what would be cut.
+Each log is read from its beginning and cut in front of the first damaged batch; later segments are
+removed. Indexes, epochs and producer states are rebuilt. `--dry-run` changes nothing and prints
+what would be cut.
 
-A directory that has another topic id than the metadata log is reported, and is offline in a broker;
-`--topic-ids adopt` gives it the id of the metadata log, so that its records are served, and
-`--topic-ids put-aside` renames it to *-stray, so that an empty partition takes its place.
+A directory with another topic id than the metadata log is reported, and is offline in a broker.
+`--topic-ids adopt` gives it the id of the metadata log, so that its records are served;
+`--topic-ids put-aside` renames it to *-stray, so that an empty partition replaces it.
 
 See: S-43, S-44 (LogLoader).
 """
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
     parser.add_argument("data_dir", type=Path, metavar="DATA_DIR")
     parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be changed, and change nothing"
+        "--dry-run", action="store_true", help="print what would be changed, and change nothing"
     )
     parser.add_argument(
         "--topic-ids",
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Repair, and tell what was done; 1 when a log could not be."""
+    """Repair, and print what was done; return 1 if a log could not be repaired."""
     data_dir: Path = options.data_dir
     meta = read_meta(data_dir)
     if meta is None:
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         return _tell_only(data_dir)
     lock = DirectoryLock(data_dir)
-    try:  # from here on it is a directory that was left by a crash, whatever stops this
+    try:  # from here on, the directory counts as left by a crash, even if this is interrupted
         for name in (CLEAN_SHUTDOWN_FILE, RECOVERY_POINT_FILE):
             (data_dir / name).unlink(missing_ok=True)
         settled = settle(data_dir, options.topic_ids) if options.topic_ids else []
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]]:
-    """Recover every log of a directory, and say which there are.
+    """Recover every log of a directory; return their names.
 
     Raises:
         LoadStopped: Ctrl-C was pressed.
@@ -115,7 +115,7 @@ def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]
         config = configs.log_config(known) if known is not None else None
         is_led = known is not None and partition < known.partition_count
         epoch = known.leader_epochs[partition] if known is not None and is_led else 0
-        # one whose topic is gone is repaired, too; it is for a start to set it aside
+        # a log whose topic is gone is repaired, too; the broker's start sets it aside
         manager.create(topic, partition, topic_id or b"", config, leader_epoch=epoch)
         partitions.append((topic, partition))
     progress = RecoveryProgress(Clock().monotonic_ms)
@@ -127,7 +127,7 @@ def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]
 
 
 def _mend_cleaner_checkpoint(data_dir: Path, manager: LogManager) -> list[str]:
-    """Have the logs cleaned from their start on that end in front of where they were cleaned to.
+    """Remove logs that now end below their cleaner checkpoint from it, so that they are cleaned.
 
     See: S-82 (LogCleanerManager.cleanableOffsets).
     """
@@ -137,15 +137,15 @@ def _mend_cleaner_checkpoint(data_dir: Path, manager: LogManager) -> list[str]:
         offsets = stored_offsets(path)
     except CorruptCheckpoint as error:
         replace_file(path, format_offsets({}))
-        return [f"{path}: {error}; made anew"]
+        return [f"{path}: {error}; replaced by an empty one"]
     kept = {key: offset for key, offset in offsets.items() if offset <= ends.get(key, offset)}
     if kept == offsets:
         return []
     replace_file(path, format_offsets(kept))
-    return [f"{path}: {len(offsets) - len(kept)} logs end in front of it"]
+    return [f"{path}: removed {len(offsets) - len(kept)} logs that end below it"]
 
 
-# -- what would be done
+# -- dry run
 
 
 def _tell_only(data_dir: Path) -> int:
@@ -169,7 +169,7 @@ def _tell_only(data_dir: Path) -> int:
 
 
 def _cuts(directory: Path, bar: ProgressBar) -> Iterator[str]:
-    """Say where a log would be split and cut, if it would be."""
+    """Yield where a log would be split or cut."""
     paths = _logs(directory)
     cache = FileCache(1)
     for number, path in enumerate(paths):
@@ -188,7 +188,7 @@ def _cuts(directory: Path, bar: ProgressBar) -> Iterator[str]:
             continue
         if valid_bytes < size_bytes:
             gone = len(paths) - number - 1
-            text = f"; {gone} segments behind it go" if gone else ""
+            text = f"; {gone} later segments are removed" if gone else ""
             yield (
                 f"{path}: cut at {valid_bytes}, {size_bytes - valid_bytes} bytes from offset"
                 f" {end_offset} on{text}"
@@ -208,11 +208,11 @@ def _base_offset(path: Path) -> int:
     return int(path.name.removesuffix(LOG_SUFFIX))
 
 
-# -- who wants to stop, and what is told
+# -- Ctrl-C, and the lines to print
 
 
 class _Asked:
-    """Whether Ctrl-C was pressed; recovery ends between two reads then."""
+    """Tells whether Ctrl-C was pressed; recovery asks between two reads."""
 
     def __init__(self) -> None:
         self._is_asked = False
@@ -235,7 +235,7 @@ def _stop_asked() -> Iterator[_Asked]:
 
 
 class _Lines(logging.Handler):
-    """Keeps what the log room warns of."""
+    """Collects the warnings of the log room."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -1,6 +1,6 @@
-"""Which topics are in directories that somebody copied.
+"""Finds the topics in copied directories.
 
-Names and ids of the directories tell, and the metadata log, where one came with them.
+It uses the names and ids of the directories, and the metadata log if there is one.
 """
 
 import secrets
@@ -31,11 +31,11 @@ from broker_lite.log.files.names import (
 
 
 class Sources(NamedTuple):
-    """What was found.
+    """The topics that were found.
 
     Attributes:
-        meta: whose directory it was, where one has meta.properties.
-        next_producer_id: as the metadata say, 0 where there are none.
+        meta: the meta.properties of the first directory that has one.
+        next_producer_id: from the metadata log, 0 without one.
     """
 
     topics: tuple[SourceTopic, ...]
@@ -50,14 +50,14 @@ class _Found(NamedTuple):
 
 
 def find_sources(paths: Iterable[Path], wanted: Callable[[str], bool]) -> Sources:
-    """Look into directories of partitions, and into whole data directories.
+    """Find topics in directories of partitions and in whole data directories.
 
     Args:
-        paths: any of both.
-        wanted: which topics are taken.
+        paths: directories of both kinds.
+        wanted: selects topics.
 
     Raises:
-        SettingsError: nothing is there, a partition is missing or there twice, or ids differ.
+        SettingsError: there is no partition, one is missing or there twice, or ids differ.
         KafkaStorageError: a metadata log or a checkpoint cannot be read.
         OSError: a directory cannot be read.
     """
@@ -78,7 +78,7 @@ def find_sources(paths: Iterable[Path], wanted: Callable[[str], bool]) -> Source
                 raise SettingsError(f"{one.topic}-{one.number} is there twice")
             numbers[one.number] = one.partition
     if not found:
-        raise SettingsError(f"{', '.join(map(str, paths))}: there is no partition to take")
+        raise SettingsError(f"{', '.join(map(str, paths))}: no partition was found")
     topics = tuple(_topic(name, found[name], images) for name in sorted(found))
     return Sources(topics, meta, max((image.next_producer_id for image in images), default=0))
 
@@ -119,7 +119,7 @@ def _topic(
 
 
 def _topic_id(name: str, known: Topic | None, partitions: Iterable[SourcePartition]) -> bytes:
-    """Give the id that is in the directories; old ones have none, then it is a new one."""
+    """Return the id from the directories; a new one if they have none, as old ones do."""
     ids = {stored_topic_id(str(partition.directory)) for partition in partitions} - {None}
     if known is not None:
         ids.add(known.topic_id)
@@ -131,10 +131,10 @@ def _topic_id(name: str, known: Topic | None, partitions: Iterable[SourcePartiti
 
 
 def read_meta(directory: Path) -> MetaProperties | None:
-    """Read whose data directory it is, None when it is nobody's.
+    """Read meta.properties; None if there is none.
 
     Raises:
-        SettingsError: it cannot be told.
+        SettingsError: the file is damaged.
     """
     try:
         text = read_file(directory / META_PROPERTIES_FILE)

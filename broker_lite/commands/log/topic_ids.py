@@ -1,7 +1,7 @@
-"""What `log repair` does with directories whose topic id is another than the metadata log's.
+"""Handles directories whose topic id differs from the metadata log, for `log repair`.
 
-A broker leaves such a partition offline: the records may be those of the topic, as when its files
-were copied from another cluster, or of another one of the same name.
+A broker leaves such a partition offline, because its records may belong to another topic of the
+same name. They may also be right, as in files that were copied from another cluster.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ CHOICES: Final = (ADOPT, PUT_ASIDE)
 
 
 class Difference(NamedTuple):
-    """A partition's directory that names another topic id than the metadata log."""
+    """A partition whose directory has another topic id than the metadata log."""
 
     topic: str
     partition: int
@@ -27,7 +27,7 @@ class Difference(NamedTuple):
     known: bytes
 
     def told(self) -> str:
-        """One line for a person."""
+        """Describe it in one line."""
         return (
             f"{self.topic}-{self.partition}: topic id {format_uuid(self.stored)}, in the metadata"
             f" log {format_uuid(self.known)}"
@@ -53,14 +53,14 @@ def differences(data_dir: Path) -> Iterator[Difference]:
 
 
 def settle(data_dir: Path, choice: str) -> list[str]:
-    """Give directories the ids of the metadata log, or take them out of the way.
+    """Give directories the ids of the metadata log, or set them aside.
 
     Args:
         data_dir: locked.
         choice: one of CHOICES.
 
     Returns:
-        What was done, in lines.
+        Lines about what was done.
 
     Raises:
         KafkaStorageError: something cannot be read, written or renamed.
@@ -70,7 +70,7 @@ def settle(data_dir: Path, choice: str) -> list[str]:
     for one in list(differences(data_dir)):
         if choice == ADOPT:
             make_directory(str(data_dir / f"{one.topic}-{one.partition}"), one.known)
-            told.append(f"{one.told()}; taken as that of the metadata log")
+            told.append(f"{one.told()}; changed to that of the metadata log")
         else:
             aside = set_aside(data_dir, one.topic, one.partition, STRAY_DIRECTORY_SUFFIX)
             told.append(f"{one.told()}; put aside as {Path(aside).name}")

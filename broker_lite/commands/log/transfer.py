@@ -1,9 +1,9 @@
-"""Partitions copied from one data directory into another, with what the metadata says of them.
+"""Copies topics from one data directory into another, with their metadata.
 
-All of it or nothing: the copies are made beside the partitions of the directory, under a name that
-nobody looks at, and each is loaded as after a crash, which checks every batch and makes its indexes
-anew. Then they get their names, and one batch of the metadata log makes them known. Whoever is
-interrupted before it leaves directories that the next start sets aside.
+It copies all or nothing. The copies are made under a name that brokers ignore, and each is
+recovered as after a crash, which checks every batch and rebuilds the indexes. Then they are
+renamed, and one batch of the metadata log registers them. If the command is interrupted before, the
+next start of the broker sets the directories aside.
 
 See: S-70, S-75, S-76, S-96, S-97.
 """
@@ -68,13 +68,13 @@ _STAGING: Final = ".import-"
 
 
 class Transfer:
-    """Puts topics into a data directory, made if it is not there.
+    """Copies topics into a data directory, which is created if missing.
 
     Args:
-        data_dir: where to; no broker may run on it, and none can as long as the context lasts.
+        data_dir: the target, which is locked within the context; no broker may use it.
         node_id: of a new directory.
-        cluster_id: of a new directory; None makes one.
-        may_cut: what cannot be loaded is left out; else that ends all of it.
+        cluster_id: of a new directory; None generates one.
+        may_cut: leave out the end of a log from the first damage on; else damage is an error.
         now_ms: the time.
     """
 
@@ -89,7 +89,7 @@ class Transfer:
         self._lock = DirectoryLock(data_dir)
         self._staging = data_dir / f"{_STAGING}{uuid.uuid4().hex}"
         self._is_known = False
-        for left_over in data_dir.glob(f"{_STAGING}*"):  # by one that was killed
+        for left_over in data_dir.glob(f"{_STAGING}*"):  # left by a killed process
             shutil.rmtree(left_over)
         try:
             self._meta = claim_identity(data_dir, node_id=node_id, cluster_id=cluster_id)
@@ -107,19 +107,19 @@ class Transfer:
     def take(
         self, topics: Sequence[SourceTopic], bar: ProgressBar, *, next_producer_id: int = 0
     ) -> dict[str, list[Copied]]:
-        """Copy topics and make them known.
+        """Copy topics and register them in the metadata log.
 
         Args:
-            topics: none that the directory has.
-            bar: is told how far it is.
-            next_producer_id: no producer of the topics has one that is as high, as far as known.
+            topics: none of them may exist in the directory.
+            bar: shows the progress.
+            next_producer_id: above all known producer ids of the topics.
 
         Returns:
-            What became of the partitions, by topic.
+            The copied partitions, by topic.
 
         Raises:
             SettingsError: the directory has a topic of the name or the id.
-            KafkaStorageError: a partition cannot be loaded as it is, or something not written.
+            KafkaStorageError: a partition is damaged, or something cannot be written.
             OSError: something cannot be read or written.
         """
         image = read_metadata(self._data_dir) or MetadataImage()
@@ -153,9 +153,9 @@ class Transfer:
             for number in range(len(topic.partitions)):
                 place = self._data_dir / partition_directory(topic.name, number)
                 if place.exists():
-                    raise SettingsError(f"{place} is there already")
+                    raise SettingsError(f"{place} exists already")
 
-    # -- what makes them known
+    # -- renaming and registering the copies
 
     def _put_in_place(
         self, topics: Iterable[SourceTopic], copied: Mapping[str, Sequence[Copied]]
@@ -166,13 +166,13 @@ class Transfer:
         sync_directory(self._data_dir)
 
     def _take_back(self, copied: Mapping[str, Sequence[Copied]]) -> None:
-        """Remove what got its name, unless the metadata log may name it already."""
+        """Remove the renamed copies, unless the metadata log may have them already."""
         if not self._is_known:
             for one in chain.from_iterable(copied.values()):
                 shutil.rmtree(self._data_dir / one.directory.name, ignore_errors=True)
 
     def _note_offsets(self, copied: Mapping[str, Sequence[Copied]]) -> None:
-        """Write the checkpoints: a log that they name with 0 would count as one never written to.
+        """Write the checkpoints; a log with recovery point 0 would count as never written to.
 
         See: S-70.
         """
@@ -232,7 +232,7 @@ class Transfer:
 def _records(
     topic: SourceTopic, copied: Sequence[Copied], replica: Replica
 ) -> list[MetadataRecord]:
-    """Make the records of a topic, whose leader epochs go on from those in its logs."""
+    """Make the metadata records of a topic, with the leader epochs of its logs."""
     plan = TopicPlan(topic.name, len(copied), 1, topic.overrides)
     records: list[MetadataRecord] = []
     for change in creation(plan, topic.topic_id, replica):

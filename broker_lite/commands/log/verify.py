@@ -1,7 +1,6 @@
-"""`broker-lite log verify`: are logs sound? It exits with 0 if they are, with 1 if they are not.
+"""`broker-lite log verify`: check logs for damage; exit code 0 if they are sound, else 1.
 
-A broker may use the directory: it is read without a lock. Whether one does is told by the lock that
-brokers hold.
+A broker may use the directory meanwhile, which its lock shows; the command takes no lock.
 """
 
 import argparse
@@ -26,19 +25,21 @@ from broker_lite.pipeline.files.layout import LayoutError, find_partitions
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    parser.add_argument("path", type=Path, help="a data directory, or that of a partition")
-    parser.add_argument("--topics", metavar="NAME,...", default="", help="only these")
-    parser.add_argument("--deep", action="store_true", help="look at each record, too")
+    parser.add_argument("path", type=Path, help="a data directory, or a partition's directory")
+    parser.add_argument("--topics", metavar="NAME,...", default="", help="check only these topics")
+    parser.add_argument("--deep", action="store_true", help="check each record, too")
     parser.add_argument(
-        "--live", action="store_true", help="a broker is writing, also if none holds the lock"
+        "--live", action="store_true", help="a broker is writing, even if the lock is free"
     )
     parser.add_argument("--compacted", action="store_true", help="offsets may be missing anywhere")
-    parser.add_argument("--json", metavar="FILE", help="write all of it as JSON; - is the output")
-    parser.add_argument("--html", metavar="FILE", help="write all of it as a page")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the result as JSON; - for standard output"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write the result as an HTML page")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Verify and tell what was found."""
+    """Verify, and print the result."""
     root = str(options.path.absolute())
     wanted = _wanted(options.topics)
     io = WatchedFileIO()
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _cleaned_topics(path: Path) -> Callable[[str], bool]:
-    """Find out by the metadata which topics are compacted; Kafka's own are."""
+    """Find the compacted topics in the metadata; internal topics are compacted, too."""
     image = read_metadata(path) or read_metadata(path.absolute().parent) or MetadataImage()
     names = {
         topic.name
@@ -81,14 +82,14 @@ def _cleaned_topics(path: Path) -> Callable[[str], bool]:
 def is_in_use(directory: Path) -> bool:
     """Tell whether another process holds the lock of a data directory.
 
-    A shared lock is taken for a moment, which a reader of the directory may have.
+    It takes a shared lock for a moment, which is allowed to readers.
 
     See: S-78.
     """
     try:
         descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False  # where there is none, nobody can hold it
+        return False  # without the file, nobody can hold its lock
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
@@ -112,7 +113,7 @@ class WatchedFileIO(LocalFileIO):
         self._bar: ProgressBar | None = None
 
     def watch(self, bar: ProgressBar) -> None:
-        """Tell a bar from now on what is read."""
+        """Report reads to a progress bar from now on."""
         self._bar = bar
 
     def open(self, path: str) -> ReadableFile:  # type: ignore[explicit-override]
@@ -126,7 +127,7 @@ class WatchedFileIO(LocalFileIO):
 
 
 class _Watched:
-    """A file that tells a bar how much of it was read."""
+    """A file that reports reads to a progress bar."""
 
     __slots__ = ("_bar", "_file", "_name")
 

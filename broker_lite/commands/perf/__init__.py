@@ -1,5 +1,5 @@
-"""Kafka's performance tests, over the client room: what they print, and how they measure it.
+"""Kafka's performance tests, on top of broker_lite.client.
 
-They are made for comparing runs with each other. One request is under way at a time, so that the
-client is the limit sooner than Kafka's own, which is in Java and has threads.
+They are for comparing runs with each other. They send one request at a time, so the client becomes
+the limit sooner than Kafka's own, which is in Java and uses threads.
 """

@@ -1,7 +1,7 @@
-"""`kafka-consumer-perf-test`: read records as fast as can be and print rates.
+"""`kafka-consumer-perf-test`: read records as fast as possible and print rates.
 
-It takes the flags of kafka-consumer-perf-test.sh and prints what that prints; of the metrics only
-those of its own counts. Records are counted by a compiled function, not one by one.
+Flags and output are those of kafka-consumer-perf-test.sh, except that it prints only two metrics. A
+compiled function counts the records.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _COLUMNS: Final = (
 
 
 class _Read(NamedTuple):
-    """What has been read up to a moment."""
+    """The totals at a moment."""
 
     at_ms: int
     records: int = 0
@@ -51,15 +51,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", help="the group to read as a member of [perf-consumer-N]")
     parser.add_argument("--fetch-size", type=int, default=MIB, metavar="BYTES", help="[1048576]")
     parser.add_argument(
-        "--from-latest", action="store_true", help="begin with what comes, not with the first"
+        "--from-latest", action="store_true", help="begin at the end, not with the first record"
     )
     parser.add_argument("--timeout", type=int, default=10_000, metavar="MS", help="[10000]")
-    parser.add_argument("--show-detailed-stats", action="store_true", help="a line an interval")
+    parser.add_argument(
+        "--show-detailed-stats", action="store_true", help="print a line per interval"
+    )
     parser.add_argument("--reporting-interval", type=int, default=5000, metavar="MS", help="[5000]")
     parser.add_argument("--date-format", default="yyyy-MM-dd HH:mm:ss:SSS", metavar="PATTERN")
-    parser.add_argument("--hide-header", action="store_true", help="without the first line")
-    parser.add_argument("--print-metrics", action="store_true", help="counts at the end")
-    parser.add_argument("--socket-buffer-size", help="accepted, without a meaning here")
+    parser.add_argument("--hide-header", action="store_true", help="leave out the first line")
+    parser.add_argument("--print-metrics", action="store_true", help="print totals at the end")
+    parser.add_argument("--socket-buffer-size", help="accepted and ignored")
     add_repeatable(
         parser, "--command-property", text="a property of Kafka's consumer: isolation.level ..."
     )
@@ -68,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read until there are enough records, or none come."""
+    """Read until there are enough records, or a timeout."""
     if (options.topic is None) == (options.include is None):
         raise SettingsError(
             "Exactly one of the following arguments is required: --topic, --include"
@@ -93,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _Test:
-    """Reads, counts, and tells."""
+    """Reads, counts and reports."""
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class _Test:
         self._is_join_reported = False
 
     def read(self) -> None:
-        """Read, tell about intervals, and print the total."""
+        """Read, report intervals, and print the total."""
         quiet_since_ms = self._start.at_ms
         wanted = self._options.num_records
         try:
@@ -179,7 +181,7 @@ class _Test:
 
 
 def _figures(since: _Read, until: _Read, joined_ms: int) -> str:
-    """What was read, in all and since a moment, with rates."""
+    """Format totals, and rates since a moment."""
     elapsed_ms = max(until.at_ms - since.at_ms, 1)
     fetching_ms = elapsed_ms - joined_ms
     records = until.records - since.records
@@ -193,7 +195,7 @@ def _figures(since: _Read, until: _Read, joined_ms: int) -> str:
 
 
 def measure(fetched: FetchedBatch) -> tuple[int, int]:
-    """How many records of a batch are wanted, and the bytes of their keys and values.
+    """Return the number of wanted records of a batch, and the size of their keys and values.
 
     Raises:
         ClientError: the records cannot be read.

@@ -1,7 +1,7 @@
-"""`kafka-e2e-latency`: write one record at a time, read it back, and print how long that takes.
+"""`kafka-e2e-latency`: write one record at a time, read it back, and print the latency.
 
-It takes the flags of kafka-e2e-latency.sh, also by their places as before Kafka 4.2, and prints
-what that prints.
+Flags and output are those of kafka-e2e-latency.sh; the positional arguments from before Kafka 4.2
+work, too.
 """
 
 import argparse
@@ -38,8 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("places", nargs="*", metavar="VALUE", help=argparse.SUPPRESS)
     parser.add_argument("--topic", help="the topic to write to and read")
     parser.add_argument("--num-records", metavar="N", help="how many records")
-    parser.add_argument("--producer-acks", metavar="1|all", help="what the producer waits for")
-    parser.add_argument("--record-size", metavar="BYTES", help="of each value")
+    parser.add_argument(
+        "--producer-acks", metavar="1|all", help="which acknowledgement to wait for"
+    )
+    parser.add_argument("--record-size", metavar="BYTES", help="size of each value")
     add_connection(parser)
 
 
@@ -80,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _take_places(options: argparse.Namespace) -> None:
-    """Let values without a flag be what they were before Kafka 4.2."""
+    """Read positional arguments as before Kafka 4.2."""
     if not options.places:
         return
     if not _PLACES_MIN <= len(options.places) <= len(_PLACES):
@@ -101,21 +103,21 @@ def _number(options: argparse.Namespace, name: str) -> int:
 
 
 def _go_to_the_end(client: Client, fetcher: Fetcher, topic: str) -> None:
-    """Let the fetcher find out where every partition ends now."""
+    """Move the fetcher to the end of every partition."""
     found = find_topics(client, [topic])[topic]
     fetcher.assign({(topic, number): None for number in range(found.partition_count)})
     deadline = Deadline(_TIMEOUT_S)
     while None in fetcher.positions.values():
         fetcher.poll(0)
         if not deadline.remaining_s:
-            raise ClientError(f"topic {topic}: the ends of its partitions are not known in time")
+            raise ClientError(f"topic {topic}: timeout while asking for the ends of its partitions")
 
 
 def _read_back(fetcher: Fetcher, expected: bytes) -> None:
     """Wait for the one record that was written.
 
     Raises:
-        ClientError: it does not come, or something else does.
+        ClientError: it does not arrive in time, or another record arrives.
     """
     deadline = Deadline(_TIMEOUT_S)
     values: list[bytes | None] = []

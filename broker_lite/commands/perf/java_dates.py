@@ -1,4 +1,4 @@
-"""Moments in the form that a pattern of Java's SimpleDateFormat describes."""
+"""Formats moments by a pattern of Java's SimpleDateFormat."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ def java_date(pattern: str) -> Callable[[datetime], str]:
         pattern: letters of yMdHhmsS, text in single quotes, and signs; all numbers.
 
     Raises:
-        SettingsError: there is something else in it.
+        SettingsError: the pattern has something else.
     """
     parts: list[Callable[[datetime], str]] = []
     position = 0
@@ -48,7 +48,9 @@ def _part(pattern: str, part: re.Match[str]) -> Callable[[datetime], str]:
     field = _FIELDS.get(letter)
     if field is None or (letter == "M" and len(part[0]) > 2):
         known = "".join(_FIELDS)
-        raise SettingsError(f"--date-format {pattern}: {part[0]} is not known, only {known} are")
+        raise SettingsError(
+            f"--date-format {pattern}: {part[0]} is not supported, only {known} are"
+        )
     width = len(part[0])
     if letter == "y" and width == 2:
         return lambda moment: f"{moment.year % 100:02}"

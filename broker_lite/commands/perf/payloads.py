@@ -1,4 +1,4 @@
-"""Values of records for performance tests."""
+"""Generates values of records for performance tests."""
 
 import random
 from collections.abc import Iterator
@@ -10,30 +10,30 @@ from broker_lite.errors import SettingsError
 
 _SEED: Final = 0
 _LETTERS: Final = bytes(ord("A") + number % 26 for number in range(256))
-"""Turns any byte into a letter. Some letters are a tenth more frequent than others."""
+"""Maps any byte to a letter; some letters are a tenth more frequent than others."""
 
 
 def random_letters(size_bytes: int) -> Iterator[bytes]:
-    """Random letters for ever, the same ones in each run."""
+    """Yield random letters without end, the same in each run."""
     source = random.Random(_SEED)  # noqa: S311 - nothing is kept secret by it
     while True:
         yield source.randbytes(size_bytes).translate(_LETTERS)
 
 
 def numbers() -> Iterator[bytes]:
-    """0, 1, 2 ... as text."""
+    """Yield 0, 1, 2 ... as text."""
     return (b"%d" % number for number in count())
 
 
 def picked_from(values: list[bytes]) -> Iterator[bytes]:
-    """Values in random order for ever, the same one in each run."""
+    """Yield given values in random order without end, the same in each run."""
     source = random.Random(_SEED)  # noqa: S311 - nothing is kept secret by it
     while True:
         yield source.choice(values)
 
 
 def read_values(path: Path, delimiter: str) -> list[bytes]:
-    """The values of a file of text, with a delimiter between.
+    """Read values from a text file, separated by a delimiter.
 
     Raises:
         SettingsError: it cannot be read, or is empty.

@@ -1,8 +1,7 @@
-"""`kafka-producer-perf-test`: write records as fast as can be, or at a rate, and print latencies.
+"""`kafka-producer-perf-test`: write records as fast as possible or at a rate; print latencies.
 
-It takes the flags of kafka-producer-perf-test.sh and prints what that prints; of the metrics only
-those of its own counts. A latency begins where a record is handed to the producer and ends when the
-broker has answered.
+Flags and output are those of kafka-producer-perf-test.sh, except that it prints only two metrics. A
+latency is the time from passing a record to the producer to the broker's response.
 """
 
 import argparse
@@ -37,16 +36,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topic", required=True, help="the topic to write to")
     parser.add_argument("--num-records", type=int, required=True, metavar="N")
     payload = parser.add_mutually_exclusive_group(required=True)
-    payload.add_argument("--record-size", type=int, metavar="BYTES", help="random letters")
-    payload.add_argument("--payload-file", type=Path, metavar="FILE", help="values to pick from")
-    payload.add_argument("--payload-monotonic", action="store_true", help="0, 1, 2 ...")
+    payload.add_argument(
+        "--record-size", type=int, metavar="BYTES", help="values of random letters"
+    )
+    payload.add_argument(
+        "--payload-file", type=Path, metavar="FILE", help="a file with values to pick from"
+    )
+    payload.add_argument("--payload-monotonic", action="store_true", help="values 0, 1, 2 ...")
     parser.add_argument("--payload-delimiter", default="\\n", metavar="TEXT", help="[\\n]")
     parser.add_argument(
         "--throughput",
         type=float,
         required=True,
         metavar="RECORDS",
-        help="at most about so many records a second; -1 is no limit",
+        help="records per second at most; -1 for no limit",
     )
     parser.add_argument(
         "--command-property",
@@ -56,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="properties of Kafka's producer: acks, compression.type, linger.ms, batch.size ...",
     )
-    parser.add_argument("--print-metrics", action="store_true", help="counts and rates at the end")
+    parser.add_argument("--print-metrics", action="store_true", help="print totals at the end")
     parser.add_argument("--transactional-id", metavar="ID", help="write in transactions")
     parser.add_argument(
-        "--transaction-duration-ms", type=int, metavar="MS", help="commit so often [3000]"
+        "--transaction-duration-ms", type=int, metavar="MS", help="commit every MS ms [3000]"
     )
     parser.add_argument("--warmup-records", type=int, default=0, metavar="N", help="[0]")
     parser.add_argument("--reporting-interval", type=int, default=5000, metavar="MS", help="[5000]")
@@ -87,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise for numbers that cannot be; the texts are those of Kafka's tool."""
+    """Raise for impossible numbers, with the texts of Kafka's tool."""
     if options.num_records <= 0:
         raise SettingsError("--num-records should be greater than zero.")
     if options.warmup_records >= options.num_records:
@@ -100,7 +103,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.transaction_duration_ms is not None and options.transaction_duration_ms <= 0:
         raise SettingsError("--transaction-duration-ms should be greater than zero.")
     if options.throughput == 0:
-        raise SettingsError("--throughput 0 would never send a record; -1 is no limit")
+        raise SettingsError("--throughput 0 would never send a record; use -1 for no limit")
 
 
 def _transactional_id(options: argparse.Namespace, properties: dict[str, str]) -> str | None:
@@ -149,7 +152,7 @@ def _now_ms() -> float:
 
 
 class _Test:
-    """Sends records and takes the time until each is settled."""
+    """Sends records and measures the time until each is acknowledged."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._count = options.num_records
@@ -165,11 +168,11 @@ class _Test:
         )
         self._all = self._statistics(self._count)
         self._steady: Statistics | None = None
-        # when each record of a partition was sent, how large it is, and whether it is steady state
+        # per partition, for each open record: time of sending, size, statistics after the warm-up
         self._open: dict[int, deque[tuple[float, int, Statistics | None]]] = {}
 
     def run(self, producer: Producer, payloads: Iterator[bytes], linger_s: float) -> None:
-        """Send all records, at the rate that is asked for."""
+        """Send all records at the wanted rate."""
         if self._warmup:
             print(
                 f"Warmup first {self._warmup} records. Steady state results will print after the"
@@ -201,14 +204,14 @@ class _Test:
             producer.commit()
 
     def _send(self, producer: Producer, value: bytes, sent_ms: float) -> None:
-        # a batch that is full goes out before the record is taken, so this one is never among those
+        # append() first sends a full batch, which never includes this record
         partition = producer.append(None, value)
         if partition is not None:
             entry = (sent_ms, len(value), self._steady)
             self._open.setdefault(partition, deque()).append(entry)
 
     def settle(self, partition: int, record_count: int, is_taken: bool) -> None:
-        """Take the time of the oldest records of a partition."""
+        """Measure the latency of the oldest open records of a partition."""
         now_ms = _now_ms()
         waiting = self._open[partition]
         for _ in range(record_count):
@@ -224,7 +227,7 @@ class _Test:
             self._steady.report()
 
     def print(self, client_id: str, producer: Producer) -> None:
-        """Print the total, that of the steady state, and metrics where they are asked for."""
+        """Print the total, the total after the warm-up, and metrics if wanted."""
         print(self._all.total())
         if self._steady is not None:
             print(self._steady.total())
@@ -237,7 +240,7 @@ class _Test:
 
 
 def _wait(producer: Producer, throttle: Throttle, step: int, flush_at_ms: float) -> None:
-    """Wait until a record is due; what has waited for others long enough goes out meanwhile."""
+    """Wait until the next record is due; send a batch whose linger time ends meanwhile."""
     while wait_s := throttle.wait_s(step):
         if producer.pending:
             linger_s = (flush_at_ms - _now_ms()) / 1000

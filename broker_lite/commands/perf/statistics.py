@@ -1,4 +1,4 @@
-"""Latencies and rates of records that were sent, as kafka-producer-perf-test prints them.
+"""Computes latencies and rates of sent records, as kafka-producer-perf-test prints them.
 
 Source: ProducerPerformance.Stats.
 """
@@ -13,12 +13,12 @@ _PERCENTILES: Final = (0.5, 0.95, 0.99, 0.999)
 
 
 class Statistics:
-    """Sums up records; all of them, and those since the last report.
+    """Sums up all records, and those since the last report.
 
     Attributes:
-        count: how many records there are.
-        bytes: of their values.
-        is_silent: whether reports are left out.
+        count: number of records.
+        bytes: size of their values.
+        is_silent: whether to leave out reports.
     """
 
     def __init__(
@@ -30,14 +30,13 @@ class Statistics:
         steady: bool = False,
         tell: Callable[[str], None],
     ) -> None:
-        """Begin now.
+        """Start the clock.
 
         Args:
-            records_max: how many records there will be; of more than 500,000 only some of the
-                latencies are kept.
-            interval_ms: between two reports.
+            records_max: expected number of records; above 500,000 only some latencies are kept.
+            interval_ms: time between two reports.
             now_ms: the clock.
-            steady: the records are those behind the warm-up.
+            steady: whether the records are those after the warm-up.
             tell: takes the lines of reports.
         """
         self.count = 0
@@ -55,7 +54,7 @@ class Statistics:
         self._window = _Window(self._start_ms)
 
     def add(self, latency_ms: int, size_bytes: int) -> None:
-        """Take one record that a broker has taken."""
+        """Add one acknowledged record."""
         if self.count % self._every == 0:
             self._latencies_ms.append(latency_ms)
         self.count += 1
@@ -69,7 +68,7 @@ class Statistics:
         window.max_ms = max(window.max_ms, latency_ms)
 
     def report(self) -> None:
-        """Tell about the records since the last report, when that is long enough ago."""
+        """Report the records since the last report, if the interval has passed."""
         now_ms = self._now_ms()
         window = self._window
         elapsed_ms = now_ms - window.start_ms
@@ -86,7 +85,7 @@ class Statistics:
         self._window = _Window(now_ms)
 
     def total(self) -> str:
-        """The line about all records."""
+        """Return the line about all records."""
         elapsed_ms = self._now_ms() - self._start_ms
         average = f"{self._total_ms / self.count:.2f}" if self.count else "NaN"
         percentiles = ", ".join(
@@ -100,7 +99,7 @@ class Statistics:
         )
 
     def percentiles(self) -> list[int]:
-        """The latencies in ms below which the shares of records are, as Kafka's tool picks them."""
+        """Return the percentiles of the latencies in ms, chosen as in Kafka's tool."""
         found = sorted(self._latencies_ms)
         return [found[int(share * len(found))] if found else 0 for share in _PERCENTILES]
 
@@ -117,7 +116,7 @@ class _Window:
 
 
 def metric_lines(group: str, client_id: str, counts: Mapping[str, int]) -> Iterator[str]:
-    """Counts in the form of a Kafka client's metrics, with a header, below an empty line."""
+    """Format counts like a Kafka client's metrics, with an empty line and a header."""
     names = {f"{group}:{name}:{{client-id={client_id}}}": counts[name] for name in sorted(counts)}
     width = max(map(len, names))
     yield ""
@@ -127,7 +126,7 @@ def metric_lines(group: str, client_id: str, counts: Mapping[str, int]) -> Itera
 
 
 def _rates(count: int, size_bytes: int, elapsed_ms: float, digits: int) -> str:
-    """Records and MiB a second; a run of no time at all counts as a millisecond."""
+    """Format rates per second; a shorter time than a millisecond counts as one."""
     per_second = 1000 / max(elapsed_ms, 1)
     rate = f"{count * per_second:.{digits}f}"
     return f"{rate} records/sec ({size_bytes * per_second / MIB:.2f} MB/sec)"

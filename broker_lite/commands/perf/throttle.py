@@ -1,17 +1,17 @@
-"""Keeps a loop to a rate, and does what becomes due while it waits."""
+"""Keeps a loop to a rate."""
 
 import time
 from collections.abc import Callable
 
 
 class Throttle:
-    """Says for how long to wait before each of many steps."""
+    """Computes the wait before each step."""
 
     def __init__(self, per_second: float, *, now_s: Callable[[], float] = time.monotonic) -> None:
-        """Begin now.
+        """Start the clock.
 
         Args:
-            per_second: steps; negative is without any limit.
+            per_second: steps per second; negative for no limit.
             now_s: the clock.
         """
         self._per_second = per_second
@@ -19,7 +19,7 @@ class Throttle:
         self._start_s = now_s()
 
     def wait_s(self, step: int) -> float:
-        """How long it is until a step is due, counted from 0; 0 when it is."""
+        """Return the time until a step, counted from 0; 0 if it is due."""
         if self._per_second < 0:
             return 0.0
         return max(0.0, self._start_s + step / self._per_second - self._now_s())

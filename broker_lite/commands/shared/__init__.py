@@ -1,1 +1,1 @@
-"""What several commands need: connecting, flags, tables, errors, progress."""
+"""Code that several commands share: connecting, flags, tables, errors, progress."""

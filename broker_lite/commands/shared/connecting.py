@@ -1,4 +1,4 @@
-"""What every command that asks a broker has in common: its address, and how to reach it."""
+"""The flags with which commands connect to a broker."""
 
 import argparse
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ DEFAULT_BOOTSTRAP: Final = "localhost:9092"
 
 
 def add_connection(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that `connect` reads."""
+    """Add the flags for connect()."""
     parser.add_argument(
         "--version", action="version", version=__version__, help="print the version"
     )
@@ -34,19 +34,19 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=_seconds,
         default=0.0,
-        help="how long to go on trying while no broker listens there yet [0]",
+        help="how long to retry while no broker listens there yet [0]",
     )
 
 
 def connect(options: argparse.Namespace, properties: Mapping[str, str] | None = None) -> Client:
-    """Make the client that the flags describe; it is a context manager.
+    """Return a client by the flags; it is a context manager.
 
     Args:
-        options: with what add_connection() adds.
+        options: with the flags of add_connection().
         properties: of Kafka's clients, from other flags; they win over the file.
 
     Raises:
-        SettingsError: an address or a property cannot be used.
+        SettingsError: an address or a property is wrong.
         ClientError: no broker can be reached.
     """
     found = read_client_properties(options.command_config) if options.command_config else {}

@@ -1,4 +1,4 @@
-"""The three standard descriptors, which a caller may have closed or stopped reading."""
+"""Handles standard descriptors that the caller closed or stopped reading."""
 
 import os
 import sys
@@ -8,9 +8,9 @@ _STREAMS: Final = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
 def take_standard_descriptors() -> None:
-    """Open what the caller closed of 0, 1 and 2: libuv aborts when it gets to close one of them.
+    """Open closed descriptors among 0, 1 and 2, because libuv aborts if it closes one of these.
 
-    Python has no stream for what was closed when it began; it gets one, too.
+    Python has no stream for a descriptor that was closed at its start, so add that, too.
     """
     for number, (name, mode) in enumerate(_STREAMS):
         try:
@@ -22,5 +22,5 @@ def take_standard_descriptors() -> None:
 
 
 def drop_output() -> None:
-    """Who read our output has gone: nothing more is said, not even by the interpreter's exit."""
+    """Discard further output, also of the interpreter's exit: the reader of the pipe has gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,6 @@
-"""What the records of Kafka's own topics say: keys and values as JSON, as kafka-dump-log has them.
+"""Decodes the records of internal topics into the JSON of kafka-dump-log.
 
-A decoder takes a key and a value, and gives what is printed for each, None for nothing.
+A decoder takes a key and a value, and returns what to print for each; None for nothing.
 
 Source: DumpLogSegments and its parsers.
 """
@@ -36,32 +36,32 @@ _CONTROL: Final[Mapping[ControlType, tuple[str, str]]] = {
 
 
 def decode_text(key: bytes | None, value: bytes | None) -> tuple[Decoded, Decoded]:
-    """Keys and values as text, what is no UTF-8 in them replaced."""
+    """Decode keys and values as text; invalid UTF-8 is replaced."""
     return _text(key), _text(value)
 
 
 def decode_metadata(key: bytes | None, value: bytes | None) -> tuple[Decoded, Decoded]:
-    """The records of `__cluster_metadata`."""
+    """Decode a record of `__cluster_metadata`."""
     return _text(key), _sure(_metadata, value)
 
 
 def decode_group(key: bytes | None, value: bytes | None) -> tuple[Decoded, Decoded]:
-    """The records of `__consumer_offsets`."""
+    """Decode a record of `__consumer_offsets`."""
     return _coordinator("group-coordinator", key, value)
 
 
 def decode_transaction(key: bytes | None, value: bytes | None) -> tuple[Decoded, Decoded]:
-    """The records of `__transaction_state`."""
+    """Decode a record of `__transaction_state`."""
     return _coordinator("transaction-coordinator", key, value)
 
 
 def decode_share_state(key: bytes | None, value: bytes | None) -> tuple[Decoded, Decoded]:
-    """The records of `__share_group_state`."""
+    """Decode a record of `__share_group_state`."""
     return _coordinator("share-coordinator", key, value)
 
 
 def decode_quorum_control(control_type: ControlType, value: bytes | None) -> tuple[str, Decoded]:
-    """What is printed of a control record of a quorum's log: its name, and its value."""
+    """Return the printed name and value of a control record of a quorum's log."""
     named = _CONTROL.get(control_type)
     if named is None:
         return f"controlType: {control_type.name}({control_type})", None
@@ -91,7 +91,7 @@ def _metadata(data: bytes) -> Json:
 
 
 def _versioned(message_type: MessageType, data: bytes, position: int) -> Json:
-    """Decode a message behind its version; position is 0 where the version is a field of it."""
+    """Decode a message that begins with its version; position 0 if that is one of its fields."""
     version = _INT16.unpack_from(data)[0]
     value, _ = message_type.decode(data, version, position)
     return message_json(message_type, value, version)
@@ -115,7 +115,7 @@ def _coordinator(file: str, key: bytes | None, value: bytes | None) -> tuple[Dec
 
 @cache
 def coordinator_types(file: str, kind: str) -> Mapping[int, MessageType]:
-    """The messages of a coordinator's topic, by the number that begins each key.
+    """Return the message types of a coordinator's topic by record type, which begins each key.
 
     Args:
         file: of their schemas: `group-coordinator` or `transaction-coordinator`, for example.
@@ -138,7 +138,7 @@ def _state(value_type: MessageType, data: bytes) -> Json:
 
 
 def _member(member: messages.GroupMetadataValue.MemberMetadata, content: Json) -> Json:
-    """Look into what a consumer sent to its group; what is none of a consumer stays as it is."""
+    """Decode a member's metadata; leave it alone if it is not a consumer's subscription."""
     embedded = {
         "subscription": (messages.ConsumerProtocolSubscription, member.subscription),
         "assignment": (messages.ConsumerProtocolAssignment, member.assignment),

@@ -1,6 +1,6 @@
-"""Error codes as Kafka's tools print them: the name of the Java exception, and its text.
+"""Formats error codes as Kafka's tools do: the Java exception and its text.
 
-Scripts look for both. Source: Errors.
+Scripts search the output for both. Source: Errors.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from broker_lite.errors import ErrorCode
 PACKAGE: Final = "org.apache.kafka.common.errors."
 _SUFFIX: Final = "Exception"
 
-# Exceptions that are not called as their code is.
+# Exceptions whose name does not follow from their code.
 _NAMES: Final[Mapping[int, str]] = {
     ErrorCode.UNKNOWN_SERVER_ERROR: "UnknownServerException",
     ErrorCode.CORRUPT_MESSAGE: "CorruptRecordException",
@@ -26,7 +26,7 @@ _NAMES: Final[Mapping[int, str]] = {
     ErrorCode.KAFKA_STORAGE_ERROR: "KafkaStorageException",
     ErrorCode.NON_EMPTY_GROUP: "GroupNotEmptyException",
 }
-# What an answer says that carries no text of its own.
+# The texts for responses without a message.
 _TEXTS: Final[Mapping[int, str]] = {
     ErrorCode.UNKNOWN_SERVER_ERROR: (
         "The server experienced an unexpected error when processing the request."
@@ -58,16 +58,16 @@ _TEXTS: Final[Mapping[int, str]] = {
 
 
 def exception_text(code: int, message: str | None = None) -> str:
-    """What the exception of a code says: the broker's own message, else Kafka's usual one."""
+    """Return the text of a code's exception: the broker's message, else Kafka's default."""
     return message or _TEXTS.get(code, error_name(code))
 
 
 def exception_name(code: int) -> str:
-    """The full name of a code's exception."""
+    """Return the full name of a code's exception."""
     regular = "".join(word.capitalize() for word in error_name(code).split("_"))
     return PACKAGE + _NAMES.get(code, f"{regular.removesuffix(_SUFFIX)}{_SUFFIX}")
 
 
 def exception_line(code: int, message: str | None = None) -> str:
-    """The exception of a code as Java prints it: NAME: TEXT."""
+    """Return a code's exception as Java prints it: NAME: TEXT."""
     return f"{exception_name(code)}: {exception_text(code, message)}"

@@ -1,7 +1,7 @@
-"""Messages as values of JSON, in the form of Kafka's generated converters.
+"""Converts messages to JSON, in the form of Kafka's generated converters.
 
-Names begin with a small letter, ids are base64url as Kafka prints them, bytes are base64, and a
-tagged field is there only when it differs from its default.
+Names begin with a lower-case letter, ids are base64url as Kafka prints them, bytes are base64, and
+a tagged field appears only if it differs from its default.
 
 Source: JsonConverterGenerator.
 """
@@ -19,7 +19,7 @@ Json = Mapping[str, Any]
 
 
 def message_json(message_type: MessageType, value: Struct, version: int) -> Json:
-    """Give a decoded message as it was in the version that it was decoded from."""
+    """Convert a decoded message; `version` is the one that it was decoded from."""
     layout = message_type.layout(version)
     assert layout is not None, "it was decoded from this version"
     return _struct(layout.schema, message_type.name, value, version)

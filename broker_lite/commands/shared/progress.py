@@ -1,6 +1,6 @@
-"""A bar on the terminal for what takes long: how far it is, how fast, how long it will take.
+"""A progress bar on the terminal: share, rate and remaining time.
 
-It is one line of standard error that changes; where that is no terminal, there is none.
+It is one changing line on standard error; there is none if that is not a terminal.
 """
 
 import sys
@@ -17,7 +17,7 @@ _CLEAR_LINE: Final = "\r\x1b[K"
 
 
 class ProgressBar:
-    """Counts bytes; a context manager, at whose end the line is gone."""
+    """Counts bytes; leaving the context clears the line."""
 
     def __init__(
         self,
@@ -28,14 +28,14 @@ class ProgressBar:
         stream: TextIO | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Begin with nothing done; what is over within a moment is never shown.
+        """Start at 0; the bar appears only after a moment.
 
         Args:
-            title: what is done, one word.
-            total_bytes: how much there is to do, as far as it is known.
-            is_wanted: without it there is no bar either.
-            stream: standard error when none is given.
-            clock: measures; that of the machine when none is given.
+            title: one word.
+            total_bytes: the expected total.
+            is_wanted: whether to show a bar at all.
+            stream: None means standard error.
+            clock: None means the machine's clock.
         """
         self._title = title
         self._total_bytes = total_bytes
@@ -48,12 +48,12 @@ class ProgressBar:
         self._is_shown = False
 
     def add(self, size_bytes: int, where: str = "") -> None:
-        """Say that more is done, and where it goes on."""
+        """Add to the count, and set the text behind the bar."""
         self._done_bytes += size_bytes
         self.tell(self._done_bytes, where)
 
     def tell(self, done_bytes: int, where: str = "") -> None:
-        """Say how much is done, and where it goes on."""
+        """Set the count and the text behind the bar."""
         self._done_bytes = done_bytes
         if not self._on_terminal:
             return

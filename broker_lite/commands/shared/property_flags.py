@@ -1,4 +1,4 @@
-"""Flags of Kafka's tools that set properties: a file of them, and `NAME=VALUE` one by one."""
+"""Flags of Kafka's tools that set properties, by a file or as `NAME=VALUE`."""
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from broker_lite.client.properties import read_client_properties
 def add_repeatable(
     parser: argparse.ArgumentParser, *flags: str, text: str, dest: str | None = None
 ) -> None:
-    """Add a flag `--flag NAME=VALUE` that may be there several times, under several names."""
+    """Add a repeatable flag `--flag NAME=VALUE` with its aliases."""
     parser.add_argument(
         *flags, action="append", default=[], metavar="NAME=VALUE", help=text, dest=dest
     )
@@ -29,7 +29,7 @@ def add_alias(
     metavar: str,
     kind: Callable[[str], object] = str,
 ) -> None:
-    """Add an older name of a flag that is there already."""
+    """Add an older name of an existing flag."""
     parser.add_argument(
         flag,
         dest=dest,
@@ -41,17 +41,17 @@ def add_alias(
 
 
 def is_true(properties: Mapping[str, str], name: str) -> bool:
-    """Whether a property of a reader or formatter says true; all else is false, as for Kafka."""
+    """Tell whether a property is "true"; as in Kafka, anything else is false."""
     return properties.get(name, "").strip().lower() == "true"
 
 
 def properties_of(assignments: Iterable[str], path: Path | None = None) -> dict[str, str]:
-    """Put properties together; those of the command line win over the file.
+    """Combine properties; those of the command line win over the file.
 
-    A name alone stands for the name with an empty value, as with Kafka's tools.
+    As in Kafka's tools, a name without a value has an empty one.
 
     Raises:
-        SettingsError: the file cannot be used.
+        SettingsError: the file is wrong.
     """
     found = dict(read_client_properties(path)) if path is not None else {}
     for assignment in assignments:

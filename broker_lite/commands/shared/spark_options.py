@@ -1,4 +1,4 @@
-"""Flags that several jobs of `broker-lite spark` have, and files that they write."""
+"""Flags that several jobs of `broker-lite spark` share."""
 
 import argparse
 import sys
@@ -9,7 +9,7 @@ from broker_lite.errors import SettingsError
 
 def add_source_options(parser: argparse.ArgumentParser) -> None:
     """Add --topics and --option, for jobs that read with the data source."""
-    parser.add_argument("--topics", metavar="NAME,...", help="only these; default: all")
+    parser.add_argument("--topics", metavar="NAME,...", help="only these topics; default: all")
     parser.add_argument(
         "--option",
         action="append",
@@ -20,13 +20,13 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
 
 
 def source_options(options: argparse.Namespace) -> dict[str, str]:
-    """Read what add_source_options() adds."""
+    """Return the options of the data source from the flags of add_source_options()."""
     found = assignments("--option", options.option)
     return {**found, "subscribe": options.topics} if options.topics else found
 
 
 def assignments(flag: str, texts: list[str]) -> dict[str, str]:
-    """Read NAME=VALUE.
+    """Parse NAME=VALUE.
 
     Raises:
         SettingsError: one of them is not of this form.
@@ -38,7 +38,7 @@ def assignments(flag: str, texts: list[str]) -> dict[str, str]:
 
 
 def write_text(place: str, text: str) -> None:
-    """Write a file, or to standard output when the place is -.
+    """Write a file, or to standard output if the place is -.
 
     Raises:
         SettingsError: the file cannot be written.

@@ -1,7 +1,7 @@
-"""Signals that end a command while it waits, not in the middle of what is to be done as a whole.
+"""Delays SIGINT and SIGTERM until a command waits, so that they do not interrupt its work.
 
-SIGINT is KeyboardInterrupt as ever, SIGTERM is SystemExit. What does not come to its end in time,
-because a pipe is full that nobody reads or a broker does not answer, is ended all the same.
+SIGINT raises KeyboardInterrupt, SIGTERM raises SystemExit. After a grace period the command ends
+anyway: nobody may read a full pipe, or a broker may not respond.
 """
 
 import signal
@@ -15,10 +15,10 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """Takes the signals for as long as the context lasts.
+    """Handles the signals within the context.
 
-    They are held back, but for what is done within `welcome()`; a second one, or the end of the
-    grace period that the first one begins, ends anything.
+    A signal takes effect only within welcome(). A second signal, or the end of the grace period
+    that the first one starts, takes effect anywhere.
     """
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
@@ -30,7 +30,7 @@ class StopSignals:
 
     @contextmanager
     def welcome(self) -> Iterator[None]:
-        """Let a signal end what is done here, also one that came before.
+        """Let a signal take effect in this block, also one that arrived before.
 
         Raises:
             KeyboardInterrupt: on SIGINT.

@@ -1,4 +1,4 @@
-"""Tables of commands, whose modules are imported only when they are asked for."""
+"""Tables of subcommands, whose modules are imported only if needed."""
 
 import argparse
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Subcommand(NamedTuple):
-    """A command: a module with `add_arguments(parser)` and `run(...) -> exit code`."""
+    """A subcommand: a module with `add_arguments(parser)` and `run(...) -> exit code`."""
 
     module: str
     help: str
@@ -21,15 +21,15 @@ class Subcommand(NamedTuple):
 def add_subcommands(
     parser: argparse.ArgumentParser, commands: Mapping[str, Subcommand], *, kind: str
 ) -> list[argparse.ArgumentParser]:
-    """Add all commands of a table with their flags.
+    """Add all subcommands of a table with their flags.
 
     Args:
-        parser: of the command that they belong to.
+        parser: of the parent command.
         commands: by name.
-        kind: of them, in one word: the attribute that gets the name, and its name in the help.
+        kind: one word: the attribute for the chosen name, and the metavar in the help.
 
     Returns:
-        The parsers of the commands.
+        The parsers of the subcommands.
     """
     added = parser.add_subparsers(dest=kind, metavar=kind.upper(), required=True)
     parsers = []

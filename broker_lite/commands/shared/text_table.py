@@ -1,4 +1,4 @@
-"""Tables with blanks between columns, as Kafka's tools print them."""
+"""Formats tables as Kafka's tools do."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -8,9 +8,9 @@ class Column(NamedTuple):
     """A column.
 
     Attributes:
-        name: what is above it.
-        width: at least so many characters; 0 is the last column, which is not filled up.
-        grows: whether it is as wide as what is in it; else that just sticks out.
+        name: the heading.
+        width: minimum width in characters; 0 for the last column, which is not padded.
+        grows: whether the column grows with its cells; else a longer cell overflows.
     """
 
     name: str
@@ -19,7 +19,7 @@ class Column(NamedTuple):
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Lay out a table: a line for the names and one a row, without their ends."""
+    """Yield the lines of a table: the headings, then one line per row, without line ends."""
     texts = [[column.name for column in columns], *([str(cell) for cell in row] for row in rows)]
     widths = [
         max(column.width, *(len(row[index]) for row in texts)) if column.grows else column.width
@@ -30,7 +30,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterat
 
 
 def tabbed_table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Lay out a table whose columns are as wide as what is in them, a tab behind each."""
+    """Yield the lines of a table whose columns fit their cells and end with a tab."""
     texts = [list(names), *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(row[index]) for row in texts) for index in range(len(names))]
     for row in texts:

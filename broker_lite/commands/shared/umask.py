@@ -1,4 +1,4 @@
-"""Who may read what a command makes in a data directory: its owner, unless asked otherwise."""
+"""The umask for new files in a data directory: only the owner may read them, by default."""
 
 import argparse
 import os
@@ -13,26 +13,26 @@ OWNER_ONLY: Final = "077"
 
 
 def add_umask_flag(parser: argparse.ArgumentParser) -> None:
-    """Add --umask; None says that nobody gave it."""
+    """Add --umask; None means not given."""
     parser.add_argument(
         "--umask",
         metavar="OCTAL",
-        help="what others may not do with new files and directories, as broker.lite.umask;"
+        help="permissions that new files and directories lack, as broker.lite.umask;"
         f" default: {OWNER_ONLY} in a data directory",
     )
 
 
 @contextmanager
 def masked(digits: str | None) -> Iterator[None]:
-    """Let new files and directories lack permissions as long as the context lasts.
+    """Set the umask within the context.
 
-    Processes that are started meanwhile do the same, as those of a Spark session.
+    Processes started meanwhile inherit it, such as those of a Spark session.
 
     Args:
-        digits: octal; None leaves it as it is.
+        digits: octal; None changes nothing.
 
     Raises:
-        SettingsError: that is no umask that leaves the owner everything.
+        SettingsError: it is not a umask, or takes permissions from the owner.
     """
     if digits is None:
         yield

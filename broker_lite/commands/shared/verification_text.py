@@ -1,4 +1,4 @@
-"""What a verification found, for a person."""
+"""Prints the result of a verification."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ _SHOWN_MAX: Final = 50
 
 
 def tell(verification: Verification) -> None:
-    """Print the findings, the first of them if they are many, and what was looked at."""
+    """Print the findings, at most 50 of them, and a summary."""
     findings = verification.findings
     for finding in findings[:_SHOWN_MAX]:
         print(finding.line)

@@ -1,1 +1,1 @@
-"""`broker-lite spark`: jobs on logs, which are listed in `jobs`."""
+"""`broker-lite spark`: jobs on logs; `jobs` lists them."""

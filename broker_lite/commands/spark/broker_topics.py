@@ -1,4 +1,4 @@
-"""Topics made in a data directory whose broker does not run, before records are put into them."""
+"""Creates topics in the data directory of a stopped broker."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,22 +21,22 @@ def make_topics(
     configs: Mapping[str, str],
     node_id: int | None = None,
 ) -> list[str]:
-    """Create the topics that a broker's data directory lacks, as a client would have it done.
+    """Create missing topics in a broker's data directory, as a request of a client would.
 
-    The directory is made if it is not there. Afterwards it is as a clean stop leaves it.
+    The directory is created if missing. Afterwards it is as after a clean stop.
 
     Args:
-        data_dir: of a broker that does not run.
+        data_dir: of a stopped broker.
         partition_counts: by topic.
-        configs: of the topics that are created.
+        configs: of the created topics.
         node_id: of a new directory.
 
     Returns:
         The names of the topics that were created.
 
     Raises:
-        SettingsError: the directory is in use, holds logs that are no broker's, or has a topic with
-            another number of partitions; or a topic or a config cannot be.
+        SettingsError: the directory is in use, holds logs without metadata, or has a topic with
+            fewer partitions; or a topic or a config is wrong.
         KafkaStorageError: something cannot be read or written.
     """
     meta = read_meta(data_dir)
@@ -44,7 +44,7 @@ def make_topics(
         _refuse_logs(data_dir)
         node_id = _DEFAULT_NODE_ID if node_id is None else node_id
     elif node_id not in {None, meta.node_id}:
-        raise SettingsError(f"data directory {data_dir} is that of node {meta.node_id}")
+        raise SettingsError(f"data directory {data_dir} belongs to node {meta.node_id}")
     else:
         node_id = meta.node_id
     flags = {"node.id": (str(node_id), "--node-id")}
@@ -70,7 +70,7 @@ def _create(
                 raise SettingsError(f"topic {name}: {error}") from error
         elif known.partition_count < count:
             raise SettingsError(
-                f"topic {name} has {known.partition_count} partitions, {count} are asked for"
+                f"topic {name} has {known.partition_count} partitions, {count} are wanted"
             )
     topics = cluster.create_topics(plans) if plans else []
     for topic in topics:
@@ -79,10 +79,10 @@ def _create(
 
 
 def _refuse_logs(data_dir: Path) -> None:
-    """A broker would set them aside, since no metadata log tells of them."""
+    """Refuse a directory with logs but no metadata log: a broker would set the logs aside."""
     for path in data_dir.iterdir() if data_dir.is_dir() else ():
         if path.is_dir() and parse_partition_directory(path.name) is not None:
             raise SettingsError(
-                f"{data_dir} holds logs and is no broker's data directory; broker-lite log import"
-                f" {data_dir} --data-dir NEW makes one of it"
+                f"{data_dir} holds logs but is not a broker's data directory; broker-lite log"
+                f" import {data_dir} --data-dir NEW makes one of it"
             )

@@ -1,4 +1,4 @@
-"""`broker-lite spark compact`: keep the newest record of each key of some topics, offline."""
+"""`broker-lite spark compact`: compact topics offline."""
 
 import argparse
 import time
@@ -14,7 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the job."""
     parser.add_argument("path", help="a local log directory that no broker uses")
     parser.add_argument(
-        "topics", nargs="+", help="whose cleanup.policy is compact: what has no key is lost"
+        "topics",
+        nargs="+",
+        help="topics with cleanup.policy=compact; records without a key are removed",
     )
     parser.add_argument(
         "--delete-retention-ms",
@@ -37,7 +39,7 @@ def run(spark: "SparkSession", options: argparse.Namespace) -> int:
         delete_retention_ms=options.delete_retention_ms,
     )
     if not groups:
-        print("Nothing to compact: the last segment of a log is left alone.")
+        print("Nothing to compact: the last segment of a log is never compacted.")
         return 0
     segments = [segment for group in groups for segment in group.segments]
     print(

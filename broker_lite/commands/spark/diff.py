@@ -1,4 +1,4 @@
-"""`broker-lite spark diff`: do two logs hold the same? It exits with 0 if they do, else with 1."""
+"""`broker-lite spark diff`: compare two logs; exit code 0 if they are equal, else 1."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -18,14 +18,14 @@ _COMPARED = ("key", "value", "headers", "timestamp", "timestampType")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the job."""
-    parser.add_argument("left", help="log directory or URI: how it should be")
-    parser.add_argument("right", help="log directory or URI: how it is")
+    parser.add_argument("left", help="the expected log: directory or URI")
+    parser.add_argument("right", help="the actual log: directory or URI")
     add_source_options(parser)
     parser.add_argument(
         "--by",
         choices=("offset", "content"),
         default="offset",
-        help="content: a mirror, whose offsets are its own; default: %(default)s",
+        help="content for a mirror, which has its own offsets; default: %(default)s",
     )
     parser.add_argument(
         "--compare",
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:
-    """Compare two logs and tell what differs."""
+    """Compare two logs and print the differences."""
     from broker_lite.pipeline.spark.jobs.diff import By, diff
 
     columns = tuple(options.compare.split(","))

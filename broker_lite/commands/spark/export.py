@@ -22,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=("errorifexists", "overwrite", "append", "ignore"),
         default="errorifexists",
-        help="what to do about a table that is there; default: %(default)s",
+        help="what to do if the table exists; default: %(default)s",
     )
-    parser.add_argument("--batches", metavar="TARGET", help="a table of the batches, too")
+    parser.add_argument("--batches", metavar="TARGET", help="also write a table of batch headers")
 
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
-"""`broker-lite spark generate`: make logs of any size from a seed.
+"""`broker-lite spark generate`: generate logs of any size from a seed.
 
-With --broker the directory is a broker's, made if it is not there: the topics that it lacks are
-created first, in its metadata log, and `broker-lite serve --data-dir` serves all of it.
+With --broker the directory is a broker's data directory, created if missing. Missing topics are
+created first, in its metadata log, so that `broker-lite serve --data-dir` serves the records.
 """
 
 import argparse
@@ -36,10 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD=VALUE",
         help="of --topic: a field as in a specification, such as bytes=10g; repeatable",
     )
-    parser.add_argument("--seed", type=int, help="instead of that of the specification")
-    parser.add_argument(
-        "--sync", action="store_true", help="put everything on disk before it counts"
-    )
+    parser.add_argument("--seed", type=int, help="replaces the seed of the specification")
+    parser.add_argument("--sync", action="store_true", help="fsync before the commit")
     parser.add_argument(
         "--broker",
         action="store_true",
@@ -57,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:
-    """Generate logs, and tell what came to be."""
+    """Generate logs, and print a summary."""
     from broker_lite.pipeline.generate.distributions import SpecError
     from broker_lite.pipeline.spark.jobs.generate import generate
 
@@ -84,13 +82,13 @@ def _make_topics(spec: dict[str, object], options: argparse.Namespace) -> None:
     if not isinstance(io, LocalFileIO):
         raise SettingsError(f"--broker: {options.path} is not a local directory")
     counts = {topic.name: topic.partitions for topic in GenerateSpec.parse(spec).topics}
-    # generated records are of 2023 unless the specification says otherwise
+    # generated records have timestamps of 2023, unless the specification says otherwise
     configs = {"retention.ms": "-1", **assignments("--topic-config", options.topic_config)}
     make_topics(Path(root), counts, configs, options.node_id)
 
 
 def specification(options: argparse.Namespace) -> dict[str, object]:
-    """Read the specification of a file, or make that of the flags.
+    """Read the specification from a file, or make one from the flags.
 
     Raises:
         SettingsError: the file cannot be read, or a flag has no value.
@@ -102,7 +100,7 @@ def specification(options: argparse.Namespace) -> dict[str, object]:
         fields = {n: _value(text) for n, text in assignments("--set", options.set).items()}
         found: dict[str, object] = {"topics": [{**fields, "name": options.topic}]}
     elif options.set:
-        raise SettingsError("--set describes --topic; a specification says everything itself")
+        raise SettingsError("--set needs --topic; it cannot change a specification")
     else:
         found = dict(read_spec(_text(options.spec)))
     return found if options.seed is None else {**found, "seed": options.seed}
@@ -118,7 +116,7 @@ def _text(place: str) -> str:
 
 
 def _value(text: str) -> object:
-    """Read a value of TOML; what is none, such as 10g, is text."""
+    """Parse a TOML value; anything else, such as 10g, is text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

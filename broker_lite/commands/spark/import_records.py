@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the job."""
-    parser.add_argument("table", help="directory or URI of a table as export makes it")
+    parser.add_argument("table", help="directory or URI of an exported table")
     parser.add_argument("path", help="the log directory to write to, or its URI")
     parser.add_argument(
         "--format", choices=("parquet", "delta"), default="parquet", help="default: %(default)s"
     )
     parser.add_argument(
-        "--new-offsets", action="store_true", help="number records anew; default: keep offsets"
+        "--new-offsets", action="store_true", help="assign new offsets; default: keep offsets"
     )
     parser.add_argument(
         "--option",

@@ -1,9 +1,9 @@
-"""`broker-lite spark JOB`: check, measure, export, compare, compact and make logs, on Spark.
+"""`broker-lite spark JOB`: verify, report, export, import, diff, compact and generate with Spark.
 
-The session runs on this machine unless `--master` says otherwise; every `--conf` of spark-submit is
-passed on. On a terminal Spark shows how far it is.
+The session runs on this machine unless `--master` says otherwise; `--conf` works as for
+spark-submit. On a terminal, Spark shows its progress.
 
-Exit codes are those of each job; 2 is wrong use, as everywhere.
+Each job has its own exit codes; 2 is wrong usage, as for all commands.
 """
 
 import argparse
@@ -23,44 +23,42 @@ if TYPE_CHECKING:
 
 
 JOBS: Final[Mapping[str, Subcommand]] = {
-    "verify": Subcommand("broker_lite.commands.spark.verify", "look for anything wrong with a log"),
+    "verify": Subcommand("broker_lite.commands.spark.verify", "check a log for damage"),
     "report": Subcommand("broker_lite.commands.spark.report", "make an HTML page about a log"),
     "export": Subcommand("broker_lite.commands.spark.export", "write records as Parquet or Delta"),
     "import": Subcommand(
         "broker_lite.commands.spark.import_records", "write a table of records as logs"
     ),
     "generate": Subcommand(
-        "broker_lite.commands.spark.generate", "make logs of any size from a seed"
+        "broker_lite.commands.spark.generate", "generate logs of any size from a seed"
     ),
-    "diff": Subcommand("broker_lite.commands.spark.diff", "tell which records of two logs differ"),
-    "compact": Subcommand(
-        "broker_lite.commands.spark.compact", "keep the newest record of each key"
-    ),
+    "diff": Subcommand("broker_lite.commands.spark.diff", "compare the records of two logs"),
+    "compact": Subcommand("broker_lite.commands.spark.compact", "compact topics offline"),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the jobs, and the flags that all of them have."""
+    """Add the jobs and their common flags."""
     for subparser in add_subcommands(parser, JOBS, kind="job"):
         subparser.add_argument(
-            "--master", default="local[*]", help="as of spark-submit; default: %(default)s"
+            "--master", default="local[*]", help="as for spark-submit; default: %(default)s"
         )
         subparser.add_argument(
             "--conf",
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help="a setting of Spark, as of spark-submit; repeatable",
+            help="a setting of Spark, as for spark-submit; repeatable",
         )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run a job in a session of its own, or in the one that is there."""
+    """Run a job in a new session, or in the existing one."""
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
         raise SettingsError("spark: needs more packages: pip install 'broker-lite[spark]'")
     conf = assignments("--conf", options.conf)
     module = JOBS[options.job].load()
-    # before the session is there: its workers are processes that get what this one has now
+    # before the session starts, because its workers inherit the umask
     umask = options.umask if options.job == "generate" else None
     if options.job == "generate" and options.broker:
         umask = umask or OWNER_ONLY
@@ -87,7 +85,7 @@ def _session(job: str, master: str, conf: Mapping[str, str]) -> Iterator["SparkS
 
 @contextmanager
 def told_in_one_line() -> Iterator[None]:
-    """Make what a person did wrong a SettingsError, and what failed a KafkaStorageError."""
+    """Turn wrong usage into SettingsError, and failures into KafkaStorageError."""
     from pyspark.errors import PySparkException
 
     from broker_lite.pipeline.read.corruption import CorruptLog
@@ -105,7 +103,7 @@ def told_in_one_line() -> Iterator[None]:
     except wrong_use as error:
         raise SettingsError(str(error)) from error
     except BrokenPipeError:
-        raise  # who reads the output went away: that is no fault
+        raise  # the reader of the output has gone, which is no failure
     except OSError as error:
         raise KafkaStorageError(str(error)) from error
     except PySparkException as error:
@@ -114,7 +112,7 @@ def told_in_one_line() -> Iterator[None]:
 
 
 def _of_a_person() -> tuple[type[Exception], ...]:
-    """Give the errors that a person can mend by saying something else."""
+    """Return the errors that the user can fix by other arguments."""
     from broker_lite.pipeline.compact.group import OldMessages
     from broker_lite.pipeline.files.file_io import UnknownFileSystem
     from broker_lite.pipeline.files.layout import LayoutError

@@ -1,4 +1,4 @@
-"""`broker-lite spark report`: one page of HTML about a log, which needs nothing from outside."""
+"""`broker-lite spark report`: write a self-contained HTML page about a log."""
 
 import argparse
 from importlib.util import find_spec
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the job."""
     parser.add_argument("path", help="a log directory, the directory of a partition, or a URI")
-    parser.add_argument("output", help="the new file, such as report.html; - is the output")
+    parser.add_argument("output", help="the new file, such as report.html; - for standard output")
     add_source_options(parser)
     parser.add_argument(
         "--no-records",
         action="store_true",
-        help="look at headers of batches only: no ratios, sizes of values, or keys",
+        help="read only batch headers: no compression ratios, sizes of values, or keys",
     )
 
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:
-    """Make the page."""
+    """Write the page."""
     if find_spec("matplotlib") is None:
         raise SettingsError("spark report: needs matplotlib: pip install 'broker-lite[spark]'")
     from broker_lite.pipeline.report.log_page import log_page

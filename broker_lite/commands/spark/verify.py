@@ -1,4 +1,4 @@
-"""`broker-lite spark verify`: is a log sound? It exits with 0 if it is, with 1 if it is not."""
+"""`broker-lite spark verify`: check a log for damage; exit code 0 if it is sound, else 1."""
 
 import argparse
 import json
@@ -19,17 +19,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the job."""
     parser.add_argument("path", help="a log directory, the directory of a partition, or a URI")
     add_source_options(parser)
-    parser.add_argument("--deep", action="store_true", help="look at each record, too")
+    parser.add_argument("--deep", action="store_true", help="check each record, too")
     parser.add_argument(
         "--live", action="store_true", help="a broker is writing: an append may be unfinished"
     )
     parser.add_argument("--compacted", action="store_true", help="offsets may be missing anywhere")
-    parser.add_argument("--json", metavar="FILE", help="write all of it as JSON; - is the output")
-    parser.add_argument("--html", metavar="FILE", help="write all of it as a page")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the result as JSON; - for standard output"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write the result as an HTML page")
 
 
 def run(spark: "SparkSession", options: argparse.Namespace) -> int:
-    """Verify a log and tell what was found."""
+    """Verify a log and print the result."""
     from broker_lite.pipeline.audit.verification import verification_page
     from broker_lite.pipeline.spark.jobs.verify import verify
 

@@ -1,1 +1,1 @@
-"""`broker-lite topics` and `broker-lite offsets`, and how partitions are chosen."""
+"""`broker-lite topics` and `broker-lite offsets`."""

@@ -1,6 +1,6 @@
 """`broker-lite topics`: list, create, describe, alter and delete topics.
 
-It takes the flags of kafka-topics.sh and prints what that prints.
+Flags and output are those of kafka-topics.sh.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions.add_argument(
             f"--{name}", dest="action", action="store_const", const=name, help=text
         )
-    parser.add_argument("--topic", help="its name; a regular expression but for --create")
-    parser.add_argument("--topic-id", help="with --describe: its id instead of its name")
-    parser.add_argument("--partitions", type=int, help="how many it has [the broker's default]")
+    parser.add_argument("--topic", help="the name; except with --create, a regular expression")
+    parser.add_argument("--topic-id", help="with --describe: the id instead of the name")
+    parser.add_argument(
+        "--partitions", type=int, help="number of partitions [the broker's default]"
+    )
     parser.add_argument("--replication-factor", type=int, help="[the broker's default]")
     parser.add_argument(
         "--replica-assignment",
         metavar="1:2,1:2",
-        help="the brokers of each partition, instead of the two above",
+        help="the brokers of each partition, instead of both flags above",
     )
     parser.add_argument(
         "--config",
@@ -51,15 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a config of the new topic; repeatable",
     )
-    parser.add_argument("--if-exists", action="store_true", help="no topic is not an error")
-    parser.add_argument("--if-not-exists", action="store_true", help="one is there: no error")
+    parser.add_argument("--if-exists", action="store_true", help="a missing topic is no error")
+    parser.add_argument(
+        "--if-not-exists", action="store_true", help="an existing topic is no error"
+    )
     parser.add_argument("--exclude-internal", action="store_true", help="leave out internal topics")
     add_describe_filters(parser)
     add_connection(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the one thing that is asked for."""
+    """Run the chosen action."""
     _check(options)
     with connect(options) as client:
         _ACTIONS[options.action](client, options)
@@ -67,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise for flags that do not go together."""
+    """Raise for flags that contradict each other."""
     if options.action in {"create", "alter", "delete"} and not options.topic:
         raise SettingsError(f"--{options.action} needs --topic")
     if options.action == "alter" and options.partitions is None:
@@ -179,7 +183,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Client, argparse.Namespace], None]]] = {
 def _chosen(
     client: Client, options: argparse.Namespace
 ) -> list[messages.MetadataResponse.MetadataResponseTopic]:
-    """The topics that --topic and --exclude-internal leave, by name."""
+    """Return the topics that --topic and --exclude-internal select, sorted by name."""
     chosen = choice_of(options.topic)
     topics = sorted(client.metadata().topics, key=name_of)
     return [
@@ -190,13 +194,13 @@ def _chosen(
 
 
 def _require(topics: Sequence[object], options: argparse.Namespace) -> None:
-    """Raise when --topic leaves none, unless that is allowed."""
+    """Raise an error if no topic matches --topic, unless that is allowed."""
     if not topics and options.topic is not None and not options.if_exists:
         raise ClientError(f"Topic '{options.topic}' does not exist as expected")
 
 
 def _check_topic(name: str | None, code: int, message: str | None) -> None:
-    """Raise what the broker said about a topic, in its own words where there are any."""
+    """Raise an error for a topic, with the broker's message if there is one."""
     if code and message:
         raise ClientError(message)
     check(f"topic {name}", code)
@@ -210,7 +214,7 @@ def _config(text: str) -> tuple[str, str]:
 
 
 def _assignments(text: str | None) -> list[list[int]]:
-    """Read `1:2,2:1`: the brokers of partition 0, of partition 1."""
+    """Parse `1:2,2:1`: the brokers of partition 0 and of partition 1."""
     try:
         return [[int(each) for each in part.split(":")] for part in (text or "").split(",") if part]
     except ValueError as error:

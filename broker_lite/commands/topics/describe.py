@@ -1,4 +1,4 @@
-"""What `broker-lite topics --describe` prints: a line a topic, and a line a partition."""
+"""Prints the output of `broker-lite topics --describe`: lines for topics and partitions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PARTITION_FILTERS: Final[Mapping[str, tuple[str, Callable[[_Partition, int], bo
 
 
 def add_describe_filters(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that leave out part of what --describe prints."""
+    """Add the flags that filter the output of --describe."""
     for name, (text, _) in _PARTITION_FILTERS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
     parser.add_argument(
@@ -68,7 +68,7 @@ def describe(
     topics: Sequence[messages.MetadataResponse.MetadataResponseTopic],
     options: argparse.Namespace,
 ) -> None:
-    """Print what the filters leave of some topics.
+    """Print topics, as far as the filters select them.
 
     Args:
         client: of the cluster.
@@ -110,7 +110,7 @@ def by_id(
         if_exists: whether none is fine.
 
     Raises:
-        SettingsError: the text is no id.
+        SettingsError: the text is not an id.
         ClientError: no topic has it.
     """
     try:
@@ -128,7 +128,7 @@ def by_id(
 def _asked_by_page(
     client: Client, names: Iterable[str], page_size: int
 ) -> list[messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic]:
-    """Topics with the eligible leaders of their partitions, by name."""
+    """Ask for topics with the eligible leaders of their partitions; sorted by name."""
     request = messages.DescribeTopicPartitionsRequest
     wanted = sorted(names)
     found: dict[

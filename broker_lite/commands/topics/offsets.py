@@ -1,7 +1,6 @@
-"""`broker-lite offsets`: the offset of each partition at a moment, as TOPIC:PARTITION:OFFSET.
+"""`broker-lite offsets`: print the offset of each partition at a moment, TOPIC:PARTITION:OFFSET.
 
-It takes the flags of kafka-get-offsets.sh and prints what that prints: a partition in which there
-is no such offset has no line.
+Flags and output are those of kafka-get-offsets.sh; a partition without such an offset has no line.
 """
 
 import argparse
@@ -17,7 +16,7 @@ from broker_lite.commands.topics.partition_names import PartitionChoice, partiti
 from broker_lite.errors import ClientError
 from broker_lite.wire import messages
 
-# Moments that have no timestamp, and the version of ListOffsets that brought each.
+# Special moments, and the version of ListOffsets that introduced each.
 _MOMENTS: Final[Mapping[str, tuple[int, int]]] = {
     "latest": (-1, 1),
     "earliest": (-2, 1),
@@ -31,12 +30,12 @@ _TIMESTAMP_MAX: Final = 2**63 - 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    parser.add_argument("--topic", metavar="REGEX", help="only topics with such a name [all]")
+    parser.add_argument("--topic", metavar="REGEX", help="only topics whose name matches [all]")
     parser.add_argument("--partitions", metavar="N,N", help="only these partitions of each [all]")
     parser.add_argument(
         "--topic-partitions",
         metavar="REGEX:N,REGEX:N-M",
-        help="instead of both: topics with partitions; without the last of a range",
+        help="instead of both: topics with partitions; a range excludes M",
     )
     parser.add_argument(
         "--time",
@@ -53,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask the leader of each partition and print what it answers."""
+    """Ask the leader of each partition and print its offset."""
     chosen = partition_choice(options.topic, options.partitions, options.topic_partitions)
     with connect(options) as client:
         found = client.retry(lambda: _look(client, options, chosen))
@@ -65,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
 def _look(
     client: Client, options: argparse.Namespace, chosen: PartitionChoice
 ) -> list[tuple[str, int, int]]:
-    """Find the leaders of the chosen partitions and ask them: topic, partition, offset.
+    """Ask the leaders of the chosen partitions; return topic, partition and offset of each.
 
     Raises:
-        Refused: a leader is one no more, or not yet; another look may find it.
+        Refused: a leader has changed; a retry may find the new one.
     """
     by_leader: dict[int, dict[str, list[int]]] = {}
     for topic in client.metadata().topics:
@@ -91,7 +90,7 @@ def _look(
 def _ask(
     client: Client, leader: int, topics: Mapping[str, list[int]], timestamp: int, version: int
 ) -> list[tuple[str, int, int]]:
-    """The offsets that a leader knows: topic, partition, offset."""
+    """Ask a leader; return topic, partition and offset of each partition."""
     if client.connection(leader).version_of(messages.ListOffsetsRequest) < version:
         raise NotSupported(f"broker {leader} does not know such a --time")
     value = offsets_request(
@@ -119,7 +118,7 @@ def _tell_skipped(topics: Mapping[str, list[int]], reason: str) -> None:
 
 
 def _moment(text: str) -> tuple[int, int]:
-    """Read --time: a timestamp, and the version of ListOffsets from which it is known."""
+    """Parse --time; return a timestamp and the first version of ListOffsets that supports it."""
     if text in _MOMENTS:
         return _MOMENTS[text]
     try:

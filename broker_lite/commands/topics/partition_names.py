@@ -1,4 +1,4 @@
-"""Choosing partitions: by the names of their topics and by their numbers, as Kafka's tools do.
+"""Selects partitions by topic name and number, as Kafka's tools do.
 
 A choice is `REGEX:N`, `REGEX:N-M` (without M), `REGEX:N-`, `REGEX:-M`, `REGEX` or `:N`. Source:
 GetOffsetShell of Kafka's tools.
@@ -20,7 +20,7 @@ _CHOICE: Final = re.compile(r"([^:,]*)(?::(\d*|\d*-\d*))?")
 def partition_choice(
     topic: str | None, partitions: str | None, topic_partitions: str | None
 ) -> PartitionChoice:
-    """Make the test of a topic's name and a partition's number.
+    """Return a function that takes a topic's name and a partition's number.
 
     Args:
         topic: --topic, a list of regular expressions.
@@ -28,7 +28,7 @@ def partition_choice(
         topic_partitions: --topic-partitions, a list of choices.
 
     Raises:
-        SettingsError: one cannot be read, or the last comes with one of the others.
+        SettingsError: an argument is wrong, or topic_partitions is combined with another one.
     """
     if topic_partitions is None:
         return _by_both(choice_of(topic), partitions)
@@ -58,7 +58,7 @@ def _choice(text: str) -> PartitionChoice:
 
 
 def _range(text: str) -> range:
-    """Read N, N-M, N-, -M or nothing at all, which is every number."""
+    """Parse N, N-M, N-, -M or nothing, which means every number."""
     first, dash, end = text.partition("-")
     if first and not dash:
         return range(int(first), int(first) + 1)

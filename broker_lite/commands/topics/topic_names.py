@@ -1,7 +1,7 @@
-"""Choosing topics by their names, as Kafka's tools do.
+"""Selects topics by name, as Kafka's tools do.
 
-A choice is a list of regular expressions with commas between, each of which has to match a whole
-name; blanks do not matter, nor do quotes around it. Source: TopicFilter of Kafka's server-common.
+A choice is a comma-separated list of regular expressions that have to match a whole name; blanks
+and surrounding quotes are ignored. Source: TopicFilter of Kafka's server-common.
 """
 
 import re
@@ -13,7 +13,7 @@ Choice = Callable[[str], bool]
 
 
 def choice_of(text: str | None) -> Choice:
-    """Make the test of a name; without a text every name passes.
+    """Return a function that takes a name; without a text, every name passes.
 
     Raises:
         SettingsError: not a regular expression.

@@ -144,19 +144,22 @@ def test_client_metrics_are_refused(configs: CommandLine) -> None:
     ("arguments", "message"),
     [
         ((), "one of the arguments --describe --alter is required"),
-        (("--describe",), "say one entity"),
-        (("--describe", "--topic", "t", "--group", "g"), "say one entity"),
+        (("--describe",), "name one entity"),
+        (("--describe", "--topic", "t", "--group", "g"), "name one entity"),
         (("--describe", "--entity-type", "nope"), "argument --entity-type: invalid choice"),
         (
             ("--describe", "--entity-type", "topics", "--entity-type", "groups"),
-            "say one entity",
+            "name one entity",
         ),
         (
             ("--describe", "--entity-type", "topics", "--entity-name", "t", "--entity-name", "u"),
-            "say one entity",
+            "name one entity",
         ),
-        (("--describe", "--entity-type", "topics", "--entity-default"), "there are no defaults of"),
-        (("--describe", "--broker", "x"), "the name of one of brokers is its broker's number"),
+        (
+            ("--describe", "--entity-type", "topics", "--entity-default"),
+            "topics have no defaults, only brokers do",
+        ),
+        (("--describe", "--broker", "x"), "--entity-name for brokers takes the number of a broker"),
         (("--alter", "--entity-type", "topics", "--add-config", "a=b"), "--alter needs --entity-"),
         (("--alter", "--topic", "t"), "--alter needs --add-config, --add-config-file or"),
     ],

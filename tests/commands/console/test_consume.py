@@ -239,14 +239,14 @@ def test_who_reads_has_enough(bootstrap: str, topic: str) -> None:
         (("--topic", "t", "--include", "t"), "Exactly one of the following arguments"),
         (
             ("--topic", "t", "--formatter", "kafka.GroupMetadataManager$OffsetsMessageFormatter"),
-            "--formatter kafka.GroupMetadataManager$OffsetsMessageFormatter: it is one of"
+            "--formatter kafka.GroupMetadataManager$OffsetsMessageFormatter: must be one of"
             " DefaultMessageFormatter, GroupMetadataMessageFormatter, NoOpMessageFormatter,"
             " OffsetsMessageFormatter, TransactionLogMessageFormatter of"
             " org.apache.kafka.tools.consumer",
         ),
         (
             ("--topic", "t", "--key-deserializer", "a.AvroDeserializer"),
-            "key.deserializer=a.AvroDeserializer: not known here; there are StringDeserializer,",
+            "key.deserializer=a.AvroDeserializer: not supported; use one of StringDeserializer,",
         ),
         (("--topic", "t", "--offset", "3"), "The partition is required when offset is specified."),
         (("--include", "t", "--partition", "3"), "The topic is required when partition is"),

@@ -32,5 +32,5 @@ def test_bytes_of_another_size() -> None:
 
 
 def test_one_that_is_not_known() -> None:
-    with pytest.raises(SettingsError, match=r"^k=a\.Avro: not known here; there are String"):
+    with pytest.raises(SettingsError, match=r"^k=a\.Avro: not supported; use one of String"):
         deserializer_of({"k": "a.Avro"}, "k")

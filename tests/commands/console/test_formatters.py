@@ -102,5 +102,5 @@ def test_what_cannot_be_read(key: bytes, value: bytes | None) -> None:
 
 
 def test_names_that_kafka_4_does_not_know_any_more() -> None:
-    with pytest.raises(SettingsError, match=r"it is one of .* OffsetsMessageFormatter, "):
+    with pytest.raises(SettingsError, match=r"must be one of .* OffsetsMessageFormatter, "):
         formatter_of("kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter", {})

@@ -156,7 +156,7 @@ def test_ctrl_c_tells_what_a_broker_without_an_answer_was_given(tmp_path: Path) 
                 assert process.poll() is None
             process.send_signal(signal.SIGINT)
             assert process.wait(TIMEOUT_S) in (130, -signal.SIGINT)
-            text = b"broker-lite: records of which it is not known: 2\n"
+            text = b"broker-lite: records that may or may not be delivered: 2\n"
             assert process.stderr.read() == text
             os.kill(broker.pid, signal.SIGCONT)
 

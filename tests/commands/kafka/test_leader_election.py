@@ -81,4 +81,4 @@ def test_of_those_in_a_file(command: CommandLine, tmp_path: Path, twice: bool) -
 def test_a_topic_without_a_partition(command: CommandLine) -> None:
     at = ("--election-type", "unclean", "--topic", "t")
     line = command.fails("kafka", "leader-election", *at)
-    assert line == "2: --topic and --partition go together"
+    assert line == "2: --topic and --partition need each other"

@@ -125,7 +125,7 @@ def test_what_is_not_there(reassign: CommandLine, created: str, tmp_path: Path) 
         ),
         (
             ("--execute", "--reassignment-json-file", "f", "--throttle", "5"),
-            "throttles are not part of this tool: leave them out",
+            "throttles are not supported: leave them out",
         ),
         (
             ("--generate", "--topics-to-move-json-file", "f", "--broker-list", "a"),

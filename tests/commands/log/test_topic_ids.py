@@ -41,7 +41,7 @@ def test_s75_repair_reports_a_difference_and_leaves_it(
 
 def test_s75_repair_adopts_the_records(log: CommandLine, changed: Path) -> None:
     out = log.ok("repair", str(changed), "--topic-ids", "adopt")
-    assert "taken as that of the metadata log" in out
+    assert "changed to that of the metadata log" in out
     assert content(changed)[:2] == (3, 8)
 
 

@@ -141,7 +141,7 @@ def test_all_or_nothing(log: CommandLine, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     told = log.fails("import", str(source), "--data-dir", str(target))
     assert told.startswith("1: ")
-    assert "bytes from offset 4 on are no sound batches" in told
+    assert "bytes from offset 4 on are not sound batches" in told
     assert not list(target.glob("*-0"))
     assert not list(target.glob(".import*"))
     cluster = opened(target)
@@ -157,7 +157,7 @@ def test_what_cannot_be_taken(log: CommandLine, source: Path, tmp_path: Path) ->
     into = ("--data-dir", str(target))
     log.ok("import", str(source), *into)
     assert "has a topic" in log.fails("import", str(source), *into)
-    assert "no partition to take" in log.fails("import", str(source), *into, "--topics", "none")
+    assert "no partition was found" in log.fails("import", str(source), *into, "--topics", "none")
     assert "2: " in log.fails("import", str(tmp_path / "none"), *into)
     twice = tmp_path / "twice"
     shutil.copytree(source / "orders-0", twice / "other-0")
@@ -170,7 +170,7 @@ def test_what_cannot_be_taken(log: CommandLine, source: Path, tmp_path: Path) ->
     (target / "new-0").mkdir()
     shutil.copytree(source / "empty-0", twice / "new-0")
     (twice / "new-0" / "partition.metadata").unlink()
-    assert "is there already" in log.fails("import", str(twice), *into, "--topics", "new")
+    assert "exists already" in log.fails("import", str(twice), *into, "--topics", "new")
     shutil.copytree(source / "orders-0", source / "orders-1")
     assert "but there is a 1" in log.fails("import", str(source), *into)
     (twice / "meta.properties").write_text("version=9")
@@ -215,7 +215,7 @@ def test_s43_repair_cuts_and_says_so(log: CommandLine, source: Path) -> None:
     files = {path: path.read_bytes() for path in source.rglob("*") if path.is_file()}
     told = log.ok("repair", "--dry-run", str(source))
     assert f"{4:020d}.log: cut at 0, " in told
-    assert "from offset 4 on; 2 segments behind it go\n" in told
+    assert "from offset 4 on; 2 later segments are removed\n" in told
     assert {path: path.read_bytes() for path in source.rglob("*") if path.is_file()} == files
     told = log.ok("repair", str(source))
     assert "segment cut path=" in told
@@ -287,9 +287,9 @@ def test_a_disk_that_fails_is_one_line_and_nothing_is_left(
 @pytest.mark.parametrize(
     ("text", "told", "left"),
     [
-        ("0\n2\norders 0 9\nempty 0 0\n", "1 logs end in front of it", "0\n1\nempty 0 0\n"),
+        ("0\n2\norders 0 9\nempty 0 0\n", "removed 1 logs that end below it", "0\n1\nempty 0 0\n"),
         ("0\n1\norders 0 8\n", "", "0\n1\norders 0 8\n"),
-        ("", "it is empty; made anew", "0\n0\n"),
+        ("", "it is empty; replaced by an empty one", "0\n0\n"),
     ],
 )
 def test_s82_a_repair_mends_the_cleaners_checkpoint(

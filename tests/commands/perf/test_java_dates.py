@@ -26,8 +26,8 @@ def test_what_is_printed(pattern: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("EEE", "EEE is not known, only yMdHhmsS are"),
-        ("MMM", "MMM is not known, only yMdHhmsS are"),
+        ("EEE", "EEE is not supported, only yMdHhmsS are"),
+        ("MMM", "MMM is not supported, only yMdHhmsS are"),
         ("yyyy 'T", "a quote is not closed"),
     ],
 )

@@ -150,7 +150,7 @@ def test_records_that_a_broker_refuses(
         ),
         (
             ("--throughput", "0", "--payload-monotonic"),
-            "--throughput 0 would never send a record; -1 is no limit",
+            "--throughput 0 would never send a record; use -1 for no limit",
         ),
         (
             ("--payload-monotonic", "--transactional-id", "a", "--producer-props", "acks=1"),

@@ -35,10 +35,10 @@ def test_s96_a_stopped_broker_gets_the_topics_that_it_lacks(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("partition_counts", "configs", "node_id", "text"),
     [
-        ({"orders": 3}, {}, None, "orders has 2 partitions, 3 are asked for"),
+        ({"orders": 3}, {}, None, "orders has 2 partitions, 3 are wanted"),
         ({"a/b": 1}, {}, None, "topic a/b: "),
         ({"new": 1}, {"segment.bytes": "7"}, None, "topic fresh: Invalid value 7"),
-        ({"new": 1}, {}, 2, "is that of node 1"),
+        ({"new": 1}, {}, 2, "belongs to node 1"),
     ],
 )
 def test_what_cannot_be_made_is_one_line_and_changes_nothing(

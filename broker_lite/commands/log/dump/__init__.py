@@ -1,1 +1,1 @@
-"""`broker-lite log dump`: what is in a log's files, as kafka-dump-log prints it or as JSON."""
+"""`broker-lite log dump`: print the files of a log, as kafka-dump-log does or as JSON."""

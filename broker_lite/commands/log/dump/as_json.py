@@ -1,7 +1,6 @@
-"""The batches and records of a .log file as values of JSON: one object a batch, one a record.
+"""Converts the batches and records of a .log file to JSON objects.
 
-Keys and values are text where they are UTF-8, else {"base64": ...}; what a decoder made of them is
-there as it is.
+Keys and values are text if they are UTF-8, else {"base64": ...}; or the result of a decoder.
 """
 
 import base64
@@ -62,7 +61,7 @@ def batch_object(found: FoundEntry) -> dict[str, Any]:
 
 
 def record_objects(batch: RecordBatch | LegacyMessage, wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """Describe the records of a batch, up to the first that cannot be read.
+    """Describe the records of a batch, up to the first unreadable one.
 
     Raises:
         Unsound: the records cannot be read.
@@ -73,7 +72,7 @@ def record_objects(batch: RecordBatch | LegacyMessage, wanted: Wanted) -> Iterat
                 head = {"type": "record", "offset": old.offset, "timestamp": old.timestamp}
                 yield {**head, **_content(old.key, old.value, wanted)}
             return
-        measure_batch(batch, 0, _ALL)  # a bomb must not unfold
+        measure_batch(batch, 0, _ALL)  # refuses a compression bomb
         for record in iterate_records(batch):
             head = {"type": "record", "offset": record.offset, "timestamp": record.timestamp}
             if batch.is_control:

@@ -1,7 +1,7 @@
-"""The batches and records of a .log file as text, line for line as kafka-dump-log prints them.
+"""Formats the batches and records of a .log file, line for line as kafka-dump-log does.
 
-The records of a v2 batch come out of the compiled reader as columns; a line is made of them at
-once. Everything else, which is rare, goes record by record.
+The compiled reader returns the records of a v2 batch as columns, which become lines. Control
+batches and old messages are rare and go record by record.
 
 Source: DumpLogSegments.dumpLog.
 """
@@ -38,13 +38,13 @@ _END_MARKERS: Final = (ControlType.ABORT, ControlType.COMMIT)
 
 
 class Wanted(NamedTuple):
-    """What is printed of a file.
+    """What to print of a file.
 
     Attributes:
-        records: each record, too.
-        content: keys and values, too.
-        metadata: what is around them; without it control batches are left out.
-        decoder: what makes keys and values readable.
+        records: whether to print records.
+        content: whether to print keys and values.
+        metadata: whether to print the other fields; without them, control batches are left out.
+        decoder: decodes keys and values.
     """
 
     records: bool
@@ -81,7 +81,7 @@ def batch_line(found: FoundEntry) -> str:
 
 
 def record_lines(batch: RecordBatch | LegacyMessage, wanted: Wanted) -> Iterator[str]:
-    """Describe the records of a batch, up to the first that cannot be read.
+    """Describe the records of a batch, up to the first unreadable one.
 
     Raises:
         Unsound: the records cannot be read.
@@ -95,17 +95,17 @@ def record_lines(batch: RecordBatch | LegacyMessage, wanted: Wanted) -> Iterator
 
 
 def codec_name(codec: int) -> str:
-    """Name a codec as Kafka does; one that it does not know by its number."""
+    """Return Kafka's name of a codec, or the number of an unknown one."""
     return _CODEC_NAMES.get(codec, str(codec))
 
 
 def optional_text(number: int | None) -> str:
-    """Write a number that need not be there as Java does."""
+    """Format a number or None as Java's OptionalLong."""
     return "OptionalLong.empty" if number is None else f"OptionalLong[{number}]"
 
 
 def columns_of(measured: Measured) -> RecordColumns:
-    """Read the records of a batch that was measured as a whole."""
+    """Read all records of a measured batch."""
     columns = RecordColumns(KEYS | VALUES | HEADERS, *measured.totals)
     append_time = measured.append_time_ms
     columns.append(
@@ -123,7 +123,7 @@ def columns_of(measured: Measured) -> RecordColumns:
 
 
 def sequences(batch: RecordBatch, offsets: list[int]) -> list[int]:
-    """Give the sequence of each record, -1 where the producer has none.
+    """Return the sequence of each record; -1 without an idempotent producer.
 
     See: R-20 (DefaultRecord.readFrom).
     """
@@ -134,7 +134,7 @@ def sequences(batch: RecordBatch, offsets: list[int]) -> list[int]:
 
 
 def header_keys(columns: RecordColumns) -> list[str]:
-    """Give the keys of each record's headers, with commas between them."""
+    """Return the header keys of each record, joined with commas."""
     if columns.headers == 0:
         return [""] * columns.records
     data = bytes(columns.header_key_data)
@@ -145,7 +145,7 @@ def header_keys(columns: RecordColumns) -> list[str]:
 
 
 def fields_of(bits: memoryview, ends: memoryview, data: memoryview) -> list[bytes | None]:
-    """Give the keys or the values of columns."""
+    """Return the keys or the values of columns."""
     content, places = bytes(data), memoryview(ends).tolist()
     return [
         content[start:end] if end > start else (b"" if bits[row >> 3] >> (row & 7) & 1 else None)
@@ -223,7 +223,7 @@ def _legacy_lines(message: LegacyMessage, wanted: Wanted) -> Iterator[str]:
 
 
 def _legacy_head(record: LegacyRecord, message: LegacyMessage) -> str:
-    """Describe an old record; its own checksum, if it is not inside a wrapper, is the message's."""
+    """Describe an old record; only one outside a wrapper has a checksum of its own."""
     head = (
         f"| offset: {record.offset} {_TIMESTAMP_NAMES[record.timestamp_type]}:"
         f" {record.timestamp} keySize: {_length(record.key)} valueSize: {_length(record.value)}"

@@ -1,7 +1,7 @@
-"""`broker-lite log dump`: what is in the files of a log, line for line as kafka-dump-log prints it.
+"""`broker-lite log dump`: print the files of a log, line for line as kafka-dump-log does.
 
-A directory stands for all files in it. Damage is a line where it is found and one on standard
-error at the end, and the exit code is 1; the other files are printed all the same.
+A directory stands for all files in it. Damage is reported in place and in one line on standard
+error at the end; the exit code is 1 then, and the other files are printed anyway.
 """
 
 import argparse
@@ -57,15 +57,21 @@ _MAX_BYTES: Final = 2**31 - 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files, directories")
-    parser.add_argument("--files", metavar="FILE,...", default="", help="the same, as Kafka has it")
-    parser.add_argument("--deep-iteration", action="store_true", help="each record, too")
-    parser.add_argument("--print-data-log", action="store_true", help="keys and values, too")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or directories")
     parser.add_argument(
-        "--skip-record-metadata", action="store_true", help="of records keys and values only"
+        "--files", metavar="FILE,...", default="", help="the same, as in Kafka's tool"
+    )
+    parser.add_argument("--deep-iteration", action="store_true", help="print each record, too")
+    parser.add_argument("--print-data-log", action="store_true", help="print keys and values, too")
+    parser.add_argument(
+        "--skip-record-metadata", action="store_true", help="print only keys and values of records"
     )
     parser.add_argument(
-        "--max-bytes", type=int, default=_MAX_BYTES, metavar="N", help="of each .log file"
+        "--max-bytes",
+        type=int,
+        default=_MAX_BYTES,
+        metavar="N",
+        help="stop after N bytes of each .log file",
     )
     decoders = parser.add_mutually_exclusive_group()
     for name in _DECODERS:
@@ -75,27 +81,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             dest="decoder",
             action="store_const",
             const=name,
-            help=f"records are those of {flag.replace('-', ' ')}",
+            help=f"decode records of {flag.replace('-', ' ')}",
         )
     decoders.add_argument(
-        "--raw", dest="decoder", action="store_const", const="raw", help="decode no known topic"
+        "--raw",
+        dest="decoder",
+        action="store_const",
+        const="raw",
+        help="do not decode records of internal topics",
     )
     for flag in ("--verify-index-only", "--index-sanity-check"):
         parser.add_argument(
-            flag, dest="check", action="store_true", help="of indexes only what is wrong with them"
+            flag, dest="check", action="store_true", help="check indexes instead of printing them"
         )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    # of kafka-dump-log; a batch may have any size here
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    # a flag of kafka-dump-log; here a batch may have any size
     parser.add_argument("--max-message-size", type=int, help=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the files in their order."""
+    """Print the files in order."""
     files = list(chain.from_iterable(_files_of(path) for path in _paths(options)))
     damage = []
     output = _Output()
     total_bytes = sum(min(_size_bytes(path), options.max_bytes) for path in files)
-    # among lines on a terminal a bar would be in the way
+    # no progress bar between lines on a terminal
     with ProgressBar("dump", total_bytes, is_wanted=not sys.stdout.isatty()) as bar:
         dumper = _Dumper(options, output, bar)
         for path in files:
@@ -120,7 +130,7 @@ def _paths(options: argparse.Namespace) -> list[Path]:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Give the file, or the files of a directory and of those in it.
+    """Return a file, or all files below a directory.
 
     Raises:
         SettingsError: there is no such file.
@@ -144,7 +154,7 @@ def _has_batches(path: Path) -> bool:
 
 
 def _size_bytes(path: Path) -> int:
-    """Give the size of a file, 0 when retention was faster."""
+    """Return the size of a file; 0 if retention was faster."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -152,7 +162,7 @@ def _size_bytes(path: Path) -> int:
 
 
 class _Output:
-    """Collects lines, so that not each is a call of the system."""
+    """Buffers lines, because a system call per line is slow."""
 
     _LINES: Final = 2000
 
@@ -179,7 +189,7 @@ class _Output:
 
 
 class _Dumper:
-    """Prints files as the options say."""
+    """Prints files according to the flags."""
 
     def __init__(self, options: argparse.Namespace, output: _Output, bar: ProgressBar) -> None:
         self._options = options
@@ -191,7 +201,7 @@ class _Dumper:
         """Print a file.
 
         Raises:
-            KafkaStorageError: it is damaged; what can be read of it was printed.
+            KafkaStorageError: the file is damaged; the readable part was printed.
             OSError: it cannot be read.
         """
         if not self._options.json:
@@ -263,7 +273,7 @@ class _Dumper:
             raise KafkaStorageError(text) from unsound
 
     def _tell_rest(self, file: LogFile) -> None:
-        """Say that bytes at the end are no batch: of a file in use they may become one."""
+        """Report bytes at the end that are not a batch; in a file in use they may become one."""
         rest = file.size_bytes - file.end
         if self._options.json:
             self._output.line(
@@ -293,7 +303,7 @@ def _title(path: Path) -> str:
 
 
 def _wanted(options: argparse.Namespace, path: Path) -> Wanted:
-    """Of the topics that Kafka has for itself the records are decoded, also without a flag."""
+    """Choose what to print; records of internal topics are decoded even without a flag."""
     decoder = _DECODERS.get(options.decoder or "", decode_text)
     content = options.print_data_log or options.decoder is not None or options.json
     content = content or options.skip_record_metadata

@@ -1,4 +1,4 @@
-"""Whether the entries of one index are those of its segment, for `log dump --verify-index-only`."""
+"""Checks the entries of one index against its segment, for `log dump --verify-index-only`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +22,10 @@ _ALL: Final = 1 << 62
 
 
 def index_faults(path: Path) -> Iterator[str]:
-    """Say what is wrong with an index, entry by entry.
+    """Yield the wrong entries of an index.
 
     Raises:
-        SettingsError: its .log file is not beside it.
+        SettingsError: its .log file is missing.
         OSError: a file cannot be read.
 
     Rule: S-95.

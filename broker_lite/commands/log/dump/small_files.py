@@ -1,7 +1,6 @@
-"""The files beside the batches, entry by entry: indexes, snapshots of producers, checkpoints.
+"""Reads index files, producer snapshots and checkpoints, entry by entry.
 
-Each entry is a mapping; as text it is `name: value` with blanks between, which is how
-kafka-dump-log prints them.
+An entry is a mapping; as text it is `name: value name: value`, as kafka-dump-log prints it.
 
 Source: DumpLogSegments.
 """
@@ -44,10 +43,10 @@ _CHECKPOINT_SUFFIX: Final = "-checkpoint"
 
 
 def entries_of(path: Path) -> Iterator[Entry] | None:
-    """Give the entries of a file by its name, None when it is none of these.
+    """Return the entries of a file; None if its name is not that of such a file.
 
     Raises:
-        KafkaStorageError: it is damaged; those in front of the damage were given.
+        KafkaStorageError: the file is damaged; the entries before the damage were yielded.
         OSError: it cannot be read.
     """
     segment = parse_segment_file(path.name)
@@ -61,12 +60,12 @@ def entries_of(path: Path) -> Iterator[Entry] | None:
 
 
 def entry_text(entry: Entry) -> str:
-    """Write an entry as one line."""
+    """Format an entry as one line."""
     return " ".join(f"{name}: {value}" for name, value in entry.items())
 
 
 def _offset_entries(path: Path, base_offset: int) -> Iterator[Entry]:
-    """See: S-10; entries of zeros behind the first are room that was not used (S-12)."""
+    """See: S-10; entries of zeros after the first are preallocated (S-12)."""
     for number, (relative, position) in enumerate(_pairs(path, OffsetIndex.ENTRY)):
         if relative == 0 and number > 0:
             return
@@ -139,7 +138,7 @@ def _parsed(name: str, text: str) -> Iterator[Entry]:
             "directoryId": meta.directory_id,
         }
     elif name == EPOCH_FILE:
-        LeaderEpochCache.from_text(text)  # has to be one
+        LeaderEpochCache.from_text(text)  # raises if it is damaged
         for line in parse_lines(text):
             leader_epoch, start_offset = map(int, line.split())
             yield {"leaderEpoch": leader_epoch, "startOffset": start_offset}
@@ -149,7 +148,7 @@ def _parsed(name: str, text: str) -> Iterator[Entry]:
 
 
 def _pairs(path: Path, entry: Struct) -> Iterator[tuple[int, int]]:
-    """Read the whole entries of a file; a part of one at its end does not count."""
+    """Read the complete entries of a file; a partial one at its end is ignored."""
     data = path.read_bytes()
     return entry.iter_unpack(data[: len(data) // entry.size * entry.size])
 
