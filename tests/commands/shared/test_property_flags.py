@@ -11,9 +11,9 @@ from broker_lite.commands.shared.property_flags import (
 
 def test_flags_under_several_names(tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
-    add_repeatable(parser, "--new-property", "--property", dest="pairs", help="")
-    add_file(parser, "--file", help="")
-    add_alias(parser, "--old-file", dest="file", type=Path)
+    add_repeatable(parser, "--new-property", "--property", text="", dest="pairs")
+    add_file(parser, "--file", "")
+    add_alias(parser, "--old-file", dest="file", metavar="FILE", kind=Path)
     options = parser.parse_args(["--property", "a=1", "--new-property", "b=2=3"])
     assert (options.pairs, options.file) == (["a=1", "b=2=3"], None)
     assert parser.parse_args(["--old-file", str(tmp_path)]).file == tmp_path
