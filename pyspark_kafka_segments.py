@@ -1,7 +1,7 @@
-"""Makes `spark.read.format("kafka_segments")` known to Spark by itself.
+"""Registers the data source `kafka_segments` with Spark automatically.
 
-Spark looks into every top-level module whose name begins with `pyspark_` for a DefaultSource, on
-the driver's Python path, when a session meets the first data source that it does not know.
+When a session meets the first unknown data source, Spark searches all top-level modules on the
+driver's Python path whose name begins with `pyspark_` for a DefaultSource.
 """
 
 from broker_lite.pipeline.spark.source import KafkaSegmentsSource as DefaultSource

@@ -1,7 +1,7 @@
-"""The broker's own log messages: to standard error, as text or as one JSON object a line.
+"""Sets up the broker's log on standard error, as text or as one JSON object per line.
 
-A message is an event and its facts: `logger.info("segment rolled topic=%s partition=%d", ...)`.
-Text keeps it as it is; JSON makes a field of each fact.
+A message is an event and its facts: `logger.info("segment rolled topic=%s partition=%d", ...)`. In
+JSON, each fact becomes a field.
 """
 
 import json
@@ -18,7 +18,7 @@ _FACT: Final = re.compile(r"(\w+)=%[-+#0-9.]*[a-z]")
 
 
 class TextFormatter(logging.Formatter):
-    """One line a message, a traceback below it."""
+    """Formats a message as one line, with a traceback below it."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -26,14 +26,14 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a message: time, level, logger, event, its facts, a traceback."""
+    """Formats a message as a JSON object: time, level, logger, event, facts, traceback."""
 
     def format(self, record: logging.LogRecord) -> str:  # type: ignore[explicit-override]
-        """Write the message."""
+        """Format a message."""
         moment = datetime.fromtimestamp(record.created, UTC)
         event, facts = split_facts(record)
         entry: dict[str, Any] = {
-            **getattr(record, "facts", {}),  # what the message tells in one sentence, one by one
+            **getattr(record, "facts", {}),  # for messages that are a whole sentence
             **facts,
             "time": moment.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -46,9 +46,9 @@ class JsonFormatter(logging.Formatter):
 
 
 def split_facts(record: logging.LogRecord) -> tuple[str, dict[str, Any]]:
-    """The event of a message and its facts by name.
+    """Split a message into its event and its facts by name.
 
-    A message that is not of the form `event name=%s name=%s` is all event.
+    A message of another form than `event name=%s name=%s` is an event without facts.
     """
     template = str(record.msg)
     first = _FACT.search(template)
@@ -66,9 +66,9 @@ def set_up(level: str, form: str, stream: TextIO | None = None) -> None:
     """Send the broker's messages to a stream.
 
     Args:
-        level: one of LEVELS; what is lower is dropped.
+        level: one of LEVELS; messages below it are dropped.
         form: one of FORMATS.
-        stream: standard error when none is given.
+        stream: None means standard error.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())

@@ -1,10 +1,10 @@
-"""Compiled modules run only while their sources are what they were compiled from.
+"""Runs a compiled module only if its source has not changed since.
 
-A compiled module lies beside its source, and Python imports the compiled one. After an edit that
-would run code which nobody can read any more. So a build notes a hash of every source that it read.
-When the first compiled module is imported, the sources are compared with that. What was made from
-a source that differs is imported from its source instead, and one line says so.
-docs/internals/native.md tells how a build works.
+A compiled module lies beside its source, and Python would import the compiled one. After an edit,
+that would silently run the old code. So a build notes a hash of every source that it read. The
+import of the first compiled module compares the sources with these hashes. Modules whose sources
+have changed are imported from source instead, and one line says so. docs/internals/native.md
+explains the build.
 """
 
 import os
@@ -15,21 +15,20 @@ from types import ModuleType
 from typing import Final
 
 SUMS: Final = f"native{EXTENSION_SUFFIXES[0].removesuffix('.so')}.sums"
-"""The file in the package with the hashes; its name says for which Python it was compiled.
+"""The file in the package with the hashes; its name has the Python version of the build.
 
-Each line has a hash, a source, the part that the source was compiled in (NOTHING, if in none), and
-the other parts whose compiler read it. A part is compiled and runs as one: a single module, called
-by its source (Cython), or all modules that call each other's C code (mypyc). Sources are paths in
-the package.
+A line has a hash, a source (a path in the package), the part that it was compiled in (NOTHING if
+none), and other parts that depend on it. A part is compiled as one: a single module, named by its
+source (Cython), or all modules that call each other's C code (mypyc).
 """
 NOTHING: Final = "-"
 _NAMED_MAX: Final = 3
 
 
 class CurrentModules:
-    """Finds the modules of a package: in compiled form if that is current, else their sources.
+    """Imports the modules of a package: the compiled form if it is current, else the source.
 
-    It stands in sys.meta_path before the finder of files.
+    It is in sys.meta_path in front of PathFinder.
     """
 
     def __init__(self, package: str, folder: str) -> None:
@@ -40,7 +39,7 @@ class CurrentModules:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module of the package, or None if it is none of the package."""
+        """Find a module; None if it is not in the package."""
         if not name.startswith(self._prefix):
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -56,7 +55,7 @@ class CurrentModules:
         return spec_from_file_location(name, os.path.join(self._folder, source))
 
     def _compare(self) -> frozenset[str]:
-        """Give the sources whose compiled form is current; log which others there are."""
+        """Return the sources whose compiled form is current; log the others."""
         try:
             with open(os.path.join(self._folder, SUMS), encoding="utf-8") as file:
                 lines = [line.split() for line in file]
@@ -80,12 +79,12 @@ class CurrentModules:
         try:
             with open(os.path.join(self._folder, source), "rb", buffering=0) as file:
                 return source_hash(file.readall()).hex() != hashed
-        except FileNotFoundError:  # an image has no .pxd, for one
+        except FileNotFoundError:  # for instance, an image has no .pxd files
             return False
 
 
 def watch(package: str, folder: str) -> None:
-    """Let the modules of a package be imported by CurrentModules."""
+    """Import the modules of a package by CurrentModules from now on."""
     finders = sys.meta_path
     place = finders.index(PathFinder) if PathFinder in finders else 0
     finders.insert(place, CurrentModules(package, folder))

@@ -1,11 +1,10 @@
-"""Log lines that clients can cause: the first of a kind are written, the others are counted.
+"""Limits log lines that clients can cause: writes the first of a kind and counts the others.
 
-A client that is refused in a loop would else fill the disk with the same line. Kinds are told apart
-by a key that the caller makes, for instance of an error and a client's address. In each interval
-the first few lines of a kind are written. When it is over, one line tells how many were left out.
-
-Lines of all kinds together are bounded, and so are the kinds that are kept: who invents new ones,
-by a new client id in each request, gains nothing. Used by one thread.
+Otherwise a client that is refused in a loop would fill the disk with the same line. The caller
+makes a key for each kind, for instance from an error and a client's address. In each interval the
+first few lines of a kind are written; at its end, one line has the number of omitted ones. The
+lines of all kinds together are limited, and so is the number of kinds, because a client could
+invent kinds, for instance by a new client id in each request. For use in one thread.
 """
 
 import logging
@@ -13,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 Key: TypeAlias = tuple[str | int, ...]
-"""What a kind of line is known by; it is printed with the count of what was left out."""
+"""Identifies a kind of line; printed with the count of omitted lines."""
 
 LINES_MAX: Final = 5
 ALL_LINES_MAX: Final = 100
@@ -24,7 +23,7 @@ _OTHERS: Final[Key] = ("others",)
 
 
 class _Kind:
-    """One kind of line within the interval."""
+    """The counts of one kind of line within the interval."""
 
     __slots__ = ("left_out", "level", "logger", "written")
 
@@ -36,15 +35,15 @@ class _Kind:
 
 
 class RateLimitedLog:
-    """Decides for each line whether it is written; one for a whole node."""
+    """Decides for each line whether to write it; there is one for the whole node."""
 
     __slots__ = ("_all_written", "_end_ms", "_kinds", "_monotonic_ms")
 
     def __init__(self, monotonic_ms: Callable[[], int]) -> None:
-        """Begin with nothing written.
+        """Start without any counts.
 
         Args:
-            monotonic_ms: the broker's clock, by which intervals end.
+            monotonic_ms: the broker's clock.
         """
         self._monotonic_ms = monotonic_ms
         self._kinds: dict[Key, _Kind] = {}
@@ -61,13 +60,13 @@ class RateLimitedLog:
         exc_info: BaseException | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> None:
-        """Write a line, or count it.
+        """Write or count a line.
 
         Args:
-            logger: where to.
+            logger: gets the line.
             level: a line below the logger's level is neither written nor counted.
-            key: of its kind; texts of clients in it are short.
-            message: with args as logging takes them.
+            key: of its kind; texts from clients in it must be short.
+            message: with args, as for logging.
             args: formatted only when the line is written.
             exc_info: as logging takes it.
             extra: as logging takes it.
@@ -76,7 +75,7 @@ class RateLimitedLog:
             logger.log(level, message, *args, exc_info=exc_info, extra=extra)
 
     def admits(self, logger: logging.Logger, level: int, key: Key) -> bool:
-        """Take the place of one line: the caller writes it now, or it is counted as left out."""
+        """Tell whether the caller may write a line now; otherwise it is counted as omitted."""
         if not logger.isEnabledFor(level):
             return False
         self.write_counts()
@@ -96,10 +95,10 @@ class RateLimitedLog:
         return True
 
     def write_counts(self, *, now: bool = False) -> None:
-        """Tell what was left out, when the interval is over; call it from time to time.
+        """Log the counts of omitted lines if the interval is over; call it from time to time.
 
         Args:
-            now: do not wait for the end of the interval: the broker stops.
+            now: do not wait for the end of the interval, because the broker stops.
         """
         if not self._kinds or not (now or self._monotonic_ms() >= self._end_ms):
             return

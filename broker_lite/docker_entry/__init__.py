@@ -1,8 +1,8 @@
-"""What the image's entry point does with what it was given.
+"""The decisions of the image's entry point.
 
-In: the arguments of `docker run`, the environment, the mounted files. Out: either a broker's flags
-and the sources of its settings, or a command or program in the broker's place. It opens no socket
-and knows nothing of the server.
+It takes the arguments of `docker run`, the environment and the mounted files. It returns a broker's
+flags and the sources of its settings, or another command or program. It opens no socket and imports
+nothing of the server.
 """
 
 from broker_lite.docker_entry.entry import Broker, Command, Entry, Program, read_entry

@@ -1,7 +1,7 @@
-"""What the arguments of `docker run IMAGE ...` ask for.
+"""Decides what `docker run IMAGE ...` runs.
 
-As with Kafka's images: nothing starts a broker, and the first word of a command line is a program.
-Flags alone are the broker's, and broker-lite's own commands need not be called by its name.
+As with Kafka's images, no arguments start a broker, and otherwise the first word is a program. In
+addition, flags alone are the broker's, and broker-lite's commands need no `broker-lite` in front.
 """
 
 from collections.abc import Container, Sequence
@@ -12,19 +12,19 @@ _VERSION: Final = "--version"
 
 
 class Broker(NamedTuple):
-    """A broker is to be started, with these flags of `broker-lite serve`."""
+    """Start a broker with these flags of `broker-lite serve`."""
 
     arguments: tuple[str, ...]
 
 
 class Command(NamedTuple):
-    """Another command of broker-lite is to be run: its name and its arguments."""
+    """Run another command of broker-lite, with its arguments."""
 
     arguments: tuple[str, ...]
 
 
 class Program(NamedTuple):
-    """A program is to be run: its name and its arguments."""
+    """Run a program with its arguments."""
 
     arguments: tuple[str, ...]
 
@@ -33,10 +33,10 @@ Entry: TypeAlias = Broker | Command | Program
 
 
 def read_entry(arguments: Sequence[str], commands: Container[str]) -> Entry:
-    """Find out what to run.
+    """Decide what to run.
 
     Args:
-        arguments: those of `docker run`, behind the image's name.
+        arguments: those of `docker run` after the image's name.
         commands: the names of broker-lite's commands.
     """
     if list(arguments) == [_VERSION]:

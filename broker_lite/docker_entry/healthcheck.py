@@ -1,31 +1,31 @@
-"""The image's health check: asks the broker of the same container which APIs it answers.
+"""The image's health check: sends an ApiVersions request to the broker of the same container.
 
-It runs again and again, by its path and without site: so it imports nothing but modules that are
-part of the interpreter. The broker leaves the address at which it listens in shared memory, which a
-container has and may write even where the rest of its file system is read-only.
+It runs very often, by its path and without `site`, so it imports only modules that are built into
+the interpreter. The broker writes its address to shared memory, which a container can write even if
+the rest of its file system is read-only.
 """
 
 import _socket
 import os
 import sys
 
-_ADDRESS_FILE = "/dev/shm/broker-lite.address"  # noqa: S108 - nothing that is trusted blindly
+_ADDRESS_FILE = "/dev/shm/broker-lite.address"  # noqa: S108 - a wrong address only fails the check
 _DEFAULT_ADDRESS = "127.0.0.1:9092"
-# of a broker at every address; where IPv6 is switched off there is no ::1, and yet a socket at ::
-_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}  # noqa: S104 - not listened on
+# for a broker that listens at every address; without IPv6 there is no ::1, but a socket at :: works
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}  # noqa: S104 - not bound here
 _TIMEOUT_S = 2.5
 _CORRELATION_ID = b"\x00\x00\x00\x01"
 # size, ApiVersions, version 0, correlation id, no client id
 _REQUEST = b"\x00\x00\x00\x0a\x00\x12\x00\x00" + _CORRELATION_ID + b"\xff\xff"
-# correlation id, error code 0; the size before them differs
+# correlation id, error code 0; the size in front of them varies
 _ANSWER = _CORRELATION_ID + b"\x00\x00"
 
 
 def tell(address: str, path: str = _ADDRESS_FILE) -> bool:
-    """Leave HOST:PORT of a broker that is ready for the health check.
+    """Write HOST:PORT of a ready broker for the health check.
 
     Returns:
-        False if it cannot be left there: then the default port is what is asked.
+        False if it cannot be written; then the health check asks the default port.
     """
     try:
         with open(path, "w", encoding="ascii") as file:
@@ -39,7 +39,7 @@ def ask(host: str, port: int) -> None:
     """Ask a broker for its APIs.
 
     Raises:
-        OSError: there is none, or it does not answer as a broker does.
+        OSError: there is no broker, or its response is wrong.
     """
     family = _socket.AF_INET6 if ":" in host else _socket.AF_INET
     connection = _socket.socket(family, _socket.SOCK_STREAM)
@@ -60,10 +60,10 @@ def ask(host: str, port: int) -> None:
 
 
 def main(path: str = _ADDRESS_FILE) -> int:
-    """Print one line if the broker does not answer.
+    """Print one line if the broker does not respond.
 
     Returns:
-        The exit code as Docker wants it: 0 for healthy, 1 for not.
+        Docker's exit code: 0 for healthy, 1 for unhealthy.
     """
     try:
         with open(path, encoding="ascii") as file:

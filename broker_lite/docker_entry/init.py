@@ -1,8 +1,8 @@
-"""The first process of a container, when a program runs in it that does not hand signals on.
+"""The first process of a container, which forwards signals for programs that do not.
 
-A shell that is process 1 does nothing on SIGTERM, and neither does the broker that its script has
-started hear of it: after ten seconds both are killed. So the entry point stays process 1, runs the
-shell below it in a process group of its own, and hands every signal to the whole group.
+A shell that is process 1 ignores SIGTERM, and does not forward it to the broker that its script has
+started; after ten seconds Docker kills both. So the entry point stays process 1, runs the shell in
+its own process group, and forwards every signal to the whole group.
 """
 
 import os
@@ -19,19 +19,19 @@ _AWAITED: Final = (*_HANDED_ON, signal.SIGCHLD)
 
 
 def run_as_init(arguments: Sequence[str]) -> int:
-    """Run a program until it ends, and after a signal to stop until all that it started ended.
+    """Run a program until it ends; after a stop signal, until its whole process group ends.
 
     Returns:
-        The program's exit code. If it died of the signal to stop, that of the last process that
-        ended in another way, such as the broker that a script had started.
+        The program's exit code. If the stop signal killed the program, the code of the last process
+        that ended in another way, such as a broker that a script had started.
 
     Raises:
         SettingsError: there is no such program.
     """
-    # They stay blocked, and are taken one by one: Python would run a handler after a call that
-    # waits, if its signal came just before the call.
+    # The signals stay blocked, and sigwait() takes them one by one. With a Python handler, a signal
+    # just before a blocking call would only be handled after it.
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would never come
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if inherited as ignored, it would never arrive
     try:
         leader = os.posix_spawnp(
             arguments[0], [*arguments], os.environ, setpgroup=0, setsigmask=(), setsigdef=_AWAITED
@@ -42,7 +42,7 @@ def run_as_init(arguments: Sequence[str]) -> int:
 
 
 def _wait(leader: int) -> int:
-    """Wait for the program, and for the orphans that a container leaves to its first process."""
+    """Wait for the program, and reap orphans, which become children of process 1."""
     code = None
     stop = 0
     while True:
@@ -50,7 +50,7 @@ def _wait(leader: int) -> int:
         if number != signal.SIGCHLD:
             if number in _STOPS:
                 stop = number
-            with suppress(ProcessLookupError):  # the group has ended, orphans of others have not
+            with suppress(ProcessLookupError):  # the group has ended, other orphans have not
                 os.killpg(leader, number)
             continue
         try:
@@ -66,6 +66,6 @@ def _wait(leader: int) -> int:
 
 
 def _exit_code(status: int) -> int:
-    """As a shell tells it: 128 and the number of the signal that ended the process."""
+    """Return a shell's exit code: 128 + number if a signal ended the process."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code

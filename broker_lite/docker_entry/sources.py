@@ -1,8 +1,7 @@
-"""Where a broker's settings come from in a container: the image, a mounted file, the environment.
+"""Collects a broker's settings in a container: the image, a mounted file, the environment.
 
-The environment is read as the images of Apache, Confluent and Bitnami read theirs. What these
-images do beyond setting what a variable says is done here: the rest of the program knows nothing
-of them.
+The environment is read as by the images of Apache, Confluent and Bitnami. All special handling for
+these images is in this module.
 """
 
 import re
@@ -18,14 +17,14 @@ _DEFAULTS: Final = {
     "log.dirs": "/data",
     "broker.lite.gateway.advertised": "localhost",
 }
-# where people of other images mount their volumes, and their settings
+# where users of other images mount volumes and settings
 _DATA_MOUNTS: Final = ("/var/lib/kafka/data", "/bitnami/kafka")
 _CONFIG_FILES: Final = (
     "/mnt/shared/config/server.properties",
     "/bitnami/kafka/config/server.properties",
 )
 _CLUSTER_ID_VARIABLES: Final = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID", "KAFKA_CLUSTER_ID")
-# of wurstmeister/kafka and of debezium/kafka, in the same form
+# variables of wurstmeister/kafka and debezium/kafka, in the same format
 _TOPICS_VARIABLES: Final = ("KAFKA_CREATE_TOPICS", "CREATE_TOPICS")
 _SEPARATOR_VARIABLE: Final = "KAFKA_CREATE_TOPICS_SEPARATOR"
 _TOPIC: Final = re.compile(r"([^:]+):(\d+):\d+(?::(.+))?", re.ASCII)
@@ -34,13 +33,13 @@ _LISTENER_SETTINGS: Final = ("listeners", "advertised.listeners")
 
 
 class Sources(NamedTuple):
-    """The sources of settings, the weakest first.
+    """The sources of settings; later ones win.
 
     Args:
-        surroundings: what the image gives instead of the defaults: name to text and origin.
-        config_file: one that somebody mounted.
-        environment: without what is no setting for us.
-        warnings: lines about what is not taken as it is.
+        surroundings: the image's replacements for defaults: name to text and origin.
+        config_file: a mounted one.
+        environment: without blank variables.
+        warnings: lines about values that were changed.
     """
 
     surroundings: Mapping[str, tuple[str, str]]
@@ -55,15 +54,14 @@ def read_sources(
     exists: Callable[[str], bool],
     is_mount: Callable[[str], bool],
 ) -> Sources:
-    """Put together what there is.
+    """Collect the sources.
 
     Args:
         environment: of the container.
-        exists: whether there is a file of that path, or a folder, which Docker makes of a file that
-            it does not find.
-        is_mount: whether a volume is mounted there.
+        exists: whether a path exists; it may be a folder, which Docker creates for a missing file.
+        is_mount: whether a volume is mounted at a path.
     """
-    # a compose file that hands on a variable which is not set hands on a blank one
+    # a compose file that forwards an unset variable sets it to a blank
     kept = {
         name: text
         for name, text in environment.items()
@@ -105,7 +103,7 @@ def _surroundings(
 
 
 def _without_blanks(text: str) -> str:
-    """A list without the empty items that scripts leave which join lists."""
+    """Remove the empty items that scripts leave when they join lists."""
     return ",".join(filter(None, (item.strip() for item in text.split(","))))
 
 
@@ -117,25 +115,25 @@ def _first_directory(variable: str, text: str, warnings: list[str]) -> str:
 
 
 def _listeners_of(advertised: str) -> str | None:
-    """Listeners at every address, one for each that is advertised, as Kafka's image makes them.
+    """Return listeners at every address, one per advertised listener, as Kafka's image does.
 
-    None for what is no list of addresses: that is told with the name under which it was given.
+    None for anything but a list of addresses, because the error should name the variable.
     """
     found = [_ADDRESS.fullmatch(entry) for entry in advertised.split(",")]
     return ",".join(f"{one[1]}://:{one[2]}" for one in found if one) if all(found) else None
 
 
 def _topics(text: str, separator: str) -> str:
-    """Topics as NAME:PARTITIONS:REPLICAS[:POLICY] in our own words.
+    """Convert topics from NAME:PARTITIONS:REPLICAS[:POLICY] to our format.
 
-    Each character of the separator is one, as in those images' shell scripts.
+    Each character of `separator` separates, as in the shell scripts of those images.
     """
     found = []
     items = re.split(f"[{re.escape(separator)}]", text)
     for entry in filter(None, (item.strip() for item in items)):
         topic = _TOPIC.fullmatch(entry)
         if topic is None:
-            found.append(entry)  # ours, or refused as such
+            found.append(entry)  # in our format, or refused later
         else:
             policy = f":cleanup.policy={topic[3]}" if topic[3] else ""
             found.append(f"{topic[1]}:{topic[2]}{policy}")

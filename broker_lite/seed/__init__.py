@@ -1,8 +1,7 @@
-"""What is there when a broker is ready: topics and records that its settings ask for.
+"""Creates the topics and records that a broker's settings ask for.
 
-In: settings, and the files they name. Out: topics in a cluster and records in its logs, written
-before the first client is served. A person's error is a SettingsError that names file, line and
-field.
+It reads files that the settings name, and writes to a cluster before the first client is served. An
+error in a file is a SettingsError that names file, line and field.
 """
 
 from broker_lite.seed.apply import apply

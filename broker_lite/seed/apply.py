@@ -1,4 +1,4 @@
-"""Makes what the settings ask for, between the opening of a cluster and its first client."""
+"""Applies the seed settings to an open cluster, before its first client."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -10,30 +10,30 @@ if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
     from broker_lite.seed.marker import Marker
 
-# Read before the event loop gets its turn to hear a signal: some 5 ms.
+# Bytes to read, in some 5 ms, between two turns of the event loop, which handles signals.
 _TURN_BYTES: Final = 64 * 1024
 
 
 async def apply(cluster: "Cluster", clock: "Clock", is_stopping: Callable[[], bool]) -> bool:
     """Create the topics and write the records that the cluster's settings ask for.
 
-    Topics that exist are left as they are, and records only go to topics without any: at a second
-    start on the same data this does nothing.
+    Existing topics are left alone, and records only go to empty topics. So a second start on the
+    same data does nothing.
 
     Args:
-        cluster: registered.
+        cluster: a registered one.
         clock: of the process.
-        is_stopping: asked every few milliseconds; a seed that is stopped counts as not begun.
+        is_stopping: called every few milliseconds; a stopped seed counts as not begun.
 
     Returns:
-        Whether it came to its end.
+        Whether it was completed.
 
     Raises:
-        SettingsError: a topic, a file or one of its lines cannot be used. Topics may have been
-            created by then; no record will be there after the next start.
+        SettingsError: a topic, a file or a line is wrong. Topics may have been created by then; the
+            next start removes all records of the seed.
         KafkaStorageError: something cannot be written.
     """
-    # the parts are imported when something is to be done, which most starts have not
+    # imported only if needed, because most starts have no seed
     from broker_lite.seed.marker import Marker, undo_unfinished_seed
 
     settings = cluster.settings

@@ -1,6 +1,6 @@
-"""The fields of a record in a seed file, and what they become.
+"""Converts the fields of a record in a seed file.
 
-| field | what it may be |
+| field | allowed |
 | --- | --- |
 | topic | text |
 | partition | a number from 0 on; null: by the key as Kafka's producer does, without one in turn |
@@ -8,7 +8,7 @@
 | headers | an object or a list of pairs, null: none; a header's value is like a record's |
 | timestamp | milliseconds since 1970 or ISO 8601 (UTC where it names no zone); null: now |
 
-A field that is left out is null.
+A missing field is null.
 """
 
 import base64
@@ -31,11 +31,11 @@ Headers = tuple[tuple[bytes, bytes | None], ...]
 
 
 class FieldError(ValueError):
-    """A field is not what it may be; the text names it."""
+    """A field is wrong; the text names it."""
 
 
 class SeedRecord(NamedTuple):
-    """A record of a seed file; what is None is up to who writes it."""
+    """A record of a seed file; the writer chooses partition and timestamp if they are None."""
 
     line: int
     topic: str
@@ -47,10 +47,10 @@ class SeedRecord(NamedTuple):
 
 
 def make_record(fields: Mapping[str, object], line: int) -> SeedRecord:
-    """Read the fields of one record.
+    """Convert the fields of one record.
 
     Raises:
-        FieldError: one is missing, unknown, or not what it may be.
+        FieldError: a field is missing, unknown or wrong.
     """
     if not _KNOWN.issuperset(fields):
         unknown = next(name for name in fields if name not in _KNOWN)
@@ -71,10 +71,10 @@ def make_record(fields: Mapping[str, object], line: int) -> SeedRecord:
 
 
 def to_bytes(field: str, value: object) -> bytes | None:
-    """The bytes of a key or value.
+    """Convert a key or value to bytes.
 
     Raises:
-        FieldError: no base64, no UTF-8 (half a surrogate), or a number that JSON does not have.
+        FieldError: it is not base64, not valid Unicode (a lone surrogate), or not a JSON number.
     """
     if value is None:
         return None
@@ -82,7 +82,7 @@ def to_bytes(field: str, value: object) -> bytes | None:
         return _from_base64(field, value[_BASE64])
     try:
         if not isinstance(value, str):
-            # as the file had it: neither blanks nor escapes that JSON can do without
+            # compact: without the blanks and escapes that JSON does not need
             value = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return value.encode()
     except (ValueError, RecursionError) as error:

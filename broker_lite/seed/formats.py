@@ -1,8 +1,8 @@
-"""The two forms of a seed file: JSON lines and CSV.
+"""Reads the two formats of seed files: JSON lines and CSV.
 
-JSON lines: one object a line, its members are the fields; blank lines are left out.
-CSV: the first row names the columns, each one of the fields, in any order; an empty cell is null,
-so only JSON lines can tell an empty text. Cells of key and value are texts; headers are JSON.
+JSON lines: one object per line, whose members are the fields; blank lines are skipped.
+CSV: the first row names the columns, which are fields in any order. An empty cell is null, so only
+JSON lines can have an empty text. Cells of key and value are texts; headers are JSON.
 """
 
 import csv
@@ -20,10 +20,10 @@ _INTEGER_DIGITS_MAX: Final = 20
 
 
 def read_records(lines: Lines) -> Iterator[SeedRecord]:
-    """Read a seed file, by the end of its name.
+    """Read a seed file; the suffix of its name decides the format.
 
     Raises:
-        SettingsError: another kind of file, or a line of it cannot be used.
+        SettingsError: the suffix is unknown, or a line is wrong.
     """
     suffix = PurePath(lines.path).suffix.lower()
     if suffix not in _READERS:
@@ -39,10 +39,10 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _decode(text: str) -> object:
-    """Read one JSON value.
+    """Parse one JSON value.
 
     Raises:
-        FieldError: it is none.
+        FieldError: it is not JSON.
     """
     try:
         return _DECODER.decode(text)
@@ -82,7 +82,7 @@ def _read_csv(lines: Lines) -> Iterator[SeedRecord]:
 
 
 def _rows(lines: Lines) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with its first line."""
+    """Yield the rows that are not blank, each with the number of its first line."""
     limit_before = csv.field_size_limit(LINE_BYTES_MAX)
     try:
         first = 1

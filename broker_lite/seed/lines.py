@@ -1,4 +1,4 @@
-"""The lines of a seed file, one after the other, and errors that name them."""
+"""Iterates over the lines of a seed file, and makes errors that name a line."""
 
 import os
 import stat
@@ -12,17 +12,17 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 class Lines:
-    """An iterable over the lines of a file, as text with their ends.
+    """An iterable of the lines of a file, as text with line ends.
 
     Attributes:
-        path: as it was given.
-        number: of the line that was read last, from 1 on.
-        bytes_read: how far in the file that is.
-        size_bytes: of the file, once it is being read.
+        path: as given.
+        number: of the last line that was read, counted from 1.
+        bytes_read: position after that line.
+        size_bytes: of the file; 0 before the first line.
     """
 
     def __init__(self, path: str) -> None:
-        """Open nothing yet."""
+        """Keep the path; iterating opens the file."""
         self.path = path
         self.number = 0
         self.bytes_read = 0
@@ -32,7 +32,7 @@ class Lines:
         """Read the file from its beginning.
 
         Raises:
-            SettingsError: it cannot be read, or a line is no UTF-8 text or too long.
+            SettingsError: it cannot be read, or a line is not UTF-8 or too long.
         """
         try:
             status = os.stat(self.path)
@@ -59,5 +59,5 @@ class Lines:
         return text.removeprefix(_BYTE_ORDER_MARK) if self.number == 1 else text
 
     def error(self, reason: str, number: int | None = None) -> SettingsError:
-        """The error that a line is; the last one that was read unless another is named."""
+        """Make an error about a line; the last line that was read, unless another one is given."""
         return SettingsError(f"{self.path}:{number or self.number}: {reason}")

@@ -1,8 +1,8 @@
-"""What makes a seed all or nothing: a file that names the topics which are being written to.
+"""A file that makes a seed all or nothing: it names the topics that are being written.
 
-It is there from before the first record of a topic until after the last of all. Whatever ends a
-seed before that, an error, a signal or a crash: the next start finds the file and empties these
-topics, whose records no client has ever seen.
+It exists from before the first record until after the last one. If an error, a signal or a crash
+ends a seed in between, the next start finds the file and empties these topics. No client has ever
+seen their records.
 """
 
 import logging
@@ -20,14 +20,17 @@ _log = logging.getLogger("broker_lite.seed")
 
 
 class Marker:
-    """The file in one data directory; a method that meets a disk error raises KafkaStorageError."""
+    """The file in a data directory; on a disk error, methods raise KafkaStorageError."""
 
     def __init__(self, data_dir: Path) -> None:
-        """Touch nothing yet."""
+        """Keep the path; nothing is read or written yet."""
         self._path = data_dir / SEED_MARKER_FILE
 
     def topics(self) -> list[str]:
-        """The topics it names, without a name that is cut off: nothing was written there yet."""
+        """Return the topics.
+
+        A last name that was cut off is left out, because its topic has no records yet.
+        """
         try:
             lines = self._path.read_text("ascii").splitlines(keepends=True)
         except FileNotFoundError:
@@ -35,12 +38,12 @@ class Marker:
         except OSError as error:
             raise self._failure(error) from error
         except UnicodeDecodeError as error:
-            reason = "it is damaged, so that nobody knows which topics a seed left unfinished"
+            reason = "it is damaged, so it is unknown which topics a seed left unfinished"
             raise KafkaStorageError(f"{self._path}: {reason}") from error
         return [line[:-1] for line in lines if line.endswith("\n")]
 
     def add(self, topic: str) -> None:
-        """Name a topic; from now on its records are worth nothing until remove()."""
+        """Add a topic; its records do not count before remove()."""
         try:
             with self._path.open("a", encoding="ascii") as file:
                 file.write(f"{topic}\n")
@@ -48,7 +51,7 @@ class Marker:
             raise self._failure(error) from error
 
     def remove(self) -> None:
-        """Let the records of all the topics count."""
+        """Remove the file: the seed is complete."""
         try:
             self._path.unlink(missing_ok=True)
         except OSError as error:
@@ -59,10 +62,10 @@ class Marker:
 
 
 def undo_unfinished_seed(cluster: Cluster, marker: Marker) -> None:
-    """Empty the topics of a seed that did not come to its end.
+    """Empty the topics of an unfinished seed.
 
     Raises:
-        KafkaStorageError: the metadata cannot be written, or the marker not be read or removed.
+        KafkaStorageError: the metadata cannot be written, or the marker cannot be read or removed.
     """
     names = marker.topics()
     topics = [cluster.topics[name] for name in dict.fromkeys(names) if name in cluster.topics]

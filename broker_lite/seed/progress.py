@@ -1,4 +1,4 @@
-"""How far a seed has come, for who waits for the ready line: on a terminal, else in the log."""
+"""Shows the progress of a seed on a terminal, else in the log."""
 
 import logging
 import sys
@@ -16,15 +16,15 @@ _log = logging.getLogger("broker_lite.seed")
 
 
 class Progress:
-    """Tells nothing in the first second, then a line that changes, or one every few seconds."""
+    """Shows nothing in the first second; then a changing line, or a log line every few seconds."""
 
     def __init__(self, lines: Lines, clock: Clock, stream: TextIO | None = None) -> None:
-        """Begin to count the time.
+        """Start the clock.
 
         Args:
-            lines: what is read.
-            clock: measures.
-            stream: standard error when none is given; the line that changes needs a terminal.
+            lines: the file that is read.
+            clock: of the process.
+            stream: None means standard error; a terminal gets the changing line.
         """
         self._lines = lines
         self._clock = clock
@@ -36,11 +36,11 @@ class Progress:
 
     @property
     def elapsed_ms(self) -> int:
-        """The time since it was made."""
+        """The time since the start."""
         return self._clock.monotonic_ms() - self._begun_ms
 
     def tell(self, record_count: int) -> None:
-        """Say how far it is, if it is time to."""
+        """Show the progress, if the interval has passed."""
         now_ms = self._clock.monotonic_ms()
         if now_ms < self._next_ms:
             return
@@ -57,7 +57,7 @@ class Progress:
             _log.info("seeding percent=%d records=%d records_per_s=%d", percent, record_count, rate)
 
     def end(self) -> None:
-        """Take the line away that changed."""
+        """Clear the changing line."""
         if self._is_shown:
             self._is_shown = False
             self._stream.write(_CLEAR_LINE)

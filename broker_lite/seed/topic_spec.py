@@ -1,8 +1,8 @@
-"""How a topic is written down: `NAME[:PARTITIONS[:CONFIG=VALUE,...]]`.
+"""Parses topics in the form `NAME[:PARTITIONS[:CONFIG=VALUE,...]]`.
 
-Without PARTITIONS, or with an empty one, the broker's default counts. A value that has commas of
-its own is put in brackets: `orders:3:cleanup.policy=[compact,delete],segment.ms=60000`. Nothing is
-checked here that the broker checks: names, numbers and configs as such.
+Without PARTITIONS, or if it is empty, the broker's default is used. A value with commas goes in
+brackets: `orders:3:cleanup.policy=[compact,delete],segment.ms=60000`. The broker checks names,
+numbers and configs, so this module does not.
 """
 
 import re
@@ -18,26 +18,26 @@ _DIGITS_MAX: Final = 9
 
 
 class TopicSpec(NamedTuple):
-    """A topic as a person asked for it, and where: a flag, a variable, or a file and its line."""
+    """A wanted topic and its origin: a flag, a variable, or a file and line."""
 
     topic: NewTopic
     origin: str
 
 
 def parse_specs(text: str, origin: str) -> list[TopicSpec]:
-    """Read topics that stand in one text, separated by white space or semicolons.
+    """Parse topics separated by white space or semicolons.
 
     Raises:
-        SettingsError: one of them is none.
+        SettingsError: a topic is wrong.
     """
     return [parse_spec(word, origin) for word in _SEPARATED.findall(text)]
 
 
 def parse_spec_lines(text: str, path: str) -> list[TopicSpec]:
-    """Read a file of topics: one a line, blank lines and those that begin with # left out.
+    """Parse a file of topics, one per line; blank lines and comments (#) are skipped.
 
     Raises:
-        SettingsError: one of them is none; the text names the line.
+        SettingsError: a topic is wrong; the text names the line.
     """
     return [
         parse_spec(line, f"{path}:{number}")
@@ -47,10 +47,10 @@ def parse_spec_lines(text: str, path: str) -> list[TopicSpec]:
 
 
 def parse_spec(text: str, origin: str) -> TopicSpec:
-    """Read one topic.
+    """Parse one topic.
 
     Raises:
-        SettingsError: the partitions are no number, or a config has no `=`.
+        SettingsError: the partitions are not a number, or a config has no `=`.
     """
     name, _, rest = text.partition(":")
     count, _, configs = rest.partition(":")

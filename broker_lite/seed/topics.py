@@ -1,7 +1,7 @@
-"""The topics that are to be there at the start: read, checked as CreateTopics does, and created.
+"""Creates the topics that the settings ask for, with the checks of CreateTopics.
 
-All are created or none. A topic that is there already, as after a restart on a volume, is left as
-it is, with one line of the log where it is not what was asked for.
+All are created or none. An existing topic, as after a restart on a volume, is left alone; a log
+line reports how it differs from the wanted one.
 """
 
 import logging
@@ -20,10 +20,10 @@ _log = logging.getLogger("broker_lite.seed")
 
 
 def read_topics(settings: Settings) -> list[TopicSpec]:
-    """Read all topics that the settings ask for.
+    """Parse all topics of the settings.
 
     Raises:
-        SettingsError: the file cannot be read, or a topic is not written as it should be.
+        SettingsError: the file cannot be read, or a topic is wrong.
     """
     origin = settings.origin_of("broker.lite.topics")
     specs = parse_specs(settings.broker_lite_topics, origin)
@@ -42,11 +42,11 @@ def _read(path: str) -> str:
 
 
 def create_topics(cluster: Cluster, specs: Sequence[TopicSpec]) -> None:
-    """Create those topics that are not there yet.
+    """Create the missing topics.
 
     Raises:
-        SettingsError: one of them cannot be; none was created.
-        KafkaStorageError: not written; none was created.
+        SettingsError: a topic cannot be created; none was.
+        KafkaStorageError: the metadata cannot be written; none was created.
     """
     plans: list[TopicPlan] = []
     seen: dict[str, TopicSpec] = {}

@@ -1,7 +1,7 @@
-"""Records into logs, by the way that the records of a client take: validated, then appended.
+"""Writes records to logs like those of a client: validates, then appends them.
 
-Records wait until a batch of their partition is full. A topic gets records only if it has none,
-so that a restart on a volume doubles nothing.
+Records wait until a batch of their partition is full. Only empty topics get records, so that a
+restart on a volume does not write them twice.
 """
 
 import logging
@@ -29,7 +29,7 @@ _log = logging.getLogger("broker_lite.seed")
 
 
 class _Batch:
-    """The records that wait for one partition, and the lines they come from."""
+    """The open batch of a partition, and the lines of its records."""
 
     __slots__ = ("builder", "lines", "partition")
 
@@ -40,7 +40,7 @@ class _Batch:
 
 
 class _Target:
-    """One topic that is written to."""
+    """A topic to write to."""
 
     __slots__ = ("batches", "bytes_max", "config", "next_partition", "topic")
 
@@ -55,7 +55,7 @@ class _Target:
         self.next_partition = 0
 
     def partition_of(self, record: SeedRecord) -> int:
-        """The partition a record names, else that of its key, else the next one in turn."""
+        """Return the partition that a record names, else that of its key, else the next in turn."""
         count = self.topic.partition_count
         if record.partition is not None:
             return record.partition
@@ -68,7 +68,7 @@ class _Target:
         return partition
 
     def new_batch(self, partition: int) -> _Batch:
-        """A batch as the topic stores it, so that the validator need not build it anew."""
+        """Make a batch with the topic's codec, so that the validator need not recompress it."""
         config = self.config
         return _Batch(
             partition, BatchBuilder(codec=config.codec or 0, level=config.compression_level)
@@ -79,8 +79,8 @@ class SeedWriter:
     """Writes the records of one seed.
 
     Attributes:
-        record_count: how many were taken, those that wait in a batch included.
-        topic_count: how many topics they are in.
+        record_count: number of records, including those in open batches.
+        topic_count: number of their topics.
     """
 
     def __init__(
@@ -93,10 +93,10 @@ class SeedWriter:
         """Touch nothing yet.
 
         Args:
-            cluster: gets the records, and the topics that it does not have, if it may.
-            clock: gives records without a timestamp theirs.
-            marker: is told of each topic before its first record.
-            error_of: makes the error for a person from a reason and the number of a line.
+            cluster: gets the records, and missing topics if it allows that.
+            clock: sets the timestamp of records without one.
+            marker: gets each topic before its first record.
+            error_of: makes an error from a reason and the number of a line.
         """
         self.record_count = 0
         self.topic_count = 0
@@ -108,11 +108,11 @@ class SeedWriter:
         self._waiting_bytes = 0
 
     def add(self, record: SeedRecord) -> None:
-        """Take one record; it is in its log after flush() at the latest.
+        """Add a record; flush() writes it at the latest.
 
         Raises:
-            SettingsError: there is no such topic or partition, or the topic does not take it.
-            KafkaStorageError: not written.
+            SettingsError: the topic or partition does not exist, or the topic refuses the record.
+            KafkaStorageError: the log cannot be written.
         """
         if record.topic not in self._targets:
             self._targets[record.topic] = self._open(record)
@@ -142,11 +142,11 @@ class SeedWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Append all records that wait.
+        """Append all open batches.
 
         Raises:
-            SettingsError: a topic does not take them.
-            KafkaStorageError: not written.
+            SettingsError: a topic refuses a record.
+            KafkaStorageError: a log cannot be written.
         """
         for target in self._targets.values():
             if target is not None:
@@ -155,12 +155,12 @@ class SeedWriter:
         self._waiting_bytes = 0
 
     def _open(self, record: SeedRecord) -> _Target | None:
-        """Find or create a topic; None when it has records already."""
+        """Find or create a topic; None if it already has records."""
         try:
             topic = self._cluster.topics.get(record.topic) or self._create(record)
             logs = (self._cluster.log(topic.name, index) for index in range(topic.partition_count))
             if any(log.log_end_offset for log in logs):
-                _log.info("topic has records already, not seeded topic=%s", topic.name)
+                _log.info("topic not seeded, it already has records topic=%s", topic.name)
                 return None
         except KafkaStorageError:
             raise
@@ -208,7 +208,7 @@ class SeedWriter:
 
 
 def _size_bytes_max(record: SeedRecord) -> int:
-    """What a record takes in a batch at most."""
+    """Return the largest size that a record can have in a batch."""
     size_bytes = MAX_RECORD_OVERHEAD + len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size_bytes += _HEADER_OVERHEAD + len(name) + len(value or b"")

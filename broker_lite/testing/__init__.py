@@ -1,8 +1,7 @@
-"""The testing room: brokers for the tests of other programs, and the pytest plugin.
+"""Brokers for the tests of other programs, and the pytest plugin.
 
-In: settings by Kafka's names. Out: brokers in processes of their own, on free ports, which end with
-the process that asked for them. Nothing is imported before it is used: pytest imports the plugin in
-every run.
+A broker runs in its own process on a free port, and ends with the process that started it. Modules
+are imported only when they are used, because pytest imports the plugin in every run.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ __all__ = ["AsyncBroker", "Broker", "BrokerDied", "BrokerFailed", "Record", "mak
 
 
 def __getattr__(name: str) -> object:
-    """Import the module of a name when it is first asked for."""
+    """Import the module of a name at its first use."""
     from importlib import import_module
 
     modules = {

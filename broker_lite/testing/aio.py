@@ -1,4 +1,4 @@
-"""A broker for tests with coroutines, under asyncio and trio: what blocks does so in a thread."""
+"""A broker for async tests, under asyncio and trio; blocking calls run in a thread."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class AsyncBroker:
-    """The methods of a Broker that block, as coroutines; cancelled ones are finished first."""
+    """The blocking methods of a Broker as coroutines; a cancelled one finishes first."""
 
     def __init__(self, broker: "Broker") -> None:
-        """Work on a broker, which can be used directly beside this."""
+        """Wrap a broker, which can still be used directly."""
         self.broker = broker
 
     async def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Record batches as bytes, for tests of what reads or sends them."""
+"""Builds record batches as bytes, for tests of code that reads or sends them."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ Headers = Iterable[tuple[str, bytes | None]]
 
 
 class NewRecord(NamedTuple):
-    """A record to be written; a plain `bytes` is one with only a value."""
+    """A record to write."""
 
     value: bytes | None
     key: bytes | None = None
@@ -29,21 +29,21 @@ def make_batch(
     base_sequence: int = NO_SEQUENCE,
     is_transactional: bool = False,
 ) -> bytes:
-    """Write a v2 record batch.
+    """Build a v2 record batch.
 
     Args:
-        records: values, or (value, key, headers, timestamp_ms) of which the later ones may be left
-            out; text is written as UTF-8.
+        records: values, or tuples (value, key, headers, timestamp_ms), of which the later items may
+            be left out; text becomes UTF-8.
         compression: none, gzip, snappy, lz4 or zstd.
         base_offset: of the first record.
-        timestamp_ms: of records that bring none, since the epoch.
-        producer_id: -1 for none, as the two after it.
+        timestamp_ms: of records without a timestamp, since the epoch.
+        producer_id: -1 for none, like the next two.
         producer_epoch: see producer_id.
         base_sequence: of the first record.
         is_transactional: needs a producer id.
 
     Returns:
-        The batch as it is stored, and sent in Produce and Fetch.
+        The bytes of the batch, as in files and in Produce and Fetch.
     """
     builder = BatchBuilder(
         base_offset=base_offset,
@@ -65,5 +65,5 @@ def make_batch(
 
 
 def as_bytes(value: bytes | str | None) -> bytes | None:
-    """Text as UTF-8, everything else as it is."""
+    """Encode text as UTF-8; return anything else unchanged."""
     return value.encode() if isinstance(value, str) else value

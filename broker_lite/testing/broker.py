@@ -1,4 +1,4 @@
-"""A broker for tests: a context manager around a process that ends with this one."""
+"""A broker for tests: a context manager for a process that ends with this one."""
 
 import os
 import shutil
@@ -22,19 +22,19 @@ _HOST: Final = "127.0.0.1"
 
 
 class Broker:
-    """One broker in a process of its own: `with Broker() as broker: connect(broker.bootstrap)`.
+    """A broker in its own process: `with Broker() as broker: connect(broker.bootstrap)`.
 
-    It is stopped when the context ends, or when this process ends in whatever way. The environment
-    has no say in its settings. All methods block; `aio` has them as coroutines, and
-    `async with Broker() as broker` starts and stops without blocking.
+    It stops when the context ends, or when this process ends in any way. Environment variables do
+    not change its settings. All methods block; `aio` has them as coroutines, and `async with
+    Broker() as broker` starts and stops without blocking.
 
-    A broker that somebody else kills, or that breaks, is noticed: every method raises BrokerDied
-    then, which says how it ended and what it logged last, until restart(), start() or stop().
+    If the broker is killed by somebody else, or crashes, every method raises BrokerDied until
+    restart(), start() or stop(). The error says how the broker ended and what it logged last.
 
     Attributes:
-        settings: what was given, as texts by Kafka's names.
+        settings: the given settings, as texts by Kafka's names.
         host: the address at which it listens.
-        port: the port at which it listens; 0 before the first start when any free one will do.
+        port: the port at which it listens; 0 before the first start if any free port will do.
     """
 
     def __init__(
@@ -49,18 +49,20 @@ class Broker:
         port: int = 0,
         timeout_s: float = 60.0,
     ) -> None:
-        """Remember what is asked for; nothing happens before start().
+        """Keep the arguments; start() starts the broker.
 
         Args:
-            settings: by Kafka's names; True, numbers and lists are written as Kafka writes them.
-            topics: to begin with: `name`, `name:partitions` or `name:partitions:config=value,...`;
-                a text is one of them, or several with blanks between.
-            seed_file: records to begin with, *.jsonl or *.csv.
-            config: a settings file, weaker than `settings`.
-            data_dir: kept at the end; None is a temporary directory.
+            settings: by Kafka's names; booleans, numbers and lists are converted to Kafka's
+                notation.
+            topics: to create at the start: `name`, `name:partitions` or
+                `name:partitions:config=value,...`; a single string may have several, separated by
+                blanks.
+            seed_file: records to write at the start, *.jsonl or *.csv.
+            config: a settings file; `settings` wins over it.
+            data_dir: kept at the end; None means a temporary directory.
             host: of the first listener, 127.0.0.1 by default.
-            port: of the first listener, 0 for a free one. Without host and port, `listeners` among
-                the settings stay as they are.
+            port: of the first listener, 0 for a free one. Without host and port, a setting
+                `listeners` stays unchanged.
             timeout_s: how long a start or a reset may take.
         """
         self.settings = {name: setting_text(value) for name, value in (settings or {}).items()}
@@ -81,7 +83,7 @@ class Broker:
         self._process: BrokerProcess | None = None
         self._death: BrokerDied | None = None
 
-    # -- what it is
+    # -- state
 
     @property
     def bootstrap(self) -> str:
@@ -90,18 +92,18 @@ class Broker:
 
     @property
     def data_dir(self) -> Path:
-        """The directory of its data; a temporary one begins empty with each start().
+        """The data directory; a temporary one is empty at each start().
 
         Raises:
             BrokerFailed: it is a temporary directory, and the broker was never started.
         """
         if self._data_dir is None:
-            raise BrokerFailed("a temporary data directory is made when the broker is started")
+            raise BrokerFailed("the temporary data directory does not exist before the first start")
         return self._data_dir
 
     @property
     def pid(self) -> int:
-        """Its process id.
+        """The process id of the broker.
 
         Raises:
             BrokerFailed: it does not run.
@@ -111,34 +113,34 @@ class Broker:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started by this process, was not stopped since, and is alive."""
+        """Whether this process started it, did not stop it, and it is alive."""
         process = self._process
         return process is not None and not process.is_inherited and not process.has_ended
 
     @property
     def log(self) -> str:
-        """What it printed so far, in all its lives."""
+        """Everything that it has printed, over all restarts."""
         if self._log_path is None or not self._log_path.exists():
             return ""
         return self._log_path.read_text("utf-8", errors="replace")
 
     @property
     def aio(self) -> "AsyncBroker":
-        """The same broker with coroutines instead of methods that block."""
+        """The same broker with coroutines instead of blocking methods."""
         from broker_lite.testing.aio import AsyncBroker
 
         return AsyncBroker(self)
 
-    # -- what can be done with it
+    # -- life cycle
 
     def start(self) -> Self:
-        """Start it, and wait until it is ready; a temporary directory begins empty.
+        """Start it and wait until it is ready; a temporary directory is empty then.
 
         Raises:
             BrokerFailed: it does not start; the text says why.
         """
         if self.is_running:
-            raise BrokerFailed("the broker runs already")
+            raise BrokerFailed("the broker is already running")
         self._bury()
         self._clear()
         try:
@@ -149,11 +151,11 @@ class Broker:
         return self
 
     def stop(self) -> None:
-        """Stop it, if it runs; temporary data is removed.
+        """Stop it, if it runs, and remove temporary data.
 
         Raises:
-            BrokerFailed: it does not end as it should.
-            BrokerDied: it had ended by itself, and no method has told that yet.
+            BrokerFailed: it does not end properly.
+            BrokerDied: it had ended by itself, and no method has reported that yet.
         """
         if self._process is not None and self._process.is_inherited:
             return
@@ -163,7 +165,7 @@ class Broker:
             self._clear()
 
     def kill(self) -> None:
-        """End it with SIGKILL; what it wrote stays, also in a temporary directory.
+        """End it with SIGKILL; its data stays, also in a temporary directory.
 
         Raises:
             BrokerFailed: it does not run.
@@ -174,22 +176,23 @@ class Broker:
         process.kill()
 
     def restart(self) -> None:
-        """Stop it, unless it was killed or died, and start it with the same data at the same port.
+        """Stop it, if it runs, and start it with the same data at the same port.
 
         Raises:
-            BrokerFailed: it does not end as it should, or does not start.
+            BrokerFailed: it does not end properly, or does not start.
         """
         self._bury()
         self._stop()
         self._start(self._first_address[0], self.port)
 
     def reset(self) -> None:
-        """Begin anew with nothing but the topics and records of the start, at the same port.
+        """Remove all data but the topics and records of the start, and restart at the same port.
 
-        All connections are closed. Cluster id and node id stay; settings are those of the start.
+        All connections are closed. Cluster id and node id stay; settings are reset to those of the
+        start.
 
         Raises:
-            BrokerFailed: it does not run, or does not begin anew.
+            BrokerFailed: it does not run, or the reset fails.
             BrokerDied: it ended by itself.
         """
         process = self._running()
@@ -200,14 +203,14 @@ class Broker:
             raise
 
     def advance(self, delta: timedelta = timedelta()) -> None:
-        """Let the broker's clock jump forward, and wait for the retention that this makes due.
+        """Move the broker's clock forward, and wait for the retention that this triggers.
 
-        Whatever waits for a time sees it: old records go, members that are silent lose their place
-        in a group, transactions time out. The clocks of clients stay, and so do the timestamps that
-        they write. Without a step it is retention on demand.
+        All timers of the broker see it: old records are deleted, silent members are removed from
+        their group, transactions time out. The clocks of clients, and the timestamps that they
+        write, do not change. With a delta of 0, it only runs retention.
 
         Args:
-            delta: by how much, at least nothing; steps add up until reset() or the end.
+            delta: not negative; steps add up until reset() or the end.
 
         Raises:
             BrokerFailed: it does not run.
@@ -215,7 +218,7 @@ class Broker:
         """
         process = self._running()
         if delta < timedelta():
-            raise ValueError("a clock cannot be stepped back")
+            raise ValueError("the clock cannot go back")
         try:
             process.step(delta // timedelta(milliseconds=1), self._timeout_s)
         except BrokerFailed as error:
@@ -231,8 +234,8 @@ class Broker:
 
         Args:
             name: of the topic.
-            partitions: how many.
-            configs: by Kafka's names, written as `settings` are.
+            partitions: number of partitions.
+            configs: by Kafka's names, converted like `settings`.
 
         Raises:
             ClientError: the broker says no.
@@ -256,12 +259,13 @@ class Broker:
         """Write one record for each value, in one batch; a missing topic is created.
 
         Args:
-            topic: where to.
-            values: text is written as UTF-8.
-            key: of all of them.
-            headers: of all of them.
-            partition: None is the one that Kafka's producer takes for the key, 0 without a key.
-            timestamp_ms: of all of them, since the epoch; None is now.
+            topic: of all records.
+            values: text becomes UTF-8.
+            key: of all records.
+            headers: of all records.
+            partition: None means the one that Kafka's producer chooses for the key, 0 without a
+                key.
+            timestamp_ms: of all records, since the epoch; None means now.
 
         Raises:
             ClientError: the broker says no.
@@ -281,20 +285,19 @@ class Broker:
             )
 
     def records(self, topic: str, *, read_committed: bool = False) -> "list[Record]":
-        """Read all records that a topic has now, partition by partition, in the order of offsets.
+        """Read all present records of a topic, partition by partition, in order of offsets.
 
-        Of transactions that is everything which was written, as a consumer with Kafka's default
-        isolation.level=read_uncommitted sees it: records of transactions that are open or were
-        aborted are among them. With read_committed=True only records are given that were written
-        outside of transactions, or in committed ones, up to the first transaction that is open.
-        Markers of commits and aborts take an offset and are never given.
+        The default is that of Kafka's consumer, isolation.level=read_uncommitted, which includes
+        records of open and aborted transactions. With read_committed=True, the result has only
+        records outside of transactions and in committed ones, up to the first open transaction.
+        Commit and abort markers have offsets, but are never returned.
 
         Args:
-            topic: where from.
+            topic: of the records.
             read_committed: as a consumer with isolation.level=read_committed.
 
         Raises:
-            ClientError: there is no such topic, or the broker says no.
+            ClientError: the topic does not exist, or the broker refused.
             BrokerDied: it ended by itself.
         """
         from broker_lite.testing import records
@@ -319,14 +322,14 @@ class Broker:
         if self._process is not None or self._death is not None:
             await self.aio.stop()
 
-    # -- how
+    # -- internals
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Say that the broker died, rather than that it does not answer.
+        """Report that the broker died, rather than that it does not respond.
 
         Raises:
-            BrokerDied: before it is asked, or while it is.
+            BrokerDied: before the request or during it.
         """
         self._check_alive()
         try:
@@ -348,7 +351,7 @@ class Broker:
             self._death = error
 
     def _bury(self) -> None:
-        """Forget that it died, which is told or does not matter any more."""
+        """Forget that it died: that was reported, or does not matter any more."""
         process, self._death = self._process, None
         if process is not None and not process.is_inherited and process.has_ended:
             process.death()

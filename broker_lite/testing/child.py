@@ -1,6 +1,6 @@
-"""What a forked process does: it becomes a broker, and tells how it went.
+"""Runs a broker in a forked process.
 
-All that a start needs is imported here, once, in the launcher.
+The launcher imports this module once, and with it all that a start needs.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _ORIGIN: Final = "settings"
 
 
 def warm_up(directory: Path) -> None:
-    """Make what a start makes once in a process, by starting a cluster without a server."""
+    """Start a cluster without a server, to fill the caches that a start would fill."""
     clock = Clock()
     data_dir = directory / "warm-up"
     cluster = Cluster.open(Settings(), data_dir, clock)
@@ -38,10 +38,10 @@ def warm_up(directory: Path) -> None:
 
 
 def run_broker(plan: Plan, orders: int) -> int:
-    """Be a broker until it is ordered to stop; a start that fails is told there, in one line.
+    """Run a broker until it gets the order to stop; report a failed start in one line.
 
     Args:
-        plan: what kind of broker.
+        plan: of the broker.
         orders: see server.orders.
 
     Returns:
@@ -62,16 +62,16 @@ def run_broker(plan: Plan, orders: int) -> int:
     except (SettingsError, KafkaStorageError) as error:
         line = " ".join(str(error).split())
         logger.error("%s", line)
-        with contextlib.suppress(OSError):  # nobody wants to know any more
+        with contextlib.suppress(OSError):  # the other end is closed
             os.write(answers, f"failed {line}\n".encode())
         return _USAGE_ERROR if isinstance(error, SettingsError) else _DISK_ERROR
 
 
 def plan_settings(plan: Plan) -> Settings:
-    """The settings of a plan; the environment has no say, so that tests are the same everywhere.
+    """Load the settings of a plan; the environment is ignored, for reproducible tests.
 
     Raises:
-        SettingsError: one line that names what is wrong.
+        SettingsError: a setting is wrong; the text is one line.
     """
     flags = {name: (text, _ORIGIN) for name, text in plan.settings.items()}
     flags["log.dirs"] = (plan.data_dir, "data_dir")
@@ -84,7 +84,7 @@ def plan_settings(plan: Plan) -> Settings:
 
 
 def _redirect(log_path: str) -> None:
-    """Read from nothing, and print into the log."""
+    """Redirect standard input from /dev/null, and output to the log."""
     for number, path, flags in (
         (0, os.devnull, os.O_RDONLY),
         (1, log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND),

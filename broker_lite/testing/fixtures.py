@@ -1,12 +1,12 @@
 """The fixtures of the pytest plugin, resets between tests, and logs in reports of failures.
 
     broker            a broker for the session, ready
-    broker_settings   its settings, by Kafka's names; override it for other ones
+    broker_settings   its settings, by Kafka's names; override it to change them
     broker_factory    makes further brokers, which are stopped when the test ends
     topic             the name of a fresh topic of one partition in `broker`
     make_batch        builds record batches, see broker_lite.testing.make_batch
 
-A project's own fixtures of these names go first, as with every plugin.
+As with every plugin, a project's own fixtures of these names win.
 """
 
 import re
@@ -35,10 +35,10 @@ _LOG_SIZES: Final = pytest.StashKey[dict[Path, int]]()
 
 
 class BrokerFactory(Protocol):
-    """Starts a broker: settings with dots as underscores, and what Broker takes."""
+    """Starts a broker; takes settings with underscores for dots, and the arguments of Broker."""
 
     def __call__(self, settings: dict[str, object] | None = None, /, **options: object) -> "Broker":
-        """Start one."""
+        """Start a broker."""
 
 
 # -- fixtures
@@ -46,7 +46,7 @@ class BrokerFactory(Protocol):
 
 @pytest.fixture(scope="session")
 def broker_settings(pytestconfig: pytest.Config) -> dict[str, object]:
-    """Settings of the session's broker: those of `broker_lite_settings`, unless overridden."""
+    """Return the settings of the session's broker, from `broker_lite_settings`."""
     settings: dict[str, object] = {}
     for line in pytestconfig.getini("broker_lite_settings"):
         name, equals, value = line.partition("=")
@@ -58,7 +58,7 @@ def broker_settings(pytestconfig: pytest.Config) -> dict[str, object]:
 
 @pytest.fixture(scope="session")
 def broker(broker_settings: dict[str, object], pytestconfig: pytest.Config) -> Iterator["Broker"]:
-    """A broker that runs for the whole session; with pytest-xdist, of each worker."""
+    """Start a broker for the whole session; with pytest-xdist, one per worker."""
     from broker_lite.testing.broker import Broker
 
     with Broker(broker_settings) as started:
@@ -69,9 +69,10 @@ def broker(broker_settings: dict[str, object], pytestconfig: pytest.Config) -> I
 
 @pytest.fixture
 def broker_factory() -> Iterator[BrokerFactory]:
-    """A function that starts a broker; all of them are stopped when the test ends.
+    """Return a function that starts brokers; all of them stop when the test ends.
 
-    It takes what Broker takes, and settings as keywords: log_segment_bytes is log.segment.bytes.
+    It takes the arguments of Broker, and settings as keywords: log_segment_bytes is
+    log.segment.bytes.
     """
     from broker_lite.testing.broker import Broker
 
@@ -87,7 +88,7 @@ def broker_factory() -> Iterator[BrokerFactory]:
 
 @pytest.fixture
 def topic(broker: "Broker", request: pytest.FixtureRequest) -> str:
-    """The name of a topic that was made for this test, with one partition and no records."""
+    """Create a topic for the test, with one partition and no records; return its name."""
     from uuid import uuid4
 
     test = re.sub(r"[^a-zA-Z0-9._-]+", "-", request.node.name)[:_TOPIC_NAME_MAX].strip("-")
@@ -98,7 +99,7 @@ def topic(broker: "Broker", request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def make_batch() -> Callable[..., bytes]:
-    """The function that writes record batches."""
+    """Return the function that builds record batches."""
     from broker_lite.testing.batches import make_batch
 
     return make_batch
@@ -109,7 +110,7 @@ def make_batch() -> Callable[..., bytes]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Begin anew where that is wanted, and note where the logs of this test begin."""
+    """Reset the broker if wanted, and note where the log of this test begins."""
     started = _broker_of(item)
     if started is not None:
         _begin_again_if_ended(started, item)
@@ -127,7 +128,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put what brokers have logged since the test's begin into the report of a failure."""
+    """Add to the report of a failure what brokers have logged during the test."""
     report = yield
     if report.failed:
         started = _broker_of(item)
@@ -143,13 +144,13 @@ def pytest_runtest_makereport(
 
 
 def _broker_of(item: pytest.Item) -> "Broker | None":
-    """The session's broker if it has been started and the test uses it."""
+    """Return the session's broker if it was started and the test uses it."""
     started = item.config.stash.get(_SESSION_BROKER, None)
     return started if "broker" in getattr(item, "fixturenames", ()) else None
 
 
 def _end_of(broker: "Broker") -> str | None:
-    """One line about a broker that does not run."""
+    """Return a line about a broker that does not run; None if it runs."""
     from broker_lite.testing.forks import BrokerFailed
 
     try:
@@ -160,9 +161,9 @@ def _end_of(broker: "Broker") -> str | None:
 
 
 def _begin_again_if_ended(broker: "Broker", item: pytest.Item) -> None:
-    """Have the session go on when a test, or somebody else, has ended its broker.
+    """Restart the session's broker if a test, or somebody else, has ended it.
 
-    That is a line of pytest's summary of warnings, and never an error of the test that comes next.
+    It is reported as a warning in pytest's summary, and never as an error of the next test.
     """
     end = _end_of(broker)
     if end is None:
@@ -170,7 +171,7 @@ def _begin_again_if_ended(broker: "Broker", item: pytest.Item) -> None:
     broker.restart()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        text = f"{end}; before this test it was started again at the same port, with what it had"
+        text = f"{end}; before this test it was restarted at the same port, with its data"
         warnings.warn(pytest.PytestWarning(text), stacklevel=1)
     item.ihook.pytest_warning_recorded.call_historic(
         kwargs={
@@ -183,7 +184,7 @@ def _begin_again_if_ended(broker: "Broker", item: pytest.Item) -> None:
 
 
 def _logs() -> list[Path]:
-    """The logs of this process's brokers by age; nothing is imported where there was none."""
+    """List the logs of this process's brokers by age; without brokers, nothing is imported."""
     forks = sys.modules.get("broker_lite.testing.forks")
     running = None if forks is None else forks.running_forks()
     logs = () if running is None else running.root.glob("*.log")
@@ -191,7 +192,7 @@ def _logs() -> list[Path]:
 
 
 def _read(path: Path, start: int) -> str:
-    """The text of a log from a position on, its last part when that is long."""
+    """Read a log from a position on; only the last part if it is long."""
     with path.open("rb") as log:
         size_bytes = log.seek(0, 2) - start
         left_out = max(size_bytes - _SECTION_BYTES_MAX, 0)

@@ -1,7 +1,7 @@
-"""The launcher as the process that tests sees it: started once, asked for brokers, ended.
+"""The testing process's side of the launcher: starts it, asks it for brokers, ends it.
 
-A process that is forked of this one has a launcher of its own when it needs one; it lets go of what
-it inherited, so that the brokers live exactly as long as the process that started them.
+A process that is forked from this one starts its own launcher if it needs one. It closes what it
+inherited, so that brokers live exactly as long as the process that started them.
 """
 
 import atexit
@@ -27,15 +27,15 @@ _RECEIVE_BYTES: Final = 4096
 
 
 class BrokerFailed(RuntimeError):
-    """A broker that did not start or has ended by itself; the text is one line for a person."""
+    """A broker did not start, or has ended by itself; the text is one line for the user."""
 
 
 class BrokerDied(BrokerFailed):
-    """A broker that ended although nobody here had it stopped; restart() begins it again."""
+    """A broker ended without being stopped; restart() starts it again."""
 
 
 class Forks:
-    """The launcher's process, and the brokers that were forked of it."""
+    """The launcher's process, and the brokers that it forked."""
 
     def __init__(self) -> None:
         """Start the launcher.
@@ -50,7 +50,7 @@ class Forks:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this
         command = [sys.executable, "-P", "-m", "broker_lite.testing.launcher"]
         with theirs:
-            # a session of its own: Ctrl-C is for the tests, which still need their brokers
+            # its own session: Ctrl-C is for the tests, which still need their brokers
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 command,
                 stdin=theirs.fileno(),
@@ -78,11 +78,11 @@ class Forks:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the launcher can take requests."""
         return self._sock.fileno() >= 0 and self._process.poll() is None
 
     def new_number(self) -> int:
-        """A number that nothing here has yet."""
+        """Return a new number."""
         with self._lock:
             self._count += 1
             return self._count
@@ -91,7 +91,7 @@ class Forks:
         """Fork a broker.
 
         Returns:
-            Its process id, and our end of its orders; see server.orders.
+            The process id, and our end of the socket for orders; see server.orders.
         """
         ours, theirs = socket.socketpair()
         self._channels.add(ours)
@@ -108,7 +108,7 @@ class Forks:
         self._ask({"do": "kill", "pid": pid})
 
     def wait(self, pid: int) -> int | None:
-        """Wait for the end of a broker that is ending: its exit code, None when nobody knows it."""
+        """Wait until a broker has ended; return its exit code, None if unknown."""
         code: int | None = self._ask({"do": "wait", "pid": pid})["code"]
         return code
 
@@ -126,7 +126,7 @@ class Forks:
             return self._answer()
 
     def _answer(self) -> dict[str, Any]:
-        """The answer to what was asked last; who asked before that may have been interrupted."""
+        """Read the answer to the last request; skip those of interrupted requests."""
         while True:
             answer: dict[str, Any] = json.loads(self._line())
             if answer["number"] == self._asked:
@@ -146,14 +146,14 @@ class Forks:
 
     def _failure(self) -> BrokerFailed:
         said: list[str] = []
-        if not self._errors.closed:  # as it is once another launcher took this one's place
+        if not self._errors.closed:  # closed once another launcher has replaced this one
             self._errors.seek(0)
             said = self._errors.read().decode(errors="replace").split("\n")
         reason = next((line for line in reversed(said) if line), "it is gone")
         return BrokerFailed(f"the process that starts brokers: {reason}")
 
     def close(self) -> None:
-        """End the launcher and all brokers, and wait until they have ended."""
+        """End the launcher and all brokers, and wait for them."""
         if self._sock.fileno() < 0:
             return
         for channel in list(self._channels):
@@ -167,22 +167,22 @@ class Forks:
             self._process.wait()
 
     def disown(self) -> None:
-        """Let go, in a forked process: all this is its parent's."""
+        """Close the inherited sockets in a forked process; they belong to its parent."""
         for channel in list(self._channels):
             channel.close()
         self._sock.close()
         self._errors.close()
-        self._process.returncode = 0  # nobody's child here: nobody is to ask
+        self._process.returncode = 0  # not this process's child, so Popen must not wait for it
 
 
 @cache
 def _forks() -> list[Forks]:
-    """What this process has: nothing, or its launcher."""
+    """Return a list with the launcher of this process, empty if there is none."""
     return []
 
 
 def forks_of_process() -> Forks:
-    """The launcher of this process, started when there is none.
+    """Return the launcher of this process; start it if there is none.
 
     Raises:
         BrokerFailed: it does not start.
@@ -191,7 +191,7 @@ def forks_of_process() -> Forks:
     if held and not held[0].is_alive:
         gone = held.pop()
         gone.close()
-        shutil.rmtree(gone.root, ignore_errors=True)  # one that was killed has not done it
+        shutil.rmtree(gone.root, ignore_errors=True)  # a killed launcher has not removed it
     if not held:
         held.append(Forks())
         atexit.register(held[0].close)
@@ -199,7 +199,7 @@ def forks_of_process() -> Forks:
 
 
 def running_forks() -> Forks | None:
-    """The launcher of this process if it has been started."""
+    """Return the launcher of this process if it was started."""
     held = _forks()
     return held[0] if held else None
 

@@ -1,18 +1,18 @@
-"""The process of which brokers are forked: `python -m broker_lite.testing.launcher`.
+"""The process that forks brokers: `python -m broker_lite.testing.launcher`.
 
-It has imported everything and made what a start needs, so a fork of it is ready after milliseconds.
-It runs no thread and no event loop. Its standard input is a socket to the process that tests, which
-sends a request a line and waits for the answer, a line too, both JSON:
+It has imported everything and filled all caches, so a fork is ready after milliseconds. It runs no
+thread and no event loop. Its standard input is a socket to the testing process, which sends one
+request per line and waits for the answer, a line as well, both JSON:
 
     {"do": "start", "plan": {...}}    with the broker's end of its orders -> {"pid": 123}
     {"do": "kill", "pid": 123}        -> {}
     {"do": "wait", "pid": 123}        -> {"code": 0}, when it has ended
 
-Requests are numbered, and so are their answers: who was interrupted while it waited for one will
-find it before the next.
+Requests and answers are numbered: if the testing process was interrupted while waiting, it finds
+the old answer before the next one.
 
-When the socket ends, because the process that tests has ended in whatever way, so do the brokers,
-each by its own orders. The launcher waits for them and removes everything that they left.
+When the testing process ends in any way, the sockets close, and the brokers stop. The launcher
+waits for them and removes their files.
 """
 
 import gc
@@ -31,30 +31,30 @@ from typing import Any, Final, NamedTuple
 from broker_lite.testing.plan import Plan
 
 _RECEIVE_BYTES: Final = 1 << 16
-# What a broker gets for its end when nobody needs it any more.
+# How long a broker may take to stop before it is killed.
 _END_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.005
-# Memory serves as the place for temporary data where so much of it is free.
+# Temporary data goes to memory if so much of it is free.
 _MEMORY_FREE_BYTES_MIN: Final = 1 << 30
-_MEMORY: Final = "/dev/shm"  # noqa: S108 - a directory with a random name is made in it
+_MEMORY: Final = "/dev/shm"  # noqa: S108 - only a directory with a random name is created there
 
 
 class Job(NamedTuple):
-    """What a forked process is to do: be the broker of a plan, with this descriptor of orders."""
+    """The job of a forked process: run the broker of a plan, with a descriptor for orders."""
 
     plan: Plan
     orders: int
 
 
 class Launcher:
-    """Forks brokers for as long as somebody asks for them."""
+    """Forks brokers on request."""
 
     def __init__(self, sock: socket.socket, root: Path) -> None:
-        """Begin without any.
+        """Keep the arguments; run() serves requests.
 
         Args:
-            sock: connected to the process that tests.
-            root: the directory in which temporary data and logs are.
+        sock: connected to the testing process.
+        root: the directory for temporary data and logs.
         """
         self._sock = sock
         self._root = root
@@ -66,7 +66,7 @@ class Launcher:
         """Answer requests until the socket ends.
 
         Returns:
-            None then; in a forked process what it is to do.
+            None at the end of the socket; the job in a forked process.
         """
         self._answer(0, {"root": str(self._root)})
         while (request := self._receive()) is not None:
@@ -85,7 +85,7 @@ class Launcher:
         return None
 
     def _receive(self) -> dict[str, Any] | None:
-        """The next request, None at the end; descriptors come in the order of those with one."""
+        """Read the next request, None at the end; passed descriptors arrive in order."""
         while b"\n" not in self._unread:
             received, fds, _, _ = socket.recv_fds(self._sock, _RECEIVE_BYTES, 1)
             self._fds += fds
@@ -116,7 +116,7 @@ class Launcher:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def end(self) -> None:
-        """Wait for the brokers, which end by themselves, and remove what they left."""
+        """Wait for the brokers, which end by themselves, and remove their files."""
         deadline_s = time.monotonic() + _END_TIMEOUT_S
         while self._children:
             self._children -= {pid for pid in self._children if os.waitpid(pid, os.WNOHANG)[0]}
@@ -130,13 +130,13 @@ class Launcher:
 def temporary_place(
     memory: str = _MEMORY, free_bytes_min: int = _MEMORY_FREE_BYTES_MIN
 ) -> str | None:
-    """Where temporary data is put: in memory where there is plenty, else where Python puts it.
+    """Return the directory for temporary data: in memory if there is plenty, else None.
 
-    The disk makes a start and a reset take up to ten times as long, for what nobody keeps.
+    On a disk, a start and a reset take up to ten times as long, for data that is not kept.
 
     Args:
-        memory: a directory of a file system in memory, where the machine has one.
-        free_bytes_min: less than this is not plenty.
+        memory: a directory of a file system in memory, if the machine has one.
+        free_bytes_min: the least free space to use it.
     """
     if "TMPDIR" in os.environ:
         return None
@@ -149,13 +149,13 @@ def temporary_place(
 
 
 def main() -> int:
-    """Be the launcher, or what it forks."""
-    gc.disable()  # all that is imported stays
+    """Run the launcher; in a fork, the broker."""
+    gc.disable()  # imported objects stay
     from broker_lite.testing.child import run_broker, warm_up
 
     root = Path(tempfile.mkdtemp(prefix="broker-lite-", dir=temporary_place()))
     warm_up(root)
-    gc.freeze()  # what no collection looks at stays shared with the forks
+    gc.freeze()  # frozen objects stay shared with the forks
     gc.enable()
     launcher = Launcher(socket.socket(fileno=os.dup(0)), root)
     try:

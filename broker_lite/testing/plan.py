@@ -1,28 +1,28 @@
-"""What is told of a broker when it is started: plain data, which goes from process to process."""
+"""The description of a broker to start: plain data that is sent between processes."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class Plan(NamedTuple):
-    """What kind of broker is to be started."""
+    """A broker to start."""
 
     settings: Mapping[str, str]
-    """By Kafka's names; stronger than the file."""
+    """By Kafka's names; they win over the file."""
     config: str | None
     """A settings file."""
     host: str | None
-    """Of the first listener; None for what the settings say."""
+    """Of the first listener; None means as in the settings."""
     port: int | None
-    """The same for its port."""
+    """Of the first listener; None means as in the settings."""
     data_dir: str
     is_temporary: bool
     log_path: str
-    """Where what the process prints is appended."""
+    """The process appends its output to it."""
 
 
 def setting_text(value: object) -> str:
-    """A value as Kafka writes it in its files."""
+    """Convert a value to the notation of Kafka's files."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
-"""The pytest plugin: options, and the fixtures once pytest is configured.
+"""The pytest plugin: declares options, and adds the fixtures once pytest is configured.
 
-It is imported in every run of pytest in an environment that has broker-lite: before coverage is
-measured, and whether or not a test wants a broker. So this module does next to nothing.
+Every pytest run in an environment with broker-lite imports it, before coverage is measured and even
+if no test uses a broker. So this module does as little as possible.
 """
 
 from importlib import import_module
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: "pytest.Parser") -> None:
-    """Declare what can be set in the project's pytest configuration."""
+    """Declare the options for a project's pytest configuration."""
     parser.addini(
         "broker_lite_settings",
-        "settings of the `broker` fixture, one NAME=VALUE a line, by Kafka's names",
+        "settings of the `broker` fixture, one NAME=VALUE per line, by Kafka's names",
         type="linelist",
         default=[],
     )
     parser.addini(
         "broker_lite_reset",
-        "whether the `broker` fixture begins anew before each test that uses it",
+        "whether to reset the `broker` fixture before each test that uses it",
         type="bool",
         default=False,
     )
@@ -31,7 +31,7 @@ def pytest_configure(config: "pytest.Config") -> None:
     """Add the fixtures."""
     config.addinivalue_line(
         "markers",
-        "broker_reset(wanted=True): whether the broker begins anew with nothing before the test",
+        "broker_reset(wanted=True): whether to reset the broker before the test",
     )
     fixtures = import_module("broker_lite.testing.fixtures")
     config.pluginmanager.register(fixtures, "broker_lite_fixtures")

@@ -1,4 +1,4 @@
-"""One broker's process: its number, and the socket at which it takes orders."""
+"""The process of one broker, and the socket for its orders."""
 
 import os
 import select
@@ -16,11 +16,11 @@ _LAST_LINES: Final = 3
 
 
 class BrokerProcess:
-    """A process that was started and has not been seen ending.
+    """A broker's process, from its start until its end is noticed.
 
     Attributes:
-        pid: its number.
-        address: HOST:PORT of its first listener, as it told last.
+        pid: the process id.
+        address: HOST:PORT of its first listener, as last reported.
     """
 
     def __init__(self, forks: Forks, plan: Plan, timeout_s: float) -> None:
@@ -43,37 +43,37 @@ class BrokerProcess:
 
     @property
     def is_inherited(self) -> bool:
-        """Whether another process started it, of which this one was forked."""
+        """Whether it was started by a process from which this one was forked."""
         return self._owner_pid != os.getpid()
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process is gone, in whatever way: nobody has the other end of its orders."""
+        """Whether the process is gone in any way: the other end of its socket is closed."""
         poll = select.poll()
-        poll.register(self._orders, 0)  # that the other end hung up is told without being asked
+        poll.register(self._orders, 0)  # POLLHUP is always reported
         return bool(poll.poll(0))
 
     def death(self) -> BrokerDied:
-        """Wait for the exit code of a process that has ended, and say how that came about."""
+        """Wait for the exit code of an ended process; return an error that says how it ended."""
         try:
             how = _how(self._end())
-        except BrokerFailed as error:  # the launcher, which alone knows, is gone too
+        except BrokerFailed as error:  # only the launcher knows, and it is gone, too
             how = f"has ended ({error})"
         return self._died(how)
 
     def reset(self, timeout_s: float) -> None:
-        """Have it begin anew, and wait until it is ready.
+        """Reset it, and wait until it is ready.
 
         Raises:
             BrokerDied: it has ended.
-            BrokerFailed: it does not begin anew.
+            BrokerFailed: the reset failed.
         """
         self._order(b"reset\n")
         self._lives_due += 1
         self.address = self._ready(timeout_s)
 
     def step(self, step_ms: int, timeout_s: float) -> None:
-        """Have its clock jump, and wait until what has become due is done.
+        """Move its clock, and wait until the triggered work is done.
 
         Raises:
             BrokerDied: it has ended.
@@ -81,14 +81,14 @@ class BrokerProcess:
         self._order(b"step %d\n" % step_ms)
         deadline_s = time.monotonic() + timeout_s
         while self._line(deadline_s, timeout_s) != "stepped":
-            self._lives_due -= 1  # who waited for a reset was interrupted
+            self._lives_due -= 1  # the answer to an interrupted reset
 
     def stop(self) -> None:
-        """Have it stop, and wait until it has.
+        """Stop it, and wait for its end.
 
         Raises:
             BrokerDied: it had ended before.
-            BrokerFailed: it does not end well.
+            BrokerFailed: it did not stop in time, or failed.
         """
         self._order(b"stop\n")
         self._orders.settimeout(_END_TIMEOUT_S)
@@ -98,11 +98,11 @@ class BrokerProcess:
         except TimeoutError:
             self.kill()
             raise self._failure(f"it did not stop within {_END_TIMEOUT_S:.0f} s") from None
-        except ConnectionError:  # it ended with orders unread
+        except ConnectionError:  # it ended without reading the order
             pass
         self._orders.close()
         code = self._forks.wait(self.pid)
-        if code is not None and code < 0:  # it was killed before it had the order
+        if code is not None and code < 0:  # it was killed before it read the order
             raise self._died(_how(code))
         if code:
             raise self._failure(f"its exit code is {code}")
@@ -120,9 +120,9 @@ class BrokerProcess:
             raise self.death() from None
 
     def _ready(self, timeout_s: float) -> str:
-        """Wait for the line that says so, and give HOST:PORT.
+        """Wait until it is ready; return HOST:PORT.
 
-        There is a line for each life; who waited for an earlier one may have been interrupted.
+        Each start or reset sends one line; those of interrupted calls are skipped.
         """
         deadline_s = time.monotonic() + timeout_s
         while True:
@@ -161,7 +161,7 @@ class BrokerProcess:
         return BrokerFailed(f"the broker: {what}{self._last_lines()}")
 
     def _last_lines(self) -> str:
-        """The last that it said itself, for the end of a line."""
+        """Return the last lines of its log, to append to an error."""
         try:
             with open(self._log_path, encoding="utf-8", errors="replace") as log:
                 said = deque((line.strip() for line in log if line.strip()), _LAST_LINES)

@@ -1,4 +1,4 @@
-"""What tests want to write into a broker and to read from it, each in one call."""
+"""Calls for tests that create a topic, write records or read them."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _ALL_REPLICAS: Final = -1
 
 
 class Record(NamedTuple):
-    """A record that was read."""
+    """A record that was read from a topic."""
 
     partition: int
     offset: int
@@ -58,7 +58,7 @@ def produce(
     partition: int | None,
     timestamp_ms: int | None,
 ) -> None:
-    """Write records, as one batch; the topic is created when it is missing.
+    """Write records as one batch; a missing topic is created.
 
     Raises:
         ClientError: the broker says no.
@@ -85,10 +85,10 @@ def produce(
 
 
 def read_all(bootstrap: str, topic: str, *, read_committed: bool) -> list[Record]:
-    """Read all records that a topic has now, partition by partition.
+    """Read all present records of a topic, partition by partition.
 
     Raises:
-        ClientError: there is no such topic, or not any more, or the broker says no.
+        ClientError: the topic does not exist or was deleted, or the broker refused.
     """
     with Client(bootstrap) as client:
         partitions = [(topic, partition) for partition in client.leaders(topic)]

@@ -130,7 +130,7 @@ def test_topics_with_records_get_no_more(
         writer = write(seeding, record(partition=0), record(), record(topic="u"))
     assert [len(seeding.records("t", partition)) for partition in range(3)] == [0, 0, 1]
     assert (writer.record_count, writer.topic_count) == (1, 1)
-    message = "topic has records already, not seeded topic=t"
+    message = "topic not seeded, it already has records topic=t"
     assert [one.getMessage() for one in caplog.records] == [message]
 
 

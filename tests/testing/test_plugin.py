@@ -277,7 +277,7 @@ def test_a_session_goes_on_when_its_broker_is_killed(
         [
             "test_a_session_goes_on.*::test_next",
             r".*PytestWarning: the broker \(pid \d+\) was killed by SIGKILL; it logged last: .*"
-            r"; before this test it was started again at the same port, with what it had",
+            r"; before this test it was restarted at the same port, with its data",
         ]
     )
 
