@@ -1,8 +1,8 @@
-"""The client room: a small blocking Kafka client for the command line and for tests.
+"""A small blocking Kafka client for the command line and for tests.
 
-In: addresses and request values of the wire room. Out: response values, or a ClientError whose
-text is one line for a person. It works against any broker from Kafka 0.11 on, over plain text; it
-runs no loop and no thread, and never retries a request that may have changed something.
+It takes requests of the wire room and returns responses, or raises a ClientError with one line of
+text for the user. It works with any broker from Kafka 0.11 on, over plaintext. It uses no event
+loop and no thread, and never retries a request that may have changed something.
 """
 
 from broker_lite.client.address import Address, parse_addresses

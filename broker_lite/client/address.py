@@ -1,4 +1,4 @@
-"""Addresses of brokers as people write them: `HOST:PORT[,HOST:PORT…]`."""
+"""Parses addresses of brokers: `HOST:PORT[,HOST:PORT…]`."""
 
 import re
 from typing import NamedTuple, Self
@@ -10,7 +10,7 @@ _PORT_MAX = 65535
 
 
 class Address(NamedTuple):
-    """Where a broker listens."""
+    """The address of a broker's listener."""
 
     host: str
     port: int
@@ -20,7 +20,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `host:port` or `[ipv6]:port`; the name of a listener in front of it is dropped.
+        """Parse `host:port` or `[ipv6]:port`; a listener's name in front is dropped.
 
         Raises:
             SettingsError: the text is neither.
@@ -32,10 +32,10 @@ class Address(NamedTuple):
 
 
 def parse_addresses(text: str) -> tuple[Address, ...]:
-    """Read a list of addresses with commas between them; blanks around each do not matter.
+    """Parse a comma-separated list of addresses; blanks are ignored.
 
     Raises:
-        SettingsError: one of them is no address, or there is none.
+        SettingsError: the list is empty, or has something else.
     """
     parts = [part for part in text.split(",") if part.strip()]
     if not parts:

@@ -1,7 +1,7 @@
-"""A member of a group of the classic protocol, with the range assignor.
+"""The classic group protocol, with the range assignor.
 
-Joining and syncing wait for all other members, so their answers are looked for at each poll. Who
-the group makes its leader assigns the partitions of all members.
+The responses to JoinGroup and SyncGroup wait for all other members, so each poll checks whether
+they have arrived. The member that becomes the leader assigns the partitions of all members.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ _Answer = TypeVar("_Answer", bound="messages.Message")
 
 
 class ClassicProtocol:
-    """Keeps a member in a group in which the members assign the partitions."""
+    """Keeps a member in a group whose leader assigns the partitions."""
 
     def __init__(self, membership: Membership) -> None:
-        """Begin with nothing sent."""
+        """Keep the membership; step() joins."""
         self._me = membership
         self._heartbeat_at_s = 0.0
         self._joined = False
         self._waiting: tuple[Connection, Callable[[], None]] | None = None
 
     def subscription_changed(self, before: Mapping[str, Topic]) -> None:
-        """Join anew, if there are other topics or partitions to share out."""
+        """Rejoin if topics or partition counts have changed."""
         if _counts(before) != _counts(self._me.topics):
             self._joined = False
 
     def step(self, wait_s: float) -> None:
-        """Go on with joining, or tell the group that this member lives."""
+        """Continue joining, or send a heartbeat if one is due."""
         if self._waiting is None and not self._joined:
             self._rejoin()
         while self._waiting is not None:
@@ -68,8 +68,8 @@ class ClassicProtocol:
             self._heartbeat()
 
     def _rejoin(self) -> None:
-        """Give up everything, as all members do, and ask for a new share."""
-        self._me.commit()  # who gets a partition goes on from there
+        """Release all partitions, as every member does, and join again."""
+        self._me.commit()  # the next owner of a partition continues from there
         self._me.assign(frozenset())
         self._joined = True
         self._send_join()
@@ -132,7 +132,7 @@ class ClassicProtocol:
     def _share_out(
         self, members: list[messages.JoinGroupResponse.JoinGroupResponseMember]
     ) -> dict[str, bytes]:
-        """The assignment of every member, by the same assignor as the broker's own."""
+        """Assign partitions to every member, with the broker's own range assignor."""
         wanted = {
             each.member_id: parse_subscription(bytes(each.metadata)).topics for each in members
         }
@@ -181,7 +181,7 @@ class ClassicProtocol:
         self._must_rejoin(answer.error_code)
 
     def _must_rejoin(self, code: int) -> bool:
-        """Whether the group asks to join anew; a member that it does not know owns nothing."""
+        """Tell whether the member must rejoin; a member that the group forgot owns nothing."""
         if code == ErrorCode.NONE:
             return False
         if code in LOST_MEMBERSHIP:
@@ -195,9 +195,9 @@ class ClassicProtocol:
         return True
 
     def leave(self) -> None:
-        """Make place for the others."""
+        """Leave the group."""
         if self._me.instance_id is not None:
-            return  # its place is kept for it until the session ends
+            return  # a static member keeps its place until the session times out
         connection = self._me.connection()
         request = messages.LeaveGroupRequest
         if connection.version_of(request) < _FIRST_WITH_MEMBERS:
@@ -208,7 +208,7 @@ class ClassicProtocol:
         connection.request(value)
 
     def reader(self) -> tuple[str | None, int]:
-        """Who asks for committed offsets: anybody may."""
+        """Return no member: anybody may ask for committed offsets."""
         return None, NO_GENERATION
 
 

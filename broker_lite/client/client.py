@@ -1,8 +1,8 @@
-"""A client of a whole cluster: it finds brokers by their ids, leaders and coordinators.
+"""A client of a cluster, which finds brokers by id, leaders and coordinators.
 
-One connection a node is kept. Without a node's id a request goes over the connection that was made
-first, to a bootstrap server; leaders and coordinators are reached at the address that the cluster
-advertises for them, over the first connection when that is the same.
+It keeps one connection per node. A request without a node id uses the first connection, to a
+bootstrap server. Leaders and coordinators are reached at their advertised address; if that is the
+first connection's address, over that connection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from broker_lite.wire import messages
 GROUP: Final = 0
 TRANSACTION: Final = 1
 
-# A broker answers these while something is on its way: another try has a chance.
+# Errors of a temporary state, after which a retry may succeed.
 RETRIED: Final = frozenset(
     {
         ErrorCode.LEADER_NOT_AVAILABLE,
@@ -49,17 +49,17 @@ class Client:
         timeout_s: float = 30,
         wait_s: float = 0,
     ) -> None:
-        """Connect to the first bootstrap server that answers.
+        """Connect to the first bootstrap server that responds.
 
         Args:
-            bootstrap: `HOST:PORT`, more of them with commas between; they are tried in order.
-            client_id: goes with every request.
-            timeout_s: how long connecting and each answer may take.
-            wait_s: how long to go on trying while nobody listens there yet.
+            bootstrap: comma-separated `HOST:PORT`, tried in order.
+            client_id: sent with every request.
+            timeout_s: how long to wait for a connection and for each response.
+            wait_s: how long to retry while no broker listens there yet.
 
         Raises:
             SettingsError: the bootstrap servers are not addresses.
-            ClientError: none of them can be reached; the text says why for each.
+            ClientError: no server can be reached; the text has the reason for each.
         """
         self.timeout_s = timeout_s
         self._client_id = client_id
@@ -81,30 +81,31 @@ class Client:
         timeout_s: float | None = None,
         version_max: int | None = None,
     ) -> _Answer:
-        """Send a request and return its answer.
+        """Send a request and return the response.
 
         Args:
             value: a request, messages.CreateTopicsRequest(...) for example.
-            node_id: the broker that shall get it; None is any.
-            timeout_s: how long the answer may take; None is what the client was made with.
+            node_id: the broker to ask; None for any.
+            timeout_s: how long to wait for the response; None for the client's timeout.
             version_max: the highest version to use.
 
         Raises:
-            ClientError: there is no answer. What codes the answer carries is the caller's to look
-                at (`check`).
+            ClientError: there is no response. Error codes in a response are up to the caller
+                (`check`).
         """
         connection = self.connection(node_id)
         return connection.request(value, timeout_s=timeout_s, version_max=version_max)
 
     def connection(self, node_id: int | None = None, purpose: str = "") -> Connection:
-        """The open connection to a node, made when there is none.
+        """Return the open connection to a node; connect if there is none.
 
         Args:
-            node_id: of a broker; None is the one that was reached first.
-            purpose: callers that must not wait behind each other's requests name theirs.
+            node_id: of a broker; None for the first one that was reached.
+            purpose: a separate connection per purpose, for callers that must not wait for each
+                other.
 
         Raises:
-            NoConnection: no broker has that id, or it cannot be reached.
+            NoConnection: no broker has this id, or it cannot be reached.
         """
         address = self._first.address if node_id is None else self._address(node_id)
         if address == self._first.address and not purpose:
@@ -117,13 +118,13 @@ class Client:
         return connection
 
     def nodes(self) -> Mapping[int, Address]:
-        """Every broker of the cluster as it advertises itself, by id."""
+        """Return the advertised address of every broker, by id."""
         if self._controller_id is None:
             self.metadata(())
         return self._addresses
 
     def controller_id(self) -> int:
-        """The broker that takes requests which change topics; -1 when the cluster names none."""
+        """Return the broker for requests that change topics; -1 without a controller."""
         if self._controller_id is None:
             self.metadata(())
         assert self._controller_id is not None
@@ -132,14 +133,14 @@ class Client:
     def metadata(
         self, topics: Iterable[str] | None = None, *, create: bool = False
     ) -> messages.MetadataResponse:
-        """Ask what brokers, topics and partitions there are; the brokers are remembered.
+        """Ask for brokers, topics and partitions; the addresses of brokers are kept.
 
         Args:
-            topics: their names; None is all of them, none at all only asks for the brokers.
-            create: whether topics that do not exist are made, where the broker does that.
+            topics: names; None for all topics, empty for brokers only.
+            create: whether to create missing topics, if the broker allows that.
 
         Returns:
-            Topics carry their own codes.
+            The response; each topic has its own error code.
         """
         wanted = [messages.MetadataRequest.MetadataRequestTopic(name=name) for name in topics or ()]
         answer = self.request(
@@ -154,12 +155,12 @@ class Client:
         return answer
 
     def leaders(self, topic: str, *, create: bool = False) -> Mapping[int, int]:
-        """The node id of the leader of each partition of a topic, by partition.
+        """Return the leader's node id of each partition of a topic.
 
-        Waits while a partition has none, as just after a topic was made.
+        Waits while a partition has no leader, as just after the topic was created.
 
         Raises:
-            Refused: there is no such topic, or no leader in time.
+            Refused: the topic does not exist, or has no leader in time.
         """
 
         def ask() -> Mapping[int, int]:
@@ -172,12 +173,12 @@ class Client:
         return self.retry(ask)
 
     def coordinator(self, key: str, kind: int = GROUP) -> int:
-        """The node id of the coordinator of a group (or of a transactional id).
+        """Return the node id of the coordinator of a group or of a transactional id.
 
-        Waits while there is none yet, as in a cluster that has had no group before.
+        Waits while there is none yet, as in a cluster that never had a group.
 
         Raises:
-            Refused: there is none in time, or the broker says no.
+            Refused: there is none in time, or the broker refused.
         """
         what = f"{'group' if kind == GROUP else 'transactional id'} {key}"
 
@@ -197,7 +198,7 @@ class Client:
         return self.retry(ask)
 
     def retry(self, ask: Callable[[], _Result]) -> _Result:
-        """Call until the broker no longer refuses with a code of RETRIED, or the time is over."""
+        """Retry a function while it raises Refused with a code of RETRIED, until the timeout."""
         deadline = Deadline(self.timeout_s)
         while True:
             try:
@@ -223,7 +224,7 @@ class Client:
                     return self._open(address)
                 except ClientError as error:
                     failures.append(error)
-            # A name that is not known or a stranger's answer will be the same in a moment.
+            # An unknown host or a response of something else than a broker does not go away.
             hopeful = any(isinstance(error, NoConnection | NoAnswer) for error in failures)
             if not hopeful or not deadline.pause(_PAUSE_S):
                 raise failures[0] if len(failures) == 1 else _all_of(failures)

@@ -1,8 +1,8 @@
 """One blocking connection to a broker.
 
-Requests go out and answers come back in the same order, so several may be under way: `send` each,
-then `receive` as often. `request` is one of each. What versions the broker speaks is asked once,
-when the connection opens; every request goes out in the highest one that both sides know.
+Responses arrive in the order of the requests, so several requests may be in flight: call `send` for
+each, then `receive` as often. `request` does one of each. The connection asks for the broker's
+versions once, when it opens; every request uses the highest version that both sides support.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from broker_lite.errors import ErrorCode
 from broker_lite.wire import DecodeError, EncodeError, messages
 
 API_VERSIONS: Final = 18
-API_VERSIONS_VERSION: Final = 3  # from Kafka 2.4 on; older ones refuse it in a way that is read
+API_VERSIONS_VERSION: Final = 3  # from Kafka 2.4 on; older ones answer with an error in version 0
 ANSWER_BYTES_MAX: Final = 256 << 20
 FIRST_ANSWER_BYTES_MAX: Final = 1 << 20
 _UNSUPPORTED: Final = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
@@ -41,7 +41,7 @@ _Answer = TypeVar("_Answer", bound="messages.Message")
 
 
 class ApiVersion(NamedTuple):
-    """The versions of an API that a broker speaks, both ends included."""
+    """The versions of an API that a broker supports, both ends included."""
 
     first: int
     last: int
@@ -57,7 +57,8 @@ class _Sent(NamedTuple):
 class Connection:
     """An open connection; a context manager.
 
-    An error in sending or reading leaves it closed: what would come next belongs to something else.
+    An error in sending or receiving closes it, because requests and responses would no longer
+    match.
     """
 
     def __init__(
@@ -66,14 +67,14 @@ class Connection:
         """Connect and ask the broker for its versions.
 
         Args:
-            address: where to.
-            client_id: goes with every request.
-            timeout_s: how long connecting may take, and every answer unless its request says so.
+            address: of the broker.
+            client_id: sent with every request.
+            timeout_s: how long to wait for the connection, and by default for each response.
 
         Raises:
             UnknownHost: the name cannot be resolved.
-            NoConnection: nobody listens there, or the other side hangs up.
-            NoAnswer: no connection or no answer in time.
+            NoConnection: no broker listens there, or it closed the connection.
+            NoAnswer: no connection or no response in time.
             BadAnswer: not a Kafka broker.
         """
         self.address = address
@@ -94,31 +95,31 @@ class Connection:
 
     @property
     def closed(self) -> bool:
-        """Whether it can be used no more."""
+        """Whether the connection is closed."""
         return self._socket.fileno() < 0
 
     @property
     def in_flight(self) -> int:
-        """How many requests have been sent whose answers were not received yet."""
+        """Number of requests without a received response."""
         return len(self._sent)
 
     def fileno(self) -> int:
-        """The descriptor, for select and poll: readable when an answer begins to arrive."""
+        """Return the descriptor for select and poll; readable when a response arrives."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close it; once more does nothing."""
+        """Close it; a second call does nothing."""
         self._socket.close()
 
     def version_of(self, request: messages.MessageType, version_max: int | None = None) -> int:
-        """The highest version of a request that both sides know.
+        """Return the highest version of a request that both sides support.
 
         Args:
-            request: a type of message, messages.FetchRequest for example.
-            version_max: what the caller can do with the answer, if that is less.
+            request: a message type, for example messages.FetchRequest.
+            version_max: the highest version that the caller can use.
 
         Raises:
-            NotSupported: there is none.
+            NotSupported: there is no common version.
         """
         assert request.api_key is not None
         offered = self.versions.get(request.api_key)
@@ -141,15 +142,15 @@ class Connection:
         timeout_s: float | None = None,
         version_max: int | None = None,
     ) -> _Answer:
-        """Send a request and return its answer; nothing else may be in flight.
+        """Send a request and return the response; no other request may be in flight.
 
         Args:
             value: a request, messages.MetadataRequest(...) for example.
-            timeout_s: how long the answer may take; None is what the connection was made with.
+            timeout_s: how long to wait for the response; None for the connection's timeout.
             version_max: the highest version to use.
 
         Raises:
-            ClientError: see `send` and `receive`.
+            ClientError: see send() and receive().
         """
         assert not self._sent, "answers of other requests come first"
         self.send(value, version_max=version_max)
@@ -162,18 +163,18 @@ class Connection:
         version_max: int | None = None,
         answered: bool = True,
     ) -> int:
-        """Send a request without waiting for its answer.
+        """Send a request without waiting for the response.
 
         Args:
             value: a request.
             version_max: the highest version to use.
-            answered: False for what brokers do not answer (a Produce request with acks=0).
+            answered: False if the broker sends no response (Produce with acks=0).
 
         Returns:
             The version that was used.
 
         Raises:
-            NotSupported: no common version, or the common one cannot carry the value.
+            NotSupported: there is no common version, or it cannot encode the value.
             NoConnection: the connection ended.
             NoAnswer: the broker does not read.
         """
@@ -183,7 +184,7 @@ class Connection:
         return version
 
     def receive(self, answer: type[_Answer], timeout_s: float | None = None) -> _Answer:
-        """Return the answer to the oldest request that has none.
+        """Receive the response to the oldest request in flight.
 
         Args:
             answer: its type, messages.MetadataResponse for example.
@@ -191,8 +192,8 @@ class Connection:
 
         Raises:
             NoConnection: the connection ended.
-            NoAnswer: not in time.
-            BadAnswer: it cannot be read.
+            NoAnswer: there is no response in time.
+            BadAnswer: the response cannot be decoded.
         """
         sent = self._sent.popleft()
         assert sent.response.name == answer.name
@@ -202,7 +203,7 @@ class Connection:
         return self._decode(answer, body, sent.version)
 
     def _ask_versions(self, deadline: Deadline) -> Mapping[int, ApiVersion]:
-        """Ask in the newest version; a broker that does not have it says so in version 0."""
+        """Ask in the newest version; a broker that does not support it responds in version 0."""
         value = messages.ApiVersionsRequest(
             client_software_name=_SOFTWARE, client_software_version=__version__
         )
@@ -252,7 +253,8 @@ class Connection:
 
     def _receive_body(self, sent: _Sent, deadline: Deadline) -> memoryview:
         (size,) = _SIZE.unpack(self._read(_SIZE.size, deadline))
-        # ApiVersions keeps the old header for ever: who asks does not know yet what is understood
+        # the ApiVersions response always has the old header, because the client knows no versions
+        # yet
         flexible = sent.flexible and sent.response.api_key != API_VERSIONS
         head_bytes = _SIZE.size + flexible
         if not head_bytes <= size <= self._answer_bytes_max:
@@ -266,11 +268,11 @@ class Connection:
         return frame[head_bytes:]
 
     def _read(self, size: int, deadline: Deadline) -> bytearray:
-        """Read so many bytes; memory grows with what really comes."""
+        """Read a number of bytes; memory grows only with the bytes that arrive."""
         data = bytearray()
         while len(data) < size:
             try:
-                # a timeout of 0 would be a socket that does not block
+                # a timeout of 0 would make the socket non-blocking
                 self._socket.settimeout(deadline.remaining_s or 1e-6)
                 chunk = self._socket.recv(min(size - len(data), _CHUNK_BYTES_MAX))
             except OSError as error:
@@ -309,7 +311,7 @@ class Connection:
 
 def _connect(address: Address, timeout_s: float) -> socket.socket:
     try:
-        # as bytes: the codec of international names takes longer to import than to connect
+        # as bytes, because importing the idna codec takes longer than connecting
         host = address.host.encode("ascii" if address.host.isascii() else "idna")
         found = socket.create_connection((cast("str", host), address.port), timeout_s)
     except TimeoutError as error:

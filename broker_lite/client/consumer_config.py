@@ -1,6 +1,6 @@
-"""What of a Kafka consumer's configuration has a meaning here, read from its own names.
+"""Reads the consumer properties of Kafka that have a meaning here.
 
-Everything else that a consumer of Kafka's takes is let pass: it tunes what is not there.
+Other properties of Kafka's consumer are ignored, because they tune what this client lacks.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ _ISOLATION_LEVELS: Final = ("read_uncommitted", "read_committed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig:
-    """How topics are read.
+    """The configuration of a consumer.
 
     Attributes:
-        reset: where to begin without a position, as Fetcher has it.
-        create_topics: whether to ask for a topic makes it, where the broker does that.
-        group: None is no group.
-        group_protocol: CLASSIC or CONSUMER; None is the newest that the broker has.
-        commit_interval_s: None is never.
+        reset: where to begin without a position; see Fetcher.
+        create_topics: whether to create missing topics, if the broker allows that.
+        group: None for no group.
+        group_protocol: CLASSIC or CONSUMER; None for the newest that the broker supports.
+        commit_interval_s: None for no commits.
     """
 
     client_id: str
@@ -39,10 +39,10 @@ class ConsumerConfig:
 
     @classmethod
     def read(cls, properties: Mapping[str, str]) -> Self:
-        """Read a consumer's properties, `auto.offset.reset` for example.
+        """Parse properties such as `auto.offset.reset`.
 
         Raises:
-            SettingsError: a value is not possible.
+            SettingsError: a value is wrong.
         """
         protocol = None
         if "group.protocol" in properties:

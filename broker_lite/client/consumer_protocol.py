@@ -1,4 +1,4 @@
-"""A member of a group of the consumer protocol: heartbeats, and the broker assigns (KIP-848)."""
+"""The consumer group protocol: members send heartbeats, and the broker assigns (KIP-848)."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from broker_lite.wire import messages
 
 _JOIN: Final = 0
 _LEAVE: Final = -1
-_LEAVE_FOR_A_WHILE: Final = -2  # a static member comes back
+_LEAVE_FOR_A_WHILE: Final = -2  # a static member that will come back
 
 
 class ConsumerProtocol:
-    """Keeps a member in a group in which the broker assigns the partitions."""
+    """Keeps a member in a group whose partitions the broker assigns."""
 
     def __init__(self, membership: Membership) -> None:
-        """Begin with nothing sent."""
+        """Keep the membership; step() joins."""
         self._me = membership
         self._wanted: list[str] | None = None
         self._told: frozenset[TopicPartition] | None = None
         self._heartbeat_at_s = 0.0
 
     def subscription_changed(self, before: Mapping[str, Topic]) -> None:
-        """Tell the broker, if the names differ; it sees partitions come by itself."""
+        """Tell the broker if the names differ; it notices new partitions itself."""
         if before.keys() != self._me.topics.keys():
             self._wanted = sorted(self._me.topics)
             self._heartbeat_at_s = 0.0
 
     def step(self, wait_s: float) -> None:
-        """Send a heartbeat when it is due, and take what it brings."""
+        """Send a heartbeat if one is due, and apply the response."""
         if time.monotonic() < self._heartbeat_at_s:
             return
         if self._me.generation == NO_GENERATION:
@@ -60,7 +60,7 @@ class ConsumerProtocol:
             self._take(answer.assignment)
 
     def _begin(self) -> None:
-        """Join anew: an id of its own, the whole subscription, nothing owned."""
+        """Prepare to join: with a member id, the whole subscription, and no partitions."""
         self._me.member_id = (
             self._me.member_id or base64.urlsafe_b64encode(os.urandom(16)).decode()[:22]
         )
@@ -69,7 +69,7 @@ class ConsumerProtocol:
         self._told = None
 
     def _heartbeat(self) -> messages.ConsumerGroupHeartbeatRequest:
-        """A heartbeat says only what has changed, but for the first, which says all."""
+        """Make a heartbeat; all but the first have only what has changed."""
         request = messages.ConsumerGroupHeartbeatRequest
         joining = self._me.generation == _JOIN
         owned = None
@@ -89,7 +89,7 @@ class ConsumerProtocol:
         )
 
     def _take(self, target: messages.ConsumerGroupHeartbeatResponse.Assignment) -> None:
-        """Give up what is not in the target, begin what is new, and tell so with a heartbeat."""
+        """Switch to the target assignment, and confirm it with a heartbeat."""
         ids = {topic.topic_id for topic in target.topic_partitions}
         names = {topic.topic_id: name for name, topic in self._me.topics.items()}
         if not ids <= names.keys():
@@ -107,7 +107,7 @@ class ConsumerProtocol:
             self._heartbeat_at_s = 0.0
 
     def leave(self) -> None:
-        """Say with a last heartbeat that this member is gone."""
+        """Leave the group with a last heartbeat."""
         epoch = _LEAVE if self._me.instance_id is None else _LEAVE_FOR_A_WHILE
         value = messages.ConsumerGroupHeartbeatRequest(
             group_id=self._me.group,
@@ -118,5 +118,5 @@ class ConsumerProtocol:
         self._me.connection().request(value)
 
     def reader(self) -> tuple[str | None, int]:
-        """Who asks for committed offsets: this member at its epoch."""
+        """Return the member id and epoch with which to ask for committed offsets."""
         return self._me.member_id, self._me.generation

@@ -1,10 +1,10 @@
-"""A moment until which something may take."""
+"""A deadline by the monotonic clock."""
 
 import time
 
 
 class Deadline:
-    """So many seconds from now on, whatever is done meanwhile."""
+    """A moment some seconds from its creation."""
 
     __slots__ = ("_end_s", "timeout_s")
 
@@ -14,11 +14,11 @@ class Deadline:
 
     @property
     def remaining_s(self) -> float:
-        """How long it still is; 0 when it is over."""
+        """The remaining time; 0 after the deadline."""
         return max(0.0, self._end_s - time.monotonic())
 
     def pause(self, wait_s: float) -> bool:
-        """Sleep before another try, at most until the end; False, at once, when it is over."""
+        """Sleep before a retry, at most until the deadline; False at once if it has passed."""
         remaining_s = self.remaining_s
         if remaining_s <= 0:
             return False

@@ -1,12 +1,11 @@
-"""What can go wrong between a client and a broker; each text is one line for a person.
+"""The errors of the client; each text is one line for the user.
 
 ClientError (broker_lite.errors)
 ├── UnknownHost     the name of the broker's host cannot be resolved
-├── NoConnection    nobody listens there, or the connection ended
-├── NoAnswer        the broker is silent for longer than the caller waits
-├── BadAnswer       what came back is not what a Kafka broker sends
-├── NotSupported    client and broker have no version of an API in common
-└── Refused         the broker answered with an error code of the protocol
+├── NoConnection    no broker listens there, or the connection ended ├── NoAnswer        the broker
+is silent for longer than the caller waits ├── BadAnswer       what came back is not what a Kafka
+broker sends ├── NotSupported    client and broker have no version of an API in common └── Refused
+the broker answered with an error code of the protocol
 """
 
 from broker_lite.errors import ClientError, ErrorCode
@@ -17,19 +16,19 @@ class UnknownHost(ClientError):
 
 
 class NoConnection(ClientError):
-    """Nobody listens there, or the connection ended."""
+    """No broker listens there, or the connection ended."""
 
 
 class NoAnswer(ClientError):
-    """The broker is silent for longer than the caller waits."""
+    """The broker did not respond in time."""
 
 
 class BadAnswer(ClientError):
-    """What came back is not what a Kafka broker sends."""
+    """The response is not one of a Kafka broker."""
 
 
 class NotSupported(ClientError):
-    """Client and broker have no version in common that can carry the request."""
+    """Client and broker have no common version that can encode the request."""
 
 
 class Refused(ClientError):
@@ -46,7 +45,7 @@ class Refused(ClientError):
 
 
 def error_name(code: int) -> str:
-    """The protocol's name of an error code; `error N` for one that is not known here."""
+    """Return the name of an error code; `error N` for an unknown one."""
     try:
         return ErrorCode(code).name
     except ValueError:
@@ -54,15 +53,15 @@ def error_name(code: int) -> str:
 
 
 def check(what: str, code: int, message: str | None = None) -> None:
-    """Let a code of 0 pass.
+    """Raise an error for a code other than 0.
 
     Args:
-        what: the topic, group or the like that the code is about; may be empty.
-        code: as the broker sent it.
-        message: the text that came with it, if one did.
+        what: the topic, group or other subject of the code; may be empty.
+        code: the error code.
+        message: the broker's text, if there is one.
 
     Raises:
-        Refused: any other code.
+        Refused: the code is not 0.
     """
     if code != ErrorCode.NONE:
         raise Refused(what, code, message)

@@ -1,7 +1,7 @@
-"""Fetches records of any number of partitions from wherever their leaders are.
+"""Fetches records of partitions from their leaders.
 
-Every fetch names all partitions and where each is to go on: no session is kept by the broker. The
-brokers are asked at once and wait until there is something; each answers when it has.
+Every fetch names all partitions with their positions, without a fetch session. All leaders are
+asked at the same time, and each responds when it has records.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _PAUSE_S: Final = 0.1
 
 
 class FetchedBatch(NamedTuple):
-    """A batch with records that are wanted.
+    """A batch with wanted records.
 
     Attributes:
-        position: the first offset that is wanted; records before it are not.
+        position: the first wanted offset; the batch may have earlier records.
     """
 
     topic: str
@@ -42,10 +42,10 @@ class FetchedBatch(NamedTuple):
 
 
 class Fetcher:
-    """Reads partitions from positions on.
+    """Reads partitions from given positions on.
 
     Attributes:
-        positions: the next offset of each partition; None is where `reset` says.
+        positions: the next offset of each partition; None until `reset` is resolved.
     """
 
     def __init__(
@@ -56,13 +56,14 @@ class Fetcher:
         read_committed: bool = False,
         partition_bytes_max: int = _PARTITION_BYTES_MAX,
     ) -> None:
-        """Begin without partitions.
+        """Start without partitions.
 
         Args:
-            client: asks.
-            reset: EARLIEST or LATEST: where to go on without a valid position; None is nowhere.
-            read_committed: whether records of open and aborted transactions are left out.
-            partition_bytes_max: how much of one partition an answer may hold.
+            client: of the cluster.
+            reset: EARLIEST or LATEST, for partitions without a valid position; None makes that an
+                error.
+            read_committed: whether to leave out records of open and aborted transactions.
+            partition_bytes_max: limit per partition in a response.
         """
         self.positions: dict[TopicPartition, int | None] = {}
         self._client = client
@@ -74,19 +75,19 @@ class Fetcher:
         self._unreachable: Deadline | None = None
 
     def assign(self, positions: Mapping[TopicPartition, int | None]) -> None:
-        """Read these partitions and no others, each from its position on."""
+        """Read exactly these partitions, each from its position on."""
         self.positions = dict(positions)
         self._stale = True
 
     def poll(self, wait_s: float) -> list[FetchedBatch]:
-        """Give what there is, after waiting for it when there is nothing.
+        """Return batches; wait if there are none.
 
         Args:
-            wait_s: how long to wait at most.
+            wait_s: the longest wait.
 
         Raises:
-            ClientError: a leader says no, brokers cannot be reached for longer than the client's
-                timeout, or what they send cannot be read.
+            ClientError: a leader refused, brokers were unreachable for longer than the client's
+                timeout, or a response cannot be read.
         """
         deadline = Deadline(wait_s)
         try:
@@ -124,7 +125,7 @@ class Fetcher:
         return batches
 
     def _find_leaders(self) -> None:
-        """Ask who leads, and for the offsets of partitions that have no position."""
+        """Ask for the leaders, and for the offsets of partitions without a position."""
         self._stale = False
         self._topics = find_topics(self._client, {name for name, _ in self.positions})
         missing = [
@@ -147,7 +148,7 @@ class Fetcher:
             except Refused as error:
                 if error.code not in MOVED:
                     raise
-        # a partition without leader or position is asked for again at the next poll
+        # ask again at the next poll for partitions without leader or position
         self._stale = any(
             position is None or self._leader(name, partition) == NO_LEADER
             for (name, partition), position in self.positions.items()
@@ -225,7 +226,7 @@ class Fetcher:
                 f"partition {key[0]}-{key[1]} from offset {position}: {error}"
             ) from error
         if batches:
-            # the next fetch begins with who has waited longest
+            # moved to the end of the dict, so that the next fetch begins with the others
             del self.positions[key]
             self.positions[key] = batches[-1].next_offset
         for batch in batches:
@@ -237,7 +238,7 @@ class Fetcher:
         batches: Iterable[RecordBatch],
         aborted: Iterable[messages.FetchResponse.AbortedTransaction],
     ) -> Iterator[RecordBatch]:
-        """Leave out control batches and, reading committed, those of aborted transactions."""
+        """Leave out control batches and, with read_committed, those of aborted transactions."""
         pending = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
         producers: set[int] = set()
         for batch in batches:
@@ -263,4 +264,4 @@ def _batches(records: memoryview) -> Iterator[RecordBatch]:
 
 
 RESETS: Final[Mapping[str, int | None]] = {"earliest": EARLIEST, "latest": LATEST, "none": None}
-"""What `auto.offset.reset` may be."""
+"""The values of `auto.offset.reset`."""

@@ -1,4 +1,4 @@
-"""Groups from outside: which there are, who is in them, and how to get rid of them."""
+"""Lists, describes and deletes groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Partitions = Mapping[str, Sequence[int]]
 
 
 class ListedGroup(NamedTuple):
-    """A group of consumers; state and kind are as the protocol has them, "Unknown" if not told."""
+    """A consumer group; state and kind are "Unknown" if the broker does not say."""
 
     group: str
     kind: str
@@ -36,7 +36,7 @@ class Member(NamedTuple):
 
     Attributes:
         epoch: None in groups of the classic protocol.
-        target: what it is to have in the end; None in groups of the classic protocol.
+        target: the assignment to reach; None in groups of the classic protocol.
     """
 
     member_id: str
@@ -66,7 +66,7 @@ class Group(NamedTuple):
 
 
 def list_groups(client: Client) -> list[ListedGroup]:
-    """The groups of consumers on all brokers, by name."""
+    """List the consumer groups of all brokers, sorted by name."""
     found = {}
     for node_id in client.nodes():
         answer = client.request(messages.ListGroupsRequest(), node_id=node_id)
@@ -83,7 +83,7 @@ def describe_group(client: Client, group: str) -> Group:
     """Describe a group of either protocol.
 
     Raises:
-        Refused: there is no such group, or the coordinator says no.
+        Refused: the group does not exist, or the coordinator refused.
     """
     return client.retry(lambda: _describe(client, group))
 
@@ -115,7 +115,7 @@ def _describe(client: Client, group: str) -> Group:
 def _describe_consumer_group(
     connection: Connection, group: str
 ) -> messages.ConsumerGroupDescribeResponse.DescribedGroup | None:
-    """The answer about a group of the consumer protocol; None when it is not one."""
+    """Describe a group of the consumer protocol; None if it is not one."""
     value = messages.ConsumerGroupDescribeRequest(group_ids=[group])
     try:
         (answer,) = connection.request(value).groups
@@ -171,7 +171,7 @@ def delete_group(client: Client, group: str) -> None:
     """Delete an empty group with its offsets.
 
     Raises:
-        Refused: it is not there or not empty, or the coordinator says no.
+        Refused: it does not exist or is not empty, or the coordinator refused.
     """
 
     def ask() -> None:
@@ -185,7 +185,7 @@ def delete_group(client: Client, group: str) -> None:
 def delete_offsets(
     client: Client, group: str, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Delete what a group has committed for partitions.
+    """Delete the committed offsets of a group for partitions.
 
     Returns:
         The error code of each partition.

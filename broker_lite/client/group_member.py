@@ -1,8 +1,7 @@
-"""What members of a group have in common, whatever protocol the group speaks.
+"""A member of a group, for both group protocols.
 
-A member is driven by poll(): it never runs by itself. What it was given to read is `assignment`,
-where it has got to is noted in `consumed` by who reads; both ways a group can move partitions
-commit that first.
+A member does everything within poll(). `assignment` has its partitions. The caller notes in
+`consumed` how far it has read, and both protocols commit that before a partition moves.
 """
 
 import time
@@ -32,27 +31,27 @@ LOST_MEMBERSHIP: Final = frozenset(
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.ILLEGAL_GENERATION,
         ErrorCode.FENCED_MEMBER_EPOCH,
-        ErrorCode.GROUP_ID_NOT_FOUND,  # of a broker that has begun anew
+        ErrorCode.GROUP_ID_NOT_FOUND,  # from a broker that lost its data
     }
 )
 _COMMITTED_LATER: Final = LOST_MEMBERSHIP | {
     ErrorCode.REBALANCE_IN_PROGRESS,
     ErrorCode.STALE_MEMBER_EPOCH,
 }
-"""Codes after which a commit is not worth repeating: the group has moved on."""
+"""Codes after which a commit is not retried, because a rebalance is in progress or done."""
 
 _PAUSE_S: Final = 0.1
 
 
 class Membership:
-    """What a member knows of itself and of its group.
+    """The state of a member.
 
     Attributes:
         assignment: the partitions to read.
-        consumed: the next offset of each partition that was read from; for who reads to fill.
-        member_id: empty until there is one.
-        generation: of the classic protocol; the member's epoch otherwise.
-        topics: what it subscribes to.
+        consumed: the next offset of each partition; written by the caller.
+        member_id: empty before the first join.
+        generation: in the classic protocol; otherwise the member's epoch.
+        topics: the subscription.
     """
 
     def __init__(
@@ -64,14 +63,14 @@ class Membership:
         session_timeout_ms: int = 45_000,
         commit_interval_s: float | None = 5.0,
     ) -> None:
-        """Begin as no member.
+        """Keep the arguments; the protocol joins the group.
 
         Args:
-            client: asks.
+            client: of the cluster.
             group: its id.
             instance_id: of a static member.
-            session_timeout_ms: how long the group may hear nothing, in the classic protocol.
-            commit_interval_s: how often to commit what was consumed; None is never.
+            session_timeout_ms: in the classic protocol, how long the member may be silent.
+            commit_interval_s: how often to commit; None for never.
         """
         self.client = client
         self.group = group
@@ -89,37 +88,37 @@ class Membership:
         self._commit_at_s = time.monotonic() + (commit_interval_s or 0)
 
     def connection(self) -> Connection:
-        """A connection of its own to the coordinator: an answer may be long in coming."""
+        """Return a separate connection to the coordinator, because its responses may take long."""
         if self._node_id is None:
             self._node_id = self.client.coordinator(self.group)
         return self.client.connection(self._node_id, self._purpose)
 
     def begin_end(self) -> None:
-        """Use a fresh connection from now on: on the old one an answer may be under way."""
+        """Use a new connection from now on, because the old one may wait for a response."""
         self._purpose = "end of membership"
 
     def lose_coordinator(self) -> None:
-        """Look for the coordinator anew, in a moment."""
+        """Forget the coordinator, and pause before looking for it again."""
         self._node_id = None
         time.sleep(_PAUSE_S)
 
     def assign(self, assignment: frozenset[TopicPartition]) -> None:
-        """Take an assignment; of what goes nothing is kept, others may read it meanwhile."""
+        """Set the assignment; forget lost partitions, which others may read from now on."""
         self.assignment = assignment
         for gone in self.consumed.keys() - assignment:
             del self.consumed[gone]
             self._committed.pop(gone, None)
 
     def commit_when_due(self) -> None:
-        """Commit if the interval is over."""
+        """Commit if the interval has passed."""
         if self._commit_interval_s is not None and time.monotonic() >= self._commit_at_s:
             self.commit()
 
     def commit(self) -> None:
-        """Commit what was consumed since the last time.
+        """Commit the positions that changed since the last commit.
 
         Raises:
-            Refused: the group does not take it, although this is a member of it.
+            Refused: the group refused, although this is a member.
         """
         self._commit_at_s = time.monotonic() + (self._commit_interval_s or 0)
         offsets = {
@@ -146,19 +145,19 @@ class Membership:
 
 
 class GroupProtocol(Protocol):
-    """How members of a group come to terms; see ClassicProtocol and ConsumerProtocol."""
+    """A group protocol; see ClassicProtocol and ConsumerProtocol."""
 
     def subscription_changed(self, before: Mapping[str, Topic]) -> None:
-        """The topics of the membership are others than before."""
+        """Called after the topics of the membership have changed."""
 
     def step(self, wait_s: float) -> None:
-        """Do what is due; wait at most so long for an answer that others delay."""
+        """Run due work; wait at most `wait_s` for a response that other members delay."""
 
     def leave(self) -> None:
-        """Tell the group that this member is gone."""
+        """Leave the group."""
 
     def reader(self) -> tuple[str | None, int]:
-        """The member id and epoch with which to ask for committed offsets."""
+        """Return the member id and epoch with which to ask for committed offsets."""
 
 
 class GroupMember:
@@ -169,7 +168,7 @@ class GroupMember:
     """
 
     def __init__(self, membership: Membership, protocol: GroupProtocol) -> None:
-        """Prepare to join, which poll() does."""
+        """Keep the arguments; poll() joins."""
         self.consumed = membership.consumed
         self._membership = membership
         self._protocol = protocol
@@ -180,20 +179,20 @@ class GroupMember:
         return self._membership.assignment
 
     def subscribe(self, topics: Mapping[str, Topic]) -> None:
-        """Want these topics from now on."""
+        """Subscribe to these topics."""
         before = self._membership.topics
         self._membership.topics = topics
         self._protocol.subscription_changed(before)
 
     def poll(self, wait_s: float) -> None:
-        """Do what is due: join, stay in touch, take another assignment, commit.
+        """Run due work: join, send heartbeats, apply a new assignment, commit.
 
         Args:
-            wait_s: how long to wait while a rebalance goes on.
+            wait_s: how long to wait during a rebalance.
 
         Raises:
-            Refused: the group does not take this member.
-            ClientError: the broker cannot be understood.
+            Refused: the group refused this member.
+            ClientError: a response cannot be read.
         """
         try:
             self._protocol.step(wait_s)
@@ -206,7 +205,7 @@ class GroupMember:
             self._membership.lose_coordinator()
 
     def start_positions(self) -> dict[TopicPartition, int | None]:
-        """Where to begin each partition of the assignment: None is where nothing is committed."""
+        """Return the start of each assigned partition; None without a committed offset."""
         membership = self._membership
         found: dict[TopicPartition, int | None] = dict.fromkeys(membership.assignment)
         wanted = membership.assignment - self.consumed.keys()
@@ -225,7 +224,7 @@ class GroupMember:
         return found | self.consumed
 
     def close(self) -> None:
-        """Commit and leave, if somebody is there to be told; else the session just ends."""
+        """Commit and leave, if the coordinator is reachable; else the session times out."""
         with suppress(NoConnection, NoAnswer, Refused):
             self._membership.begin_end()
             self._membership.commit()

@@ -1,4 +1,4 @@
-"""Makes a member of a group that speaks the protocol that was asked for, or the newest there is."""
+"""Makes a group member with the wanted protocol, or the newest that the broker supports."""
 
 from broker_lite.client.classic_protocol import ClassicProtocol
 from broker_lite.client.client import Client
@@ -10,12 +10,12 @@ from broker_lite.wire import messages
 
 
 def make_member(client: Client, group: str, config: ConsumerConfig) -> GroupMember:
-    """Make a member that will join when it is polled.
+    """Make a member; its first poll() joins.
 
     Args:
-        client: asks.
+        client: of the cluster.
         group: its id.
-        config: the rest.
+        config: of the consumer.
     """
     membership = Membership(
         client,

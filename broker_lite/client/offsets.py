@@ -1,6 +1,6 @@
-"""Offsets: where partitions begin and end, and what a group has committed.
+"""Lists offsets of partitions, and fetches and commits offsets of groups.
 
-Names, not ids, go out in every version: who asks for a group does not know the topics before.
+Requests about groups use the last version with topic names, because the ids may be unknown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _READ_COMMITTED: Final = 1
 
 
 class Committed(NamedTuple):
-    """What a group has committed for a partition; leader_epoch is -1 where it is not known."""
+    """A committed offset; leader_epoch is -1 if unknown."""
 
     offset: int
     leader_epoch: int
@@ -42,16 +42,16 @@ def list_offsets(
     """Find the offsets of timestamps.
 
     Args:
-        client: asks each leader once.
+        client: of the cluster; each leader is asked once.
         timestamps: of each partition, in ms, or EARLIEST or LATEST.
-        topics: tells who leads the partitions.
-        read_committed: LATEST is then before the first transaction that is open.
+        topics: have the leaders of the partitions.
+        read_committed: LATEST is then the start of the first open transaction.
 
     Returns:
-        UNKNOWN_OFFSET for a timestamp after the last record's.
+        The offset of each partition; UNKNOWN_OFFSET if no record reaches the timestamp.
 
     Raises:
-        Refused: a partition is not there, or its leader says no.
+        Refused: a partition does not exist, or its leader refused.
     """
     by_leader: dict[int, dict[str, dict[int, int]]] = {}
     for (name, partition), timestamp in timestamps.items():
@@ -73,7 +73,7 @@ def list_offsets(
 def offsets_request(
     asked: Mapping[str, Mapping[int, int]], *, read_committed: bool = False
 ) -> messages.ListOffsetsRequest:
-    """The request for the offsets of timestamps, by topic and partition, of one leader."""
+    """Make the request to one leader for the offsets of timestamps."""
     make = messages.ListOffsetsRequest
     topics = [
         make.ListOffsetsTopic(
@@ -97,17 +97,17 @@ def fetch_committed(
     member_id: str | None = None,
     member_epoch: int = -1,
 ) -> dict[TopicPartition, Committed]:
-    """Ask for what a group has committed; partitions without an offset are left out.
+    """Fetch the committed offsets of a group; partitions without one are left out.
 
     Args:
         connection: to the group's coordinator.
         group: its id.
-        partitions: None is all that have an offset.
-        member_id: of the member that asks, in a group of the consumer protocol.
+        partitions: None for all partitions with a committed offset.
+        member_id: of the asking member, in a group of the consumer protocol.
         member_epoch: of that member.
 
     Raises:
-        Refused: the coordinator says no.
+        Refused: the coordinator refused.
     """
     wanted = None if partitions is None else by_topic(partitions).items()
     request = messages.OffsetFetchRequest
@@ -163,18 +163,18 @@ def commit(
     generation: int = -1,
     instance_id: str | None = None,
 ) -> None:
-    """Commit offsets, as a member or, without a member id, for an empty group.
+    """Commit offsets, as a member, or without a member id for an empty group.
 
     Args:
         connection: to the group's coordinator.
         group: its id.
-        offsets: of each partition, the next one to read.
+        offsets: the next offset to read, by partition.
         member_id: of the member.
         generation: of a member, or its epoch.
         instance_id: of a static member.
 
     Raises:
-        Refused: the coordinator does not take one of them.
+        Refused: the coordinator refused an offset.
     """
     make = messages.OffsetCommitRequest
     topics = [
@@ -204,7 +204,7 @@ def commit(
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """The numbers of partitions by topic, both in order."""
+    """Group partition numbers by topic, both sorted."""
     found: dict[str, list[int]] = {}
     for name, number in sorted(partitions):
         found.setdefault(name, []).append(number)

@@ -1,7 +1,7 @@
-"""Which partition a record without a key goes to, as Kafka's own producer decides it.
+"""Chooses the partition of a record without a key, as Kafka's producer does.
 
-Such records stay with a partition until it has got a batch's worth of bytes, then another is drawn
-(KIP-794). Where a key leads is record.murmur2's to say.
+Such records go to one partition until it has received a batch's worth of bytes; then another one is
+drawn (KIP-794). record.murmur2 chooses the partition of a key.
 
 Source: BuiltInPartitioner.
 """
@@ -14,7 +14,7 @@ class StickyPartition:
     """The partition for records without a key.
 
     Attributes:
-        partition: where the next record goes.
+        partition: of the next record.
     """
 
     __slots__ = ("_batch_bytes", "_bytes", "_choose", "_partition_count", "partition")
@@ -29,8 +29,8 @@ class StickyPartition:
 
         Args:
             partition_count: of the topic.
-            batch_bytes: after so many another partition is drawn.
-            choose: draws one of so many.
+            batch_bytes: after this many bytes, another partition is drawn.
+            choose: takes a count and draws a number below it.
         """
         self._partition_count = partition_count
         self._batch_bytes = batch_bytes
@@ -39,7 +39,7 @@ class StickyPartition:
         self.partition = choose(partition_count)
 
     def add(self, size_bytes: int) -> None:
-        """Tell that a record of this size went to the partition."""
+        """Count a record of this size that went to the partition."""
         self._bytes += size_bytes
         if self._bytes >= self._batch_bytes:
             self._bytes = 0

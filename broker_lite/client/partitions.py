@@ -1,7 +1,6 @@
-"""Topics and partitions as producers and consumers see them: ids, leaders, what to do on an error.
+"""Finds topics with their ids, partitions and leaders.
 
-A topic that is not there, or not yet, is simply left out: whether that is an error, and how long to
-wait for it, is for who asks.
+A missing topic is left out; the caller decides whether that is an error, and how long to wait.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MISSING: Final = frozenset(
         ErrorCode.LEADER_NOT_AVAILABLE,
     }
 )
-"""Codes of a topic that may be there in a moment."""
+"""Codes of a topic that may exist soon."""
 
 MOVED: Final = MISSING | {
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -36,16 +35,16 @@ MOVED: Final = MISSING | {
     ErrorCode.OFFSET_NOT_AVAILABLE,
     ErrorCode.KAFKA_STORAGE_ERROR,
 }
-"""Codes of a partition after which the cluster is to be asked anew who leads it."""
+"""Codes of a partition after which the client must ask for its leader again."""
 
 
 class Topic(NamedTuple):
     """A topic with at least one partition.
 
     Attributes:
-        topic_id: zero where the broker is too old to have ids.
+        topic_id: zero if the broker is too old for ids.
         leaders: node ids by partition; partitions without a leader are left out.
-        partition_count: of all partitions.
+        partition_count: with those without a leader.
     """
 
     name: str
@@ -58,15 +57,15 @@ class Topic(NamedTuple):
 def find_topics(
     client: Client, names: Iterable[str] | None = None, *, create: bool = False
 ) -> dict[str, Topic]:
-    """Ask for topics; those that are not there (yet) are left out.
+    """Ask for topics; missing ones are left out.
 
     Args:
-        client: asks.
-        names: None is all topics.
-        create: whether missing topics are made, where the broker does that.
+        client: of the cluster.
+        names: None for all topics.
+        create: whether to create missing topics, if the broker allows that.
 
     Raises:
-        Refused: a name is invalid, or the broker says no in another way.
+        Refused: a name is invalid, or the broker refused in another way.
     """
     found = {}
     for answer in client.metadata(names, create=create).topics:

@@ -1,8 +1,8 @@
-"""A producer for one topic: records are put into batches, batches go to the leaders.
+"""A producer for one topic.
 
-At most one request is under way. While the broker works on it the next batches are filled; what is
-not sent yet is therefore bounded by a batch a partition. A batch that was lost is sent again with
-the same sequence numbers, so that an idempotent producer writes each record exactly once, in order.
+At most one request is in flight. Meanwhile the next batches are filled, so at most one batch per
+partition is unsent. A lost batch is sent again with the same sequence numbers, so that an
+idempotent producer writes each record exactly once and in order.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _HEADER_OVERHEAD_BYTES: Final = 10  # two lengths
 
 
 class Batch(NamedTuple):
-    """A batch as it goes out.
+    """A batch to send.
 
     Attributes:
-        is_new: no broker can have written it yet, so it may still become another's.
+        is_new: no broker can have written it yet, so its producer id may still change.
     """
 
     partition: int
@@ -64,12 +64,12 @@ class Producer:
     """Writes records to one topic.
 
     Attributes:
-        sent_records: how many records brokers have taken.
-        failed_records: how many they have not.
+        sent_records: number of written records.
+        failed_records: number of records that could not be written.
     """
 
     _version_max: ClassVar[int | None] = None
-    """The highest version of Produce that goes out; None is the highest that both sides know."""
+    """The highest version of Produce to use; None for the highest that both sides support."""
 
     def __init__(
         self,
@@ -80,19 +80,19 @@ class Producer:
         on_failure: Callable[[int, ClientError], None],
         on_settled: Callable[[int, int, bool], None] | None = None,
     ) -> None:
-        """Find the topic, and get a producer id when the producer is to be idempotent.
+        """Find the topic, and get a producer id if the producer is idempotent.
 
         Args:
-            client: asks and sends.
-            topic: is made when it is missing and the broker does that.
-            config: how batches are made and sent.
-            on_failure: told how many records could not be delivered, and why; what comes after
-                them is sent all the same.
-            on_settled: told of each batch its partition, its records, and whether a broker has
-                them; those of a partition come in their order.
+            client: of the cluster.
+            topic: created if missing, if the broker allows that.
+            config: of the producer.
+            on_failure: called with the number of undelivered records and the reason; later records
+                are still sent.
+            on_settled: called for each batch with its partition, its number of records, and whether
+                they were written; in order within a partition.
 
         Raises:
-            ClientError: the topic is not there in time, or the broker says no.
+            ClientError: the topic does not exist in time, or the broker refused.
         """
         self.sent_records = 0
         self.failed_records = 0
@@ -112,19 +112,19 @@ class Producer:
 
     @property
     def pending(self) -> bool:
-        """Whether there are records that were not sent yet."""
+        """Whether there are unsent records."""
         return bool(self._batches)
 
     @property
     def open_records(self) -> int:
-        """How many records were taken of which nobody knows yet whether a broker has them."""
+        """Number of records whose result is unknown."""
         return self._taken_records - self.sent_records - self.failed_records
 
     def append(self, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int | None:
-        """Take a record; it goes out with its batch, when that is full or at flush().
+        """Add a record to a batch, which is sent when it is full or at flush().
 
         Returns:
-            Its partition; None when it is larger than max.request.size, and was refused.
+            Its partition; None if it was refused because it is larger than max.request.size.
         """
         config = self._config
         self._taken_records += 1
@@ -152,7 +152,7 @@ class Producer:
         return partition
 
     def flush(self) -> None:
-        """Send what there is and wait until all of it is answered."""
+        """Send all batches and wait for their responses."""
         by_leader: dict[int, list[int]] = {}
         for partition in self._batches:
             by_leader.setdefault(self._leader(partition), []).append(partition)
@@ -167,7 +167,7 @@ class Producer:
         return self._build(partition, self._batches.pop(partition))
 
     def _build(self, partition: int, builder: BatchBuilder) -> Batch:
-        """Number a batch as the next one of its partition."""
+        """Build a batch with the next sequence numbers of its partition."""
         if self._config.idempotent:
             sequence = self._sequences.get(partition, 0)
             self._sequences[partition] = (sequence + builder.record_count) & SEQUENCE_MAX
@@ -179,8 +179,8 @@ class Producer:
         return self._topic.leaders.get(partition, NO_LEADER)
 
     def _send(self, leader: int, partitions: Iterable[int]) -> None:
-        """Send the batches of partitions, after what is under way has been answered."""
-        self._settle()  # may change the sequence numbers of what is taken next
+        """Send the batches of partitions, after the response to the request in flight."""
+        self._settle()  # first, because it may change the next sequence numbers
         batches = [self._take(partition) for partition in partitions]
         answered = self._config.acks != NO_ANSWER
         try:
@@ -210,7 +210,7 @@ class Producer:
         return make(acks=self._config.acks, timeout_ms=timeout_ms, topic_data=[topic])
 
     def _settle(self) -> None:
-        """Wait for the answer to what is under way; send again what may be sent again."""
+        """Wait for the response to the request in flight; retry batches that may be retried."""
         if self._under_way is None:
             return
         leader, batches = self._under_way
@@ -226,9 +226,9 @@ class Producer:
     def _take_answer(
         self, batches: Iterable[Batch], answer: messages.ProduceResponse
     ) -> _Unsettled:
-        """Count what was taken, give up what cannot be; return what is to be sent again, and why.
+        """Count written batches, give up refused ones; return batches to retry, with the reason.
 
-        A batch that is too large for the topic comes back as two halves.
+        A batch that is too large for the topic is returned as two halves.
         """
         answers = {
             partition.index: partition
@@ -254,9 +254,9 @@ class Producer:
             self._deliver(batch, error)
 
     def _deliver(self, batch: Batch, error: ClientError) -> None:
-        """Send a batch by itself until it is taken or it was refused too often.
+        """Send a single batch until it is written or was refused too often.
 
-        That nobody can be reached is no refusal: then only the time counts.
+        An unreachable broker is no refusal: then only the delivery timeout counts.
         """
         if batch.is_new and batch.producer_id != self._producer_id:
             batch = self._build(
@@ -277,7 +277,7 @@ class Producer:
                 error = failure
                 continue
             again = self._take_answer([batch], answer)
-            if len(again) != 1:  # it was taken or given up, or comes in halves
+            if len(again) != 1:  # it was written, given up or halved
                 self._send_again(again)
                 return
             error = again[0][1]
@@ -289,7 +289,7 @@ class Producer:
         self._topic = find_topics(self._client, [name], create=True).get(name, self._topic)
 
     def _halves(self, batch: Batch) -> Iterable[Batch]:
-        """The records of a batch as two batches that together have its sequence numbers."""
+        """Split a batch into two that together have its sequence numbers."""
         whole = _record_batch(batch)
         records = tuple(iterate_records(whole))
         middle = len(records) // 2
@@ -316,7 +316,7 @@ class Producer:
         if self._on_settled is not None:
             self._on_settled(batch.partition, batch.record_count, False)
         if self._config.idempotent:
-            # the broker would miss the sequence numbers of what is lost
+            # with the old id, the broker would refuse the gap in the sequence numbers
             self._get_producer_id()
 
     def _fail(self, record_count: int, error: ClientError) -> None:
@@ -345,7 +345,7 @@ def _refusal(
 ) -> Refused | None:
     if answer is None:
         return Refused(what, ErrorCode.UNKNOWN_SERVER_ERROR, "no answer for the partition")
-    # the very same batch was taken before, its answer was lost
+    # a duplicate was written before, and its response was lost
     if answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
         return None
     return Refused(what, answer.error_code, answer.error_message)
@@ -361,7 +361,7 @@ def _too_large(size_bytes: int, max_bytes: int) -> Refused:
 
 
 def _wait_for_topic(client: Client, name: str, max_block_s: float) -> Topic:
-    """The topic, with all its partitions led, as it soon is when it was just made."""
+    """Wait until the topic exists and all its partitions have leaders."""
     deadline = Deadline(max_block_s)
     while True:
         topic = find_topics(client, [name], create=True).get(name)

@@ -1,6 +1,6 @@
-"""What of a Kafka producer's configuration has a meaning here, read from its own names.
+"""Reads the producer properties of Kafka that have a meaning here.
 
-Everything else that a producer of Kafka's takes is let pass: it tunes what is not there.
+Other properties of Kafka's producer are ignored, because they tune what this client lacks.
 """
 
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ _INT32_MAX: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerConfig:
-    """How batches are made and sent.
+    """The configuration of a producer.
 
     Attributes:
         acks: -1 waits for all replicas, 1 for the leader, 0 for nothing.
-        linger_s: how long a batch that is not full may wait for more.
-        level: of compression; None is the codec's default.
-        retries: how often a batch may be refused with a code that another try can cure.
+        linger_s: how long an incomplete batch may wait for more records.
+        level: of compression; None for the codec's default.
+        retries: how often a batch may be refused with a retriable error.
         max_block_s: how long to wait for the topic.
     """
 
@@ -45,10 +45,10 @@ class ProducerConfig:
 
     @classmethod
     def read(cls, properties: Mapping[str, str]) -> Self:
-        """Read a producer's properties, `batch.size` for example.
+        """Parse properties such as `batch.size`.
 
         Raises:
-            SettingsError: a value is not possible, or two contradict each other.
+            SettingsError: a value is wrong, or two contradict each other.
         """
         acks = _ACKS[one_of(properties, "acks", _ACKS, "all")]
         idempotent = boolean(properties, "enable.idempotence", default=acks == ALL_IN_SYNC)

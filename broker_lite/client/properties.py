@@ -1,7 +1,7 @@
-"""Properties of Kafka's clients, as the tools of Kafka take them in `--command-config FILE`.
+"""Reads properties of Kafka's clients, as Kafka's tools take them in `--command-config FILE`.
 
-Those that this client can follow are followed. What would make the connection another one than it
-is (TLS, SASL) is an error; everything else tunes what is not there, and is let be.
+TLS and SASL are errors, because this client would connect in another way than wanted. Other
+unsupported properties are ignored: they tune what this client lacks.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def read_client_properties(path: Path) -> dict[str, str]:
     """Read a file of client properties.
 
     Raises:
-        SettingsError: the file cannot be read, or asks for what this client cannot do.
+        SettingsError: the file cannot be read, or wants TLS or SASL.
     """
     properties = read_properties(path)
     check_security(properties, source=str(path))
@@ -27,12 +27,12 @@ def read_client_properties(path: Path) -> dict[str, str]:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Read a file of properties, whatever they are of.
+    """Read a file of properties.
 
     Raises:
         SettingsError: the file cannot be read.
     """
-    # comes with every setting of a broker, and these take longer to import than a broker to ask
+    # imports all settings of a broker, which takes longer than asking one
     from broker_lite.settings.sources.java_properties import parse_properties
 
     try:
@@ -50,11 +50,11 @@ def check_security(properties: Mapping[str, str], *, source: str) -> None:
     """
     protocol = properties.get(_PROTOCOL, "PLAINTEXT").strip()
     if protocol.upper() != "PLAINTEXT":
-        raise SettingsError(f"{source}: {_PROTOCOL}={protocol}: only PLAINTEXT is known here")
+        raise SettingsError(f"{source}: {_PROTOCOL}={protocol}: only PLAINTEXT is supported")
 
 
 def timeout_s(properties: Mapping[str, str]) -> float:
-    """How long an answer may take.
+    """Return how long to wait for a response.
 
     Raises:
         SettingsError: the text is not a number of milliseconds.

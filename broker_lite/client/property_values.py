@@ -1,4 +1,4 @@
-"""Values of Kafka's client properties: what they are when given, and when they are not."""
+"""Parses values of Kafka's client properties."""
 
 from collections.abc import Collection, Mapping
 from typing import Final
@@ -10,7 +10,7 @@ _DIGITS_MAX: Final = 19
 
 
 def boolean(properties: Mapping[str, str], name: str, *, default: bool) -> bool:
-    """A property that is `true` or `false`.
+    """Return a property that is `true` or `false`.
 
     Raises:
         SettingsError: it is neither.
@@ -19,22 +19,22 @@ def boolean(properties: Mapping[str, str], name: str, *, default: bool) -> bool:
 
 
 def one_of(properties: Mapping[str, str], name: str, choices: Collection[str], default: str) -> str:
-    """A property that is one of a few words, in whatever case.
+    """Return a property that is one of some words, in lower case.
 
     Raises:
-        SettingsError: it is another.
+        SettingsError: it is another word.
     """
     text = properties.get(name, default).strip().lower()
     if text not in choices:
-        raise SettingsError(f"{name}={text}: it is one of {', '.join(choices)}")
+        raise SettingsError(f"{name}={text}: must be one of {', '.join(choices)}")
     return text
 
 
 def integer(properties: Mapping[str, str], name: str, default: int, *, minimum: int = 0) -> int:
-    """A property that is a whole number.
+    """Return a property that is a whole number.
 
     Raises:
-        SettingsError: it is none, or below the minimum.
+        SettingsError: it is not a number, or below the minimum.
     """
     text = properties.get(name, str(default)).strip()
     digits = text.removeprefix("-")

@@ -1,6 +1,6 @@
-"""What a consumer reads: one partition, all partitions of topics, or what a group gives it.
+"""Subscriptions: one partition, all partitions of topics, or the assignment of a group.
 
-A subscription keeps a Fetcher's partitions up to date; keep() is called before every fetch.
+A subscription keeps the partitions of a Fetcher up to date; call keep() before every fetch.
 """
 
 import re
@@ -22,25 +22,25 @@ _REFRESH_WITHOUT_TOPICS_S: Final = 0.2
 
 
 class Subscription(Protocol):
-    """Something to read."""
+    """Chooses the partitions to read."""
 
     def keep(self, fetcher: Fetcher, wait_s: float) -> None:
-        """Give the fetcher its partitions; wait at most so long for what others delay."""
+        """Update the fetcher's partitions; wait at most `wait_s` for other members of a group."""
 
     def consumed(self, partition: TopicPartition, offset: int) -> None:
         """Note the next offset of a partition."""
 
     def close(self) -> None:
-        """Read no more."""
+        """End the subscription."""
 
 
 def one_topic(client: Client, name: str, *, create: bool) -> TopicChoice:
-    """Choose a topic by its name; it may be created."""
+    """Choose a topic by name; it may be created."""
     return lambda: find_topics(client, [name], create=create)
 
 
 def matching_topics(client: Client, pattern: re.Pattern[str]) -> TopicChoice:
-    """Choose the topics whose whole name matches, but for internal ones."""
+    """Choose the topics whose whole name matches, without internal ones."""
 
     def choose() -> Mapping[str, Topic]:
         return {
@@ -53,14 +53,14 @@ def matching_topics(client: Client, pattern: re.Pattern[str]) -> TopicChoice:
 
 
 class OnePartition:
-    """One partition from an offset on; None is where the fetcher's reset says."""
+    """One partition from an offset on; None means as the fetcher's `reset` says."""
 
     def __init__(self, partition: TopicPartition, offset: int | None) -> None:
-        """Begin there."""
+        """Keep partition and offset."""
         self._position: dict[TopicPartition, int | None] = {partition: offset}
 
     def keep(self, fetcher: Fetcher, wait_s: float) -> None:
-        """Give it the partition, once."""
+        """Assign the partition, once."""
         if not fetcher.positions:
             fetcher.assign(self._position)
 
@@ -72,14 +72,14 @@ class OnePartition:
 
 
 class _Topics:
-    """The topics of a choice, asked for now and then."""
+    """The topics of a choice, refreshed every few seconds."""
 
     def __init__(self, choose: TopicChoice) -> None:
         self._choose = choose
         self._ask_at_s = 0.0
 
     def refresh(self) -> Mapping[str, Topic] | None:
-        """The topics; None when it is too early to ask again."""
+        """Return the topics; None if it is too early to ask again."""
         now_s = time.monotonic()
         if now_s < self._ask_at_s:
             return None
@@ -89,14 +89,14 @@ class _Topics:
 
 
 class AllPartitions:
-    """All partitions of topics, those that come later, too."""
+    """All partitions of topics, with those that are created later."""
 
     def __init__(self, choose: TopicChoice) -> None:
-        """Begin with the topics that there are."""
+        """Keep the choice; keep() asks for the topics."""
         self._topics = _Topics(choose)
 
     def keep(self, fetcher: Fetcher, wait_s: float) -> None:
-        """Add partitions that have come, take away those that are gone."""
+        """Add new partitions and remove deleted ones."""
         topics = self._topics.refresh()
         if topics is None:
             return
@@ -116,16 +116,16 @@ class AllPartitions:
 
 
 class GroupPartitions:
-    """What a group gives to a member of it."""
+    """The partitions that a group assigns to a member."""
 
     def __init__(self, choose: TopicChoice, member: GroupMember) -> None:
-        """Join with the topics that there are."""
+        """Keep choice and member; keep() joins."""
         self._topics = _Topics(choose)
         self._member = member
         self._assigned: frozenset[TopicPartition] = frozenset()
 
     def keep(self, fetcher: Fetcher, wait_s: float) -> None:
-        """Stay a member; hand over what the group gives."""
+        """Poll the member, and pass a new assignment to the fetcher."""
         topics = self._topics.refresh()
         if topics is not None:
             self._member.subscribe(topics)
@@ -139,20 +139,20 @@ class GroupPartitions:
         except Refused as error:
             if error.code != ErrorCode.UNSTABLE_OFFSET_COMMIT:
                 raise
-            fetcher.assign({})  # a transaction is about to commit offsets: they are asked for again
+            fetcher.assign({})  # an open transaction commits offsets: ask again at the next poll
             return
         fetcher.assign(positions)
         self._assigned = assigned
 
     def _note_positions(self, fetcher: Fetcher) -> None:
-        """Where nothing was read from is a place to go on from, too."""
+        """Note the positions of partitions without records, so that they are committed, too."""
         for partition in self._member.assignment & fetcher.positions.keys():
             position = fetcher.positions[partition]
             if position is not None:
                 self._member.consumed.setdefault(partition, position)
 
     def consumed(self, partition: TopicPartition, offset: int) -> None:
-        """Note what is to be committed."""
+        """Note an offset to commit."""
         self._member.consumed[partition] = offset
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Transactions from outside: which there are, who writes to a partition, and how to end one."""
+"""Lists, describes and ends transactions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST_WITH_PATTERN: Final = 2
 
 
 class ListedTransaction(NamedTuple):
-    """A transactional id that a coordinator knows, with the state of its transaction."""
+    """A transactional id and the state of its transaction."""
 
     transactional_id: str
     coordinator_id: int
@@ -26,11 +26,11 @@ class ListedTransaction(NamedTuple):
 
 
 class ActiveProducer(NamedTuple):
-    """A producer that a partition remembers.
+    """A producer in the producer state of a partition.
 
     Attributes:
         coordinator_epoch: -1 before its first transaction has ended.
-        start_offset: of its open transaction; negative when there is none.
+        start_offset: of its open transaction; negative without one.
     """
 
     producer_id: int
@@ -48,17 +48,17 @@ def list_transactions(
     longer_than_ms: int = -1,
     pattern: str | None = None,
 ) -> list[ListedTransaction]:
-    """The transactions of all coordinators.
+    """List the transactions of all coordinators.
 
     Args:
         client: of the cluster.
-        producer_ids: only of these; none at all is of every one.
-        longer_than_ms: only those that have been open for longer; negative is all.
+        producer_ids: only of these; empty for all.
+        longer_than_ms: only those that are open for longer; negative for all.
         pattern: a regular expression that transactional ids have to match.
 
     Raises:
-        NotSupported: a broker cannot filter so.
-        Refused: a coordinator says no.
+        NotSupported: a broker is too old for the filter.
+        Refused: a coordinator refused.
     """
     value = messages.ListTransactionsRequest(
         producer_id_filters=list(producer_ids),
@@ -71,7 +71,7 @@ def list_transactions(
     found = []
     for node_id in client.nodes():
         if client.connection(node_id).version_of(messages.ListTransactionsRequest) < needed:
-            raise NotSupported(f"broker {node_id} cannot filter transactions so")
+            raise NotSupported(f"broker {node_id} is too old for this filter of transactions")
         answer = client.request(value, node_id=node_id)
         check("transactions", answer.error_code)
         found += [
@@ -89,10 +89,10 @@ def describe_transaction(
     """Describe one transactional id.
 
     Returns:
-        The coordinator's node id, and its answer (a TransactionState of the protocol).
+        The coordinator's node id, and the TransactionState in its response.
 
     Raises:
-        Refused: the coordinator does not know it, or says no.
+        Refused: the coordinator does not know the id, or refused.
     """
 
     def ask() -> tuple[int, messages.DescribeTransactionsResponse.TransactionState]:
@@ -108,15 +108,15 @@ def describe_transaction(
 def describe_producers(
     client: Client, partitions: Iterable[TopicPartition], *, node_id: int
 ) -> Iterator[tuple[TopicPartition, list[ActiveProducer]]]:
-    """The producers that partitions remember.
+    """Yield the producers in the producer state of partitions.
 
     Args:
         client: of the cluster.
-        partitions: those to ask about.
+        partitions: to ask about.
         node_id: of a broker that has a replica of each.
 
     Raises:
-        Refused: the broker says no about one of them.
+        Refused: the broker refused for a partition.
     """
     make = messages.DescribeProducersRequest
     topics = [
@@ -155,7 +155,7 @@ def abort_in_partition(
     """Write an abort marker into a partition, as a coordinator would.
 
     Raises:
-        Refused: the leader says no.
+        Refused: the leader refused.
     """
     make = messages.WriteTxnMarkersRequest
     name, number = partition
@@ -175,10 +175,10 @@ def abort_in_partition(
 
 
 def terminate_transaction(client: Client, transactional_id: str) -> None:
-    """Fence the producer of a transactional id, which aborts what it has open.
+    """Fence the producer of a transactional id, which aborts its open transaction.
 
     Raises:
-        Refused: the coordinator says no.
+        Refused: the coordinator refused.
     """
 
     def ask() -> None:

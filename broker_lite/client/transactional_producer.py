@@ -1,7 +1,7 @@
-"""A producer whose records become visible together: in transactions, one after the other.
+"""A transactional producer.
 
-It speaks the versions of before transaction.version 2, which every broker has: partitions are added
-to a transaction by a request of their own, and the epoch stays what it is when one ends.
+It uses the versions from before transaction.version 2, which every broker supports:
+AddPartitionsToTxn adds partitions, and the end of a transaction does not change the epoch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Answer = TypeVar("_Answer", bound="messages.Message")
 
 
 class TransactionalProducer(Producer):
-    """Writes records to one topic in transactions; the first one is open from the beginning."""
+    """Writes records to one topic in transactions; the first record begins one."""
 
     _version_max: ClassVar[int | None] = _PRODUCE_VERSION_MAX
 
@@ -39,20 +39,20 @@ class TransactionalProducer(Producer):
         on_failure: Callable[[int, ClientError], None],
         on_settled: Callable[[int, int, bool], None] | None = None,
     ) -> None:
-        """Fence earlier producers of the id and abort what they left open.
+        """Fence earlier producers of the id, and abort their open transaction.
 
         Args:
-            client: asks and sends.
-            topic: as Producer has it.
-            config: as Producer has it.
+            client: of the cluster.
+            topic: see Producer.
+            config: see Producer.
             transactional_id: of this producer.
             timeout_ms: how long a transaction may be open.
-            on_failure: as Producer has it.
-            on_settled: as Producer has it.
+            on_failure: see Producer.
+            on_settled: see Producer.
 
         Raises:
-            SettingsError: the producer is not to be idempotent.
-            ClientError: the topic is not there in time, or the coordinator says no.
+            SettingsError: the configuration turns idempotence off.
+            ClientError: the topic does not exist in time, or the coordinator refused.
         """
         if not config.idempotent:
             raise SettingsError("a transactional.id needs enable.idempotence")
@@ -62,10 +62,10 @@ class TransactionalProducer(Producer):
         super().__init__(client, topic, config, on_failure=on_failure, on_settled=on_settled)
 
     def commit(self) -> None:
-        """Send what there is and end the transaction; what comes next begins another one.
+        """Send all records and commit the transaction; the next record begins another one.
 
         Raises:
-            ClientError: the coordinator says no.
+            ClientError: the coordinator refused.
         """
         self.flush()
         if self._added:

@@ -29,7 +29,7 @@ def test_what_is_given() -> None:
 @pytest.mark.parametrize(
     ("properties", "text"),
     [
-        ({"acks": "2"}, "acks=2: it is one of"),
+        ({"acks": "2"}, "acks=2: must be one of"),
         ({"acks": "0", "enable.idempotence": "true"}, "an idempotent producer needs all"),
         ({"compression.type": "rar"}, "compression.type=rar"),
         ({"compression.type": "gzip", "compression.gzip.level": "0"}, "0 is not a level of gzip"),

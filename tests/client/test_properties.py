@@ -25,7 +25,9 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("protocol", ["SSL", "SASL_PLAINTEXT", "SASL_SSL", ""])
 def test_only_plain_text(protocol: str) -> None:
-    with pytest.raises(SettingsError, match=r"here: security.protocol=.*: only PLAINTEXT is known"):
+    with pytest.raises(
+        SettingsError, match=r"here: security.protocol=.*: only PLAINTEXT is supported"
+    ):
         check_security({"security.protocol": protocol}, source="here")
 
 

@@ -18,7 +18,7 @@ def test_what_is_given() -> None:
 
 
 def test_what_is_no_word() -> None:
-    with pytest.raises(SettingsError, match="a=maybe: it is one of true, false"):
+    with pytest.raises(SettingsError, match="a=maybe: must be one of true, false"):
         boolean({"a": "maybe"}, "a", default=True)
 
 

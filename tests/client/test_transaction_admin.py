@@ -27,6 +27,6 @@ def test_a_broker_that_cannot_filter(filters: dict[str, object], last: int) -> N
     with (
         ScriptedServer(serve) as server,
         Client(server.bootstrap) as client,
-        pytest.raises(NotSupported, match="broker 1 cannot filter transactions so"),
+        pytest.raises(NotSupported, match="broker 1 is too old for this filter of transactions"),
     ):
         list_transactions(client, **filters)  # type: ignore[arg-type]

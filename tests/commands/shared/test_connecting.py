@@ -96,7 +96,7 @@ def test_several_addresses(command: CommandLine, bootstrap: str) -> None:
     [
         (
             "security.protocol=SASL_SSL\n",
-            "security.protocol=SASL_SSL: only PLAINTEXT is known here",
+            "security.protocol=SASL_SSL: only PLAINTEXT is supported",
         ),
         ("request.timeout.ms=soon\n", "request.timeout.ms=soon: not a number of milliseconds"),
     ],
