@@ -7,6 +7,7 @@ from typing import Final
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.committed_offsets import OffsetStore
 from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.consumer.leave import delete_group
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.held_bytes import HeldBytes
@@ -120,15 +121,15 @@ class GroupRegistry:
         """Put a group under its id, in the place of what is there."""
         old = self.groups.get(group.group_id)
         if old is not None:
-            _held_by(old).join(None)
-        _held_by(group).join(self.held)
+            old.roster.held.join(None)
+        group.roster.held.join(self.held)
         self.groups[group.group_id] = group
 
     def remove(self, group_id: str) -> None:
         """Forget a group, if there is one; what its members hold counts no more."""
         group = self.groups.pop(group_id, None)
         if group is not None:
-            _held_by(group).join(None)
+            group.roster.held.join(None)
 
     def make_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
         """Make an empty classic group; it writes nothing.
@@ -165,7 +166,7 @@ class GroupRegistry:
     def discard(self, group: Group, effects: Effects) -> None:
         """Remove a group that has no members; its offsets stay."""
         if isinstance(group, ConsumerGroup):
-            group.delete(effects)
+            delete_group(group, effects)
         else:
             group.write_tombstone(effects)
             # members that were only given an id may be left
@@ -210,7 +211,3 @@ def unsubscribed(group: Group) -> Callable[[str], bool]:
     """
     topics = group.subscribed_topics()
     return lambda topic: topics is not None and topic not in topics
-
-
-def _held_by(group: Group) -> HeldBytes:
-    return group.roster.held if isinstance(group, ClassicGroup) else group.held

@@ -83,22 +83,26 @@ class Timers(Generic[Key]):
 
 
 class GroupTimers:
-    """The timers of one group among those of all groups."""
+    """The timers of one group.
 
-    __slots__ = ("_group_id", "_timers")
+    Attributes:
+        all_groups: the timers that these are among.
+    """
+
+    __slots__ = ("_group_id", "all_groups")
 
     def __init__(self, group_id: str, timers: Timers[TimerKey]) -> None:
         self._group_id = group_id
-        self._timers = timers
+        self.all_groups = timers
 
     def set(self, kind: str, member_id: str, deadline_ms: int) -> None:
         """Start or move a timer of a member; the empty id stands for the whole group."""
-        self._timers.set((self._group_id, kind, member_id), deadline_ms)
+        self.all_groups.set((self._group_id, kind, member_id), deadline_ms)
 
     def cancel(self, kind: str, member_id: str) -> None:
         """Stop a timer; it need not run."""
-        self._timers.cancel((self._group_id, kind, member_id))
+        self.all_groups.cancel((self._group_id, kind, member_id))
 
     def is_set(self, kind: str, member_id: str) -> bool:
         """Whether a timer runs."""
-        return (self._group_id, kind, member_id) in self._timers
+        return (self._group_id, kind, member_id) in self.all_groups

@@ -15,5 +15,5 @@ def added_up(registry: GroupRegistry) -> int:
             found += sum(map(size_of_classic, classic.roster.members.values()))
             found += sum(map(size_of_promise, classic.roster.pending_members))
         if consumer is not None:
-            found += sum(map(size_of_subscription, consumer.members.values()))
+            found += sum(map(size_of_subscription, consumer.roster.members.values()))
     return found

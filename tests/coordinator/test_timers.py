@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker_lite.coordinator.timers import Timers
+from broker_lite.coordinator.timers import GroupTimers, TimerKey, Timers
 
 STEPS = st.lists(
     st.one_of(
@@ -69,3 +69,15 @@ def test_as_a_dictionary_of_deadlines(steps: list[tuple[str, int, int]]) -> None
         assert {key: timers.deadline_ms(key) for key in timers} == expected
         assert timers.next_deadline_ms() == min(expected.values(), default=None)
         assert all(key in timers for key in expected)
+
+
+def test_timers_of_a_group_are_among_those_of_all() -> None:
+    timers: Timers[TimerKey] = Timers()
+    one, other = GroupTimers("a", timers), GroupTimers("b", timers)
+    one.set("session", "m", 5)
+    other.set("session", "m", 7)
+    assert timers.deadline_ms(("a", "session", "m")) == 5
+    one.cancel("session", "m")
+    assert not one.is_set("session", "m")
+    assert other.is_set("session", "m")
+    assert not other.is_set("join", "m")

@@ -2,36 +2,34 @@
 
 from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.consumer import records
+from broker_lite.coordinator.consumer.group import ConsumerGroup, ResolvedRegex
 from broker_lite.coordinator.consumer.member import ConsumerMember
-from broker_lite.coordinator.consumer.state import ConsumerGroupData, ResolvedRegex
 from broker_lite.coordinator.effects import Effects
 
 
-def put_member(group: ConsumerGroupData, member: ConsumerMember, effects: Effects) -> None:
+def put_member(group: ConsumerGroup, member: ConsumerMember, effects: Effects) -> None:
     """Write what a member is and subscribes to."""
     effects.write(
         records.member_key(group.group_id, member.member_id), records.member_value(member)
     )
-    group.put_member(member)
+    group.roster.put(member)
 
 
-def put_current(group: ConsumerGroupData, member: ConsumerMember, effects: Effects) -> None:
+def put_current(group: ConsumerGroup, member: ConsumerMember, effects: Effects) -> None:
     """Write what a known member holds, its epoch and its state."""
     effects.write(
         records.current_key(group.group_id, member.member_id), records.current_value(member)
     )
-    group.put_current(member)
+    group.roster.put_current(member)
 
 
-def put_target(group: ConsumerGroupData, member_id: str, target: Target, effects: Effects) -> None:
+def put_target(group: ConsumerGroup, member_id: str, target: Target, effects: Effects) -> None:
     """Write what a member is to have."""
     effects.write(records.target_key(group.group_id, member_id), records.target_value(target))
     group.targets[member_id] = target
 
 
-def put_target_epoch(
-    group: ConsumerGroupData, epoch: int, timestamp_ms: int, effects: Effects
-) -> None:
+def put_target_epoch(group: ConsumerGroup, epoch: int, timestamp_ms: int, effects: Effects) -> None:
     """Write that the target assignment is that of this group epoch."""
     effects.write(
         records.target_epoch_key(group.group_id), records.target_epoch_value(epoch, timestamp_ms)
@@ -40,9 +38,7 @@ def put_target_epoch(
     group.target_timestamp_ms = timestamp_ms
 
 
-def put_group_epoch(
-    group: ConsumerGroupData, epoch: int, metadata_hash: int, effects: Effects
-) -> None:
+def put_group_epoch(group: ConsumerGroup, epoch: int, metadata_hash: int, effects: Effects) -> None:
     """Write the group's epoch and the hash of its topics."""
     effects.write(
         records.group_epoch_key(group.group_id), records.group_epoch_value(epoch, metadata_hash)
@@ -51,38 +47,36 @@ def put_group_epoch(
     group.metadata_hash = metadata_hash
 
 
-def put_regex(
-    group: ConsumerGroupData, regex: str, resolved: ResolvedRegex, effects: Effects
-) -> None:
+def put_regex(group: ConsumerGroup, regex: str, resolved: ResolvedRegex, effects: Effects) -> None:
     """Write what a regular expression matched."""
     effects.write(records.regex_key(group.group_id, regex), records.regex_value(resolved))
     group.regexes[regex] = resolved
 
 
-def drop_regex(group: ConsumerGroupData, regex: str, effects: Effects) -> None:
+def drop_regex(group: ConsumerGroup, regex: str, effects: Effects) -> None:
     """Write that nobody subscribes to a regular expression any more; it may never have matched."""
     effects.write(records.regex_key(group.group_id, regex), None)
     group.regexes.pop(regex, None)
 
 
-def drop_member(group: ConsumerGroupData, member_id: str, effects: Effects) -> None:
+def drop_member(group: ConsumerGroup, member_id: str, effects: Effects) -> None:
     """Write that a member is gone, in the order in which Kafka does."""
     effects.write(records.current_key(group.group_id, member_id), None)
     effects.write(records.target_key(group.group_id, member_id), None)
     effects.write(records.member_key(group.group_id, member_id), None)
     group.targets.pop(member_id, None)
-    group.remove_member(member_id)
+    group.roster.remove(member_id)
 
 
-def drop_group(group: ConsumerGroupData, effects: Effects) -> None:
+def drop_group(group: ConsumerGroup, effects: Effects) -> None:
     """Write that a group is gone with all that it has, in the order in which Kafka does."""
     group_id = group.group_id
-    for member_id in group.members:
+    for member_id in group.roster.members:
         effects.write(records.current_key(group_id, member_id), None)
-    for member_id in group.members:
+    for member_id in group.roster.members:
         effects.write(records.target_key(group_id, member_id), None)
     effects.write(records.target_epoch_key(group_id), None)
-    for member_id in group.members:
+    for member_id in group.roster.members:
         effects.write(records.member_key(group_id, member_id), None)
     for regex in group.regexes:
         effects.write(records.regex_key(group_id, regex), None)
@@ -91,12 +85,12 @@ def drop_group(group: ConsumerGroupData, effects: Effects) -> None:
     group.is_deleted = True
 
 
-def write_group(group: ConsumerGroupData, effects: Effects) -> None:
+def write_group(group: ConsumerGroup, effects: Effects) -> None:
     """Write all of a group that came to be at once, from a classic one.
 
     See: G-106 (ConsumerGroup.createConsumerGroupRecords).
     """
-    members = list(group.members.values())
+    members = list(group.roster.members.values())
     for member in members:
         put_member(group, member, effects)
     put_group_epoch(group, group.group_epoch, group.metadata_hash, effects)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.member import (
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
@@ -11,7 +12,6 @@ from broker_lite.coordinator.consumer.member import (
     size_of_subscription,
 )
 from broker_lite.coordinator.consumer.reconcile import Owned
-from broker_lite.coordinator.consumer.state import ConsumerGroupData
 from broker_lite.coordinator.group_settings import GroupSettings
 from broker_lite.coordinator.texts import TEXT_BYTES_MAX, is_too_long
 from broker_lite.errors import (
@@ -114,7 +114,7 @@ def _require(is_so: bool, message: str) -> None:
         raise InvalidRequest(message)
 
 
-def check_size(group: ConsumerGroupData, member_id: str, settings: GroupSettings) -> None:
+def check_size(group: ConsumerGroup, member_id: str, settings: GroupSettings) -> None:
     """Check that there is room for a new member.
 
     Raises:
@@ -123,43 +123,41 @@ def check_size(group: ConsumerGroupData, member_id: str, settings: GroupSettings
     Rule: G-81.
     """
     size_max = settings.consumer_size_max
-    if len(group.members) >= size_max and member_id not in group.members:
+    if len(group.roster.members) >= size_max and member_id not in group.roster.members:
         raise GroupMaxSizeReached(
             f"The consumer group has reached its maximum capacity of {size_max} members."
         )
 
 
-def check_memory(group: ConsumerGroupData, member: ConsumerMember, settings: GroupSettings) -> None:
+def check_memory(group: ConsumerGroup, member: ConsumerMember, settings: GroupSettings) -> None:
     """Check that there is memory for what a member tells, in place of what it told before.
 
     Raises:
         GroupMaxSizeReached: all groups together hold as much as they may.
     """
-    old = group.members.get(member.member_id)
+    old = group.roster.members.get(member.member_id)
     if old is not None and is_same_subscription(old, member):
         return
     more_bytes = size_of_subscription(member) - (0 if old is None else size_of_subscription(old))
-    if not group.held.allows(more_bytes, settings.held_bytes_max):
+    if not group.roster.held.allows(more_bytes, settings.held_bytes_max):
         raise GroupMaxSizeReached(
             f"The members of all groups hold {settings.held_bytes_max} bytes, which is the maximum."
         )
 
 
-def known_member(group: ConsumerGroupData, member_id: str) -> ConsumerMember:
+def known_member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
     """The member of an id.
 
     Raises:
         UnknownMemberId: there is none.
     """
-    member = group.members.get(member_id)
+    member = group.roster.members.get(member_id)
     if member is None:
         raise UnknownMemberId(f"Member {member_id} is not a member of group {group.group_id}.")
     return member
 
 
-def known_static_member(
-    group: ConsumerGroupData, member_id: str, instance_id: str
-) -> ConsumerMember:
+def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
     """The static member of an instance id, which must have this member id.
 
     Raises:
@@ -168,7 +166,7 @@ def known_static_member(
 
     See: G-79, G-83.
     """
-    known_id = group.static_members.get(instance_id)
+    known_id = group.roster.static_members.get(instance_id)
     if known_id is None:
         raise UnknownMemberId(f"Instance id {instance_id} is unknown.")
     if known_id != member_id:
@@ -176,7 +174,7 @@ def known_static_member(
             f"Static member {member_id} with instance id {instance_id} was fenced by member "
             f"{known_id}."
         )
-    return group.members[known_id]
+    return group.roster.members[known_id]
 
 
 def check_epoch(member: ConsumerMember, epoch: int, owned: Owned) -> None:

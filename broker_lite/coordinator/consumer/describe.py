@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from broker_lite.coordinator.consumer.core import ConsumerGroupCore
+from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.member import ConsumerMember
 from broker_lite.coordinator.topics import Topics
 from broker_lite.wire import messages
@@ -12,7 +12,7 @@ _CLASSIC_MEMBER: Final = 0
 _CONSUMER_MEMBER: Final = 1
 
 
-def describe(group: ConsumerGroupCore) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
+def describe(group: ConsumerGroup) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
     """The group's entry of the response; authorized operations are left for the caller.
 
     Rule: G-101 (ConsumerGroup.asDescribedGroup).
@@ -22,13 +22,13 @@ def describe(group: ConsumerGroupCore) -> "messages.ConsumerGroupDescribeRespons
         group_state=group.state.value,
         group_epoch=group.group_epoch,
         assignment_epoch=group.target_epoch,
-        assignor_name=group.preferred_assignor() or group.settings.consumer_assignors[0],
-        members=[_member(group, member) for member in group.members.values()],
+        assignor_name=group.roster.preferred_assignor() or group.settings.consumer_assignors[0],
+        members=[_member(group, member) for member in group.roster.members.values()],
     )
 
 
 def _member(
-    group: ConsumerGroupCore, member: ConsumerMember
+    group: ConsumerGroup, member: ConsumerMember
 ) -> "messages.ConsumerGroupDescribeResponse.Member":
     return messages.ConsumerGroupDescribeResponse.Member(
         member_id=member.member_id,

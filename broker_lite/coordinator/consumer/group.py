@@ -1,86 +1,253 @@
-"""A consumer group (KIP-848): what each request, each timer and each record does to it."""
+"""A consumer group (KIP-848): its members, its epochs and its target assignment.
 
-from collections.abc import Collection
+A change that the log has to hold is made in changes.py, together with its record. So a group that
+is read back from its records is the group that wrote them.
+"""
 
-from broker_lite.coordinator.consumer import changes
-from broker_lite.coordinator.consumer.core import (
-    JOIN_TIMER,
-    REBALANCE_TIMER,
-    SYNC_TIMER,
-    ConsumerGroupCore,
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Collection
+from enum import Enum
+from hashlib import blake2b
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from broker_lite.coordinator.assignors.assignor import Target
+from broker_lite.coordinator.consumer.member import NO_TARGET, ConsumerMember, MemberState
+from broker_lite.coordinator.consumer.roster import ConsumerRoster
+from broker_lite.coordinator.effects import Effects
+from broker_lite.coordinator.group_settings import GroupSettings
+from broker_lite.coordinator.timers import (
+    JOIN,
+    REBALANCE,
+    SESSION,
+    SYNC,
+    GroupTimers,
+    TimerKey,
+    Timers,
 )
-from broker_lite.coordinator.consumer.heartbeat import heartbeat, leave
-from broker_lite.coordinator.consumer.member import ConsumerMember, MemberState
-from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.coordinator.texts import cut
-from broker_lite.errors import BrokerError, ErrorCode
-from broker_lite.wire import messages
+from broker_lite.coordinator.topics import Topics
+from broker_lite.errors import ErrorCode
 
+# a group starts with an assignment of nothing to nobody, so its first member sees epoch 2 (G-88)
+_FIRST_EPOCH: Final = 1
 # the first version of OffsetCommit that has a member epoch
-_EPOCH_COMMIT_VERSION_MIN = 9
+_EPOCH_COMMIT_VERSION_MIN: Final = 9
 
 
-class ConsumerGroup(ConsumerGroupCore):
+class ConsumerGroupState(Enum):
+    """The states of a consumer group; the values are Kafka's words (G-77)."""
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics that a regular expression matched.
+
+    Attributes:
+        topics: names, sorted.
+        version: of the metadata that was looked at; goes up with every look.
+        timestamp_ms: when that was.
+    """
+
+    topics: tuple[str, ...]
+    version: int
+    timestamp_ms: int
+
+
+class ConsumerGroup:
     """One consumer group.
 
     A new one is not in the log before its first member is. If that member is refused, whoever made
     the group for it forgets the group again: `is_unwritten` tells.
+
+    Args:
+        group_id: its name.
+        timers: of all groups.
+        settings: of this group.
+        topics: those of the moment.
+        make_uuid: gives the text of a random UUID.
+
+    Attributes:
+        roster: its members.
+        timers: its own.
+        group_epoch: goes up with every change that asks for a new target assignment. A group
+            without a record of it is at the first one.
+        metadata_hash: of the subscribed topics as they were at that epoch.
+        target_epoch: the group epoch that the target assignment was computed for.
+        target_timestamp_ms: when that was.
+        targets: the target assignment, by member id.
+        regexes: what the subscribed regular expressions matched.
+        regexes_to_match: those that are still to be matched with the topics of now, the next one
+            last; None for all. Not in the log.
+        is_deleted: the group is gone.
+        is_metadata_stale: topics may have changed since the hash was computed. Not in the log: a
+            group that was read back looks again.
+        downgrade: called before members are put out; it may turn the group into a classic one
+            instead, and returns whether it did.
     """
 
-    def heartbeat(
+    __slots__ = (
+        "downgrade",
+        "group_epoch",
+        "group_id",
+        "is_deleted",
+        "is_metadata_stale",
+        "make_uuid",
+        "metadata_hash",
+        "regexes",
+        "regexes_to_match",
+        "roster",
+        "settings",
+        "target_epoch",
+        "target_timestamp_ms",
+        "targets",
+        "timers",
+        "topics",
+    )
+
+    def __init__(
         self,
-        request: messages.ConsumerGroupHeartbeatRequest,
-        caller: Caller,
-        effects: Effects,
-        now_ms: int,
-    ) -> bool:
-        """Answer a ConsumerGroupHeartbeat that `check_heartbeat` found well-formed.
+        group_id: str,
+        timers: Timers[TimerKey],
+        settings: GroupSettings,
+        topics: Topics,
+        make_uuid: Callable[[], str],
+    ) -> None:
+        self.group_id = group_id
+        self.settings = settings
+        self.topics = topics
+        self.make_uuid = make_uuid
+        self.downgrade: Callable[[Collection[str], Effects, int], bool] | None = None
+        self.roster = ConsumerRoster()
+        self.timers = GroupTimers(group_id, timers)
+        self.group_epoch = _FIRST_EPOCH
+        self.metadata_hash = 0
+        self.target_epoch = _FIRST_EPOCH
+        self.target_timestamp_ms = 0
+        self.targets: dict[str, Target] = {}
+        self.regexes: dict[str, ResolvedRegex] = {}
+        self.regexes_to_match: list[str] | None = None
+        self.is_deleted = False
+        self.is_metadata_stale = True
 
-        Returns:
-            False when it is refused; then nothing has changed.
+    @property
+    def state(self) -> ConsumerGroupState:
+        """Where the group is between two assignments.
 
-        See: G-79 to G-90.
+        Rule: G-77 (ConsumerGroup.maybeUpdateGroupState).
         """
-        try:
-            if request.member_epoch < 0:
-                response = leave(self, request, effects, now_ms)
-            else:
-                response = heartbeat(self, request, caller, effects, now_ms)
-        except BrokerError as error:
-            response = messages.ConsumerGroupHeartbeatResponse(
-                error_code=error.code, error_message=cut(error.message)
-            )
-        effects.reply(caller.token, response)
-        return not response.error_code
+        if self.is_deleted:
+            return ConsumerGroupState.DEAD
+        if not self.roster.members:
+            return ConsumerGroupState.EMPTY
+        if self.group_epoch > self.target_epoch:
+            return ConsumerGroupState.ASSIGNING
+        if all(
+            member.is_reconciled_to(self.target_epoch) for member in self.roster.members.values()
+        ):
+            return ConsumerGroupState.STABLE
+        return ConsumerGroupState.RECONCILING
 
-    def on_timer(self, kind: str, member_id: str, effects: Effects, now_ms: int) -> None:
-        """A member's time is over: it is put out.
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether nothing about the group can be in the log yet."""
+        return self.group_epoch == _FIRST_EPOCH and not self.roster.members
 
-        Args:
-            kind: of the timer.
-            member_id: whose it was.
-            effects: gets the records.
-            now_ms: the time.
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics that members subscribe to, by name or by a regular expression.
 
-        See: G-89.
+        See: G-74, G-105.
         """
-        member = self.members.get(member_id)
-        if member is None:
-            return
-        if kind == REBALANCE_TIMER and member.state is not MemberState.UNREVOKED_PARTITIONS:
-            return
-        if kind in (JOIN_TIMER, SYNC_TIMER) and member.classic is None:
-            return  # it has changed to the newer protocol since
-        self.put_out([member_id], effects, now_ms)
+        names = set(self.roster.topic_names)
+        for regex in self.regexes.values():
+            names.update(regex.topics)
+        return frozenset(names)
+
+    def new_member_id(self) -> str:
+        """Return an id for a member: Kafka's text for a UUID, which has 22 characters."""
+        return urlsafe_b64encode(UUID(self.make_uuid()).bytes).rstrip(b"=").decode()
+
+    def target_of(self, member_id: str) -> Target:
+        """The part of the target assignment that is for one member."""
+        return self.targets.get(member_id, NO_TARGET)
+
+    def topics_hash(self) -> int:
+        """A number that changes when the subscribed topics do: which exist, how large they are.
+
+        Kafka has another function, so a log that changes hands costs one rebalance.
+
+        See: G-84 (ModernGroup.computeMetadataHash).
+        """
+        digest = blake2b(digest_size=8)
+        is_empty = True
+        for name in sorted(self.subscribed_topics()):
+            topic = self.topics.get(name)
+            if topic is not None:
+                is_empty = False
+                digest.update(topic.topic_id + topic.partition_count.to_bytes(4))
+        return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)
 
     def topics_changed(self, names: Collection[str]) -> None:
         """Topics were made, deleted or grew: the next heartbeat looks at them again.
 
         See: G-84 (ModernGroup.requestMetadataRefresh).
         """
-        if self.subscribed_regexes or self.has_subscribers_by_name(names):
+        if self.roster.subscribed_regexes or self.roster.has_subscribers_by_name(names):
             self.is_metadata_stale = True
             self.regexes_to_match = None
+
+    # timers
+
+    def start_session(self, member: ConsumerMember, now_ms: int) -> None:
+        """Start a member's session anew.
+
+        Rule: G-89.
+        """
+        classic = member.classic
+        timeout_ms = (
+            self.settings.consumer_session_timeout_ms
+            if classic is None
+            else classic.session_timeout_ms
+        )
+        self.timers.set(SESSION, member.member_id, now_ms + timeout_ms)
+
+    def follow_revocation(self, member: ConsumerMember, now_ms: int) -> None:
+        """Run the rebalance timer as long as a member owes partitions, and only then.
+
+        A member that uses the classic protocol has its join and sync timers for that.
+
+        Rule: G-89.
+        """
+        if member.state is MemberState.UNREVOKED_PARTITIONS and member.classic is None:
+            deadline_ms = now_ms + max(member.rebalance_timeout_ms, 0)
+            self.timers.set(REBALANCE, member.member_id, deadline_ms)
+        else:
+            self.timers.cancel(REBALANCE, member.member_id)
+
+    def cancel_timers(self, member_id: str) -> None:
+        """Stop all timers of a member."""
+        for kind in (SESSION, REBALANCE, JOIN, SYNC):
+            self.timers.cancel(kind, member_id)
+
+    def loaded(self, now_ms: int) -> None:
+        """The log was read to its end: sessions and rebalance timeouts start anew.
+
+        See: G-89 (GroupMetadataManager.onLoaded).
+        """
+        for member in self.roster.members.values():
+            self.start_session(member, now_ms)
+            self.follow_revocation(member, now_ms)
+
+    def unload(self) -> None:
+        """Stop all timers: the group is about to be forgotten."""
+        for member_id in self.roster.members:
+            self.cancel_timers(member_id)
+
+    # offsets
 
     def check_commit(
         self,
@@ -105,11 +272,11 @@ class ConsumerGroup(ConsumerGroupCore):
 
         Rule: G-63 (ConsumerGroup.validateOffsetCommit).
         """
-        if member_epoch < 0 and not self.members:
+        if member_epoch < 0 and not self.roster.members:
             return None
         if is_transactional and member_epoch == -1 and not member_id and instance_id is None:
             return None
-        member = self.members.get(member_id)
+        member = self.roster.members.get(member_id)
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         is_old = version < _EPOCH_COMMIT_VERSION_MIN and not is_transactional
@@ -124,40 +291,10 @@ class ConsumerGroup(ConsumerGroupCore):
         """
         if member_id is None and member_epoch < 0:
             return None
-        member = self.members.get(member_id or "")
+        member = self.roster.members.get(member_id or "")
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return _epoch_error(member, member_epoch)
-
-    def subscribed_topics(self) -> frozenset[str]:
-        """The topics whose offsets are in use.
-
-        See: G-74, G-105.
-        """
-        return self.subscribed_names
-
-    def delete(self, effects: Effects) -> None:
-        """Write that the group is gone.
-
-        See: G-104 (ConsumerGroup.createGroupTombstoneRecords).
-        """
-        for member_id in self.members:
-            self.cancel_timers(member_id)
-        changes.drop_group(self, effects)
-
-    def loaded(self, now_ms: int) -> None:
-        """The log was read to its end: sessions and rebalance timeouts start anew.
-
-        See: G-89 (GroupMetadataManager.onLoaded).
-        """
-        for member in self.members.values():
-            self.start_session(member, now_ms)
-            self.follow_revocation(member, now_ms)
-
-    def unload(self) -> None:
-        """Stop all timers: the group is about to be forgotten."""
-        for member_id in self.members:
-            self.cancel_timers(member_id)
 
 
 def _epoch_error(member: ConsumerMember, epoch: int) -> ErrorCode | None:

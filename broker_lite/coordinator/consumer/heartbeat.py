@@ -5,10 +5,8 @@ if that or the topics changed, raise the group epoch; if that is ahead, compute 
 the member one step closer to it; answer. Nothing is changed before all checks have passed.
 """
 
-from base64 import urlsafe_b64encode
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
-from uuid import UUID
 
 from broker_lite.coordinator.consumer import changes
 from broker_lite.coordinator.consumer.checks import (
@@ -18,10 +16,9 @@ from broker_lite.coordinator.consumer.checks import (
     known_member,
     known_static_member,
 )
-from broker_lite.coordinator.consumer.core import REBALANCE_TIMER, ConsumerGroupCore
+from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.consumer.leave import leave
 from broker_lite.coordinator.consumer.member import (
-    LEAVE_EPOCH,
-    NOTHING_ASSIGNED,
     STATIC_LEAVE_EPOCH,
     Assigned,
     ConsumerMember,
@@ -35,7 +32,8 @@ from broker_lite.coordinator.consumer.regexes import (
 )
 from broker_lite.coordinator.consumer.target import subscribed_ids, update_target
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.errors import UnreleasedInstanceId
+from broker_lite.coordinator.texts import cut
+from broker_lite.errors import BrokerError, UnreleasedInstanceId
 from broker_lite.wire import messages
 
 Field = TypeVar("Field")
@@ -55,8 +53,35 @@ class Admission(NamedTuple):
     replaced: ConsumerMember | None = None
 
 
-def heartbeat(
-    group: ConsumerGroupCore,
+def handle(
+    group: ConsumerGroup,
+    request: messages.ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    effects: Effects,
+    now_ms: int,
+) -> bool:
+    """Answer a ConsumerGroupHeartbeat that `check_heartbeat` found well-formed.
+
+    Returns:
+        False when it is refused; then nothing has changed.
+
+    See: G-79 to G-90.
+    """
+    try:
+        if request.member_epoch < 0:
+            response = leave(group, request, effects, now_ms)
+        else:
+            response = _heartbeat(group, request, caller, effects, now_ms)
+    except BrokerError as error:
+        response = messages.ConsumerGroupHeartbeatResponse(
+            error_code=error.code, error_message=cut(error.message)
+        )
+    effects.reply(caller.token, response)
+    return not response.error_code
+
+
+def _heartbeat(
+    group: ConsumerGroup,
     request: messages.ConsumerGroupHeartbeatRequest,
     caller: Caller,
     effects: Effects,
@@ -78,7 +103,7 @@ def heartbeat(
     updated = _updated(admission.member, request, caller)
     check_memory(group, updated, group.settings)
     regex = updated.regex
-    if regex and regex != admission.member.regex and not group.subscribers_of_regex(regex):
+    if regex and regex != admission.member.regex and not group.roster.subscribers_of_regex(regex):
         prepared(regex, group.topics).check()
     member = advance(group, admission, updated, owned, effects, now_ms)
     group.start_session(member, now_ms)
@@ -100,7 +125,7 @@ def heartbeat(
 
 
 def admit(
-    group: ConsumerGroupCore, request: messages.ConsumerGroupHeartbeatRequest, owned: Owned
+    group: ConsumerGroup, request: messages.ConsumerGroupHeartbeatRequest, owned: Owned
 ) -> Admission:
     """Find the member of a heartbeat, or see that it may become one.
 
@@ -108,7 +133,7 @@ def admit(
     See: G-81, G-82.
     """
     check_size(group, request.member_id, group.settings)
-    member_id = request.member_id or _member_id(group.make_uuid())
+    member_id = request.member_id or group.new_member_id()
     instance_id = request.instance_id
     if request.member_epoch != 0:
         member = (
@@ -118,18 +143,13 @@ def admit(
         )
         check_epoch(member, request.member_epoch, owned)
         return Admission(member)
-    holder_id = None if instance_id is None else group.static_members.get(instance_id)
+    holder_id = None if instance_id is None else group.roster.static_members.get(instance_id)
     if holder_id is not None:
-        return _take_place(group.members[holder_id], member_id)
-    known = group.members.get(member_id)
+        return _take_place(group.roster.members[holder_id], member_id)
+    known = group.roster.members.get(member_id)
     if known is not None:
         return Admission(known)
     return Admission(ConsumerMember(member_id=member_id), is_new=True)
-
-
-def _member_id(uuid: str) -> str:
-    """The text that Kafka has for a UUID: 22 characters."""
-    return urlsafe_b64encode(UUID(uuid).bytes).rstrip(b"=").decode()
 
 
 def _take_place(holder: ConsumerMember, member_id: str) -> Admission:
@@ -189,7 +209,7 @@ def _says_nothing_new(
 
 
 def advance(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     admission: Admission,
     updated: ConsumerMember,
     owned: Owned,
@@ -233,7 +253,7 @@ def advance(
 
 
 def replace_member(
-    group: ConsumerGroupCore, old: ConsumerMember, new: ConsumerMember, effects: Effects
+    group: ConsumerGroup, old: ConsumerMember, new: ConsumerMember, effects: Effects
 ) -> None:
     """Put a static member in the place of another one, with all that it has.
 
@@ -242,7 +262,7 @@ def replace_member(
     Rule: G-83 (replaceMember).
     """
     target = group.target_of(old.member_id)
-    displaced = group.members.get(new.member_id)
+    displaced = group.roster.members.get(new.member_id)
     changes.drop_member(group, old.member_id, effects)
     group.cancel_timers(old.member_id)
     changes.put_member(group, new, effects)
@@ -253,7 +273,7 @@ def replace_member(
 
 
 def update_group_epoch(
-    group: ConsumerGroupCore, effects: Effects, now_ms: int, *, is_due: bool
+    group: ConsumerGroup, effects: Effects, now_ms: int, *, is_due: bool
 ) -> None:
     """Raise the group epoch if a member asks for it, or the topics are not what they were.
 
@@ -270,7 +290,7 @@ def update_group_epoch(
 
 
 def reconcile_member(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     member: ConsumerMember,
     owned: Owned,
     effects: Effects,
@@ -291,7 +311,7 @@ def reconcile_member(
             target=group.target_of(member.member_id),
             subscribed_ids=subscribed_ids(group, member),
             owned=owned,
-            owner_of=group.owner_of,
+            owner_of=group.roster.owner_of,
             is_subscription_changed=is_subscription_changed,
         ),
     )
@@ -299,44 +319,6 @@ def reconcile_member(
         changes.put_current(group, reconciled, effects)
         group.follow_revocation(reconciled, now_ms)
     return reconciled
-
-
-def leave(
-    group: ConsumerGroupCore,
-    request: messages.ConsumerGroupHeartbeatRequest,
-    effects: Effects,
-    now_ms: int,
-) -> messages.ConsumerGroupHeartbeatResponse:
-    """Let a member go: for good, or a static one until it comes back.
-
-    Returns:
-        The response.
-
-    Rule: G-79 (GroupMetadataManager.consumerGroupLeave).
-    """
-    member = (
-        known_member(group, request.member_id)
-        if request.instance_id is None
-        else known_static_member(group, request.member_id, request.instance_id)
-    )
-    if request.member_epoch == LEAVE_EPOCH:
-        group.put_out([member.member_id], effects, now_ms)
-    else:
-        away = replace(
-            member,
-            member_epoch=STATIC_LEAVE_EPOCH,
-            # who comes back has no epoch that these were given at
-            assigned={
-                topic_id: dict.fromkeys(partitions, 0)
-                for topic_id, partitions in member.assigned.items()
-            },
-            pending_revocation=NOTHING_ASSIGNED,
-        )
-        changes.put_current(group, away, effects)
-        group.timers.cancel((group.group_id, REBALANCE_TIMER, member.member_id))
-    return messages.ConsumerGroupHeartbeatResponse(
-        member_id=member.member_id, member_epoch=request.member_epoch
-    )
 
 
 def _owned(

@@ -9,13 +9,13 @@ from struct import Struct
 from typing import Final, TypeVar
 
 from broker_lite.coordinator.assignors.assignor import Target
+from broker_lite.coordinator.consumer.group import ResolvedRegex
 from broker_lite.coordinator.consumer.member import (
     Assigned,
     ClassicMemberData,
     ConsumerMember,
     MemberState,
 )
-from broker_lite.coordinator.consumer.state import ResolvedRegex
 from broker_lite.wire import messages
 
 _INT16: Final = Struct(">h")

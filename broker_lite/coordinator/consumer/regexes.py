@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from broker_lite.coordinator.consumer import changes
-from broker_lite.coordinator.consumer.core import ConsumerGroupCore
-from broker_lite.coordinator.consumer.state import ResolvedRegex
+from broker_lite.coordinator.consumer.group import ConsumerGroup, ResolvedRegex
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.coordinator.topics import Topics
@@ -20,9 +19,7 @@ from broker_lite.errors import InvalidRegularExpression
 _WORK_AT_ONCE: Final = 10_000_000
 
 
-def update_regex(
-    group: ConsumerGroupCore, old: str, new: str, effects: Effects, now_ms: int
-) -> None:
+def update_regex(group: ConsumerGroup, old: str, new: str, effects: Effects, now_ms: int) -> None:
     """A member that is written already subscribes to another regular expression now.
 
     Args:
@@ -39,13 +36,13 @@ def update_regex(
         _resolve(group, new, prepared(new, group.topics), effects, now_ms)
 
 
-def drop_unused_regex(group: ConsumerGroupCore, regex: str, effects: Effects) -> None:
+def drop_unused_regex(group: ConsumerGroup, regex: str, effects: Effects) -> None:
     """Forget what a regular expression matched, if nobody subscribes to it any more."""
-    if regex and not group.subscribers_of_regex(regex):
+    if regex and not group.roster.subscribers_of_regex(regex):
         changes.drop_regex(group, regex, effects)
 
 
-def refresh_regexes(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> bool:
+def refresh_regexes(group: ConsumerGroup, effects: Effects, now_ms: int) -> bool:
     """Match regular expressions again, after topics were made or deleted.
 
     Those that would take too long at once stay in `group.regexes_to_match`, and so do those that
@@ -59,7 +56,7 @@ def refresh_regexes(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> 
     work = 0
     while waiting and work < _WORK_AT_ONCE:
         regex = waiting[-1]
-        if group.subscribers_of_regex(regex):
+        if group.roster.subscribers_of_regex(regex):
             ready = prepared(regex, group.topics)
             if ready.is_heavy and regex not in group.topics.prepared:
                 break
@@ -70,16 +67,16 @@ def refresh_regexes(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> 
     return is_changed
 
 
-def _waiting(group: ConsumerGroupCore) -> list[str]:
+def _waiting(group: ConsumerGroup) -> list[str]:
     """The regular expressions that are to be matched again, the next one last."""
     if group.regexes_to_match is not None:
         return group.regexes_to_match
     # one that Kafka was about to match when it wrote this log is in no record yet
-    return sorted(group.subscribed_regexes, reverse=True)
+    return sorted(group.roster.subscribed_regexes, reverse=True)
 
 
 def prepare_regexes(
-    group: ConsumerGroupCore | None, new: str, topics: Topics
+    group: ConsumerGroup | None, new: str, topics: Topics
 ) -> Iterator[tuple[str, Prepared]]:
     """Compile what the next heartbeat of a group matches, as many as it would go on to.
 
@@ -101,7 +98,7 @@ def prepare_regexes(
 
 
 def _resolve(
-    group: ConsumerGroupCore, regex: str, ready: Prepared, effects: Effects, now_ms: int
+    group: ConsumerGroup, regex: str, ready: Prepared, effects: Effects, now_ms: int
 ) -> int:
     """Match one, and return how much work that was."""
     old = group.regexes.get(regex)

@@ -7,18 +7,16 @@ target that nothing else is known of. Such a record does what it can and is no e
 from dataclasses import replace
 
 from broker_lite.coordinator.consumer import records
+from broker_lite.coordinator.consumer.group import ConsumerGroup, ResolvedRegex
 from broker_lite.coordinator.consumer.member import (
     NOTHING_ASSIGNED,
     ConsumerMember,
     MemberState,
 )
-from broker_lite.coordinator.consumer.state import ConsumerGroupData, ResolvedRegex
 from broker_lite.wire import messages
 
 
-def apply_record(
-    group: ConsumerGroupData, record_type: int, key: bytes, value: bytes | None
-) -> None:
+def apply_record(group: ConsumerGroup, record_type: int, key: bytes, value: bytes | None) -> None:
     """Take over what one record says.
 
     Args:
@@ -52,14 +50,14 @@ def apply_record(
             _replay_regex(group, key, value)
 
 
-def _replay_member(group: ConsumerGroupData, key: bytes, value: bytes | None) -> None:
+def _replay_member(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
     member_id = records.decode(messages.ConsumerGroupMemberMetadataKey, key).member_id
     if value is None:
-        group.remove_member(member_id)
+        group.roster.remove(member_id)
         return
     said = records.decode(messages.ConsumerGroupMemberMetadataValue, value)
     member = records.member_of(member_id, said)
-    known = group.members.get(member_id)
+    known = group.roster.members.get(member_id)
     if known is not None:
         member = replace(
             member,
@@ -69,10 +67,10 @@ def _replay_member(group: ConsumerGroupData, key: bytes, value: bytes | None) ->
             assigned=known.assigned,
             pending_revocation=known.pending_revocation,
         )
-    group.put_member(member)
+    group.roster.put(member)
 
 
-def _replay_target(group: ConsumerGroupData, key: bytes, value: bytes | None) -> None:
+def _replay_target(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
     member_id = records.decode(messages.ConsumerGroupTargetAssignmentMemberKey, key).member_id
     if value is None:
         group.targets.pop(member_id, None)
@@ -81,9 +79,9 @@ def _replay_target(group: ConsumerGroupData, key: bytes, value: bytes | None) ->
         group.targets[member_id] = records.target_of(said)
 
 
-def _replay_current(group: ConsumerGroupData, key: bytes, value: bytes | None) -> None:
+def _replay_current(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
     member_id = records.decode(messages.ConsumerGroupCurrentMemberAssignmentKey, key).member_id
-    member = group.members.get(member_id)
+    member = group.roster.members.get(member_id)
     if value is not None:
         said = records.decode(messages.ConsumerGroupCurrentMemberAssignmentValue, value)
         member = replace(
@@ -96,10 +94,10 @@ def _replay_current(group: ConsumerGroupData, key: bytes, value: bytes | None) -
                 said.partitions_pending_revocation, said.member_epoch
             ),
         )
-        group.put_member(member)
+        group.roster.put(member)
     elif member is not None:
         fresh = ConsumerMember(member_id=member_id)
-        group.put_member(
+        group.roster.put(
             replace(
                 member,
                 member_epoch=fresh.member_epoch,
@@ -111,7 +109,7 @@ def _replay_current(group: ConsumerGroupData, key: bytes, value: bytes | None) -
         )
 
 
-def _replay_regex(group: ConsumerGroupData, key: bytes, value: bytes | None) -> None:
+def _replay_regex(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
     regex = records.decode(messages.ConsumerGroupRegularExpressionKey, key).regular_expression
     if value is None:
         group.regexes.pop(regex, None)

@@ -4,12 +4,12 @@ from broker_lite.coordinator.assignors.assignor import AssignorMember
 from broker_lite.coordinator.assignors.by_name import ASSIGNORS
 from broker_lite.coordinator.assignors.uniform import assign_uniform
 from broker_lite.coordinator.consumer import changes
-from broker_lite.coordinator.consumer.core import ConsumerGroupCore
+from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.member import ConsumerMember
 from broker_lite.coordinator.effects import Effects
 
 
-def subscribed_ids(group: ConsumerGroupCore, member: ConsumerMember) -> frozenset[bytes]:
+def subscribed_ids(group: ConsumerGroup, member: ConsumerMember) -> frozenset[bytes]:
     """The topics that a member subscribes to, as far as they exist.
 
     Rule: G-90.
@@ -22,7 +22,7 @@ def subscribed_ids(group: ConsumerGroupCore, member: ConsumerMember) -> frozense
     return frozenset(topic.topic_id for topic in topics if topic is not None)
 
 
-def update_target(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> None:
+def update_target(group: ConsumerGroup, effects: Effects, now_ms: int) -> None:
     """Compute the target assignment anew if the group has moved on since the last one.
 
     With an assignment interval it has to wait; the first heartbeat after that computes it.
@@ -35,7 +35,7 @@ def update_target(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> No
     if group.target_timestamp_ms and now_ms < group.target_timestamp_ms + interval_ms:
         return
     members, counts = _assignor_view(group)
-    name = group.preferred_assignor() or group.settings.consumer_assignors[0]
+    name = group.roster.preferred_assignor() or group.settings.consumer_assignors[0]
     # a setting may name an assignor that only a Kafka with that class has
     targets = ASSIGNORS.get(name, assign_uniform)(members, counts)
     for member_id, target in targets.items():
@@ -45,13 +45,13 @@ def update_target(group: ConsumerGroupCore, effects: Effects, now_ms: int) -> No
 
 
 def _assignor_view(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
 ) -> tuple[list[AssignorMember], dict[bytes, int]]:
     # members with the same subscription share one set, which assignors rely upon
     sets: dict[frozenset[bytes], frozenset[bytes]] = {}
     by_subscription: dict[tuple[tuple[str, ...], str], frozenset[bytes]] = {}
     members = []
-    for member in group.members.values():
+    for member in group.roster.members.values():
         subscription = (member.topic_names, member.regex)
         topic_ids = by_subscription.get(subscription)
         if topic_ids is None:

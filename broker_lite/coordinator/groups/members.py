@@ -22,6 +22,8 @@ from broker_lite.coordinator.classic.answers import (
     refuse_sync,
 )
 from broker_lite.coordinator.classic.group import ClassicGroup
+from broker_lite.coordinator.consumer import heartbeat as consumer_heartbeat
+from broker_lite.coordinator.consumer import leave as consumer_leave
 from broker_lite.coordinator.consumer.checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.regexes import prepare_regexes
@@ -165,7 +167,7 @@ class GroupMembers:
             return effects
         group = registry.find(request.group_id)
         if isinstance(group, ConsumerGroup):
-            group.heartbeat(request, caller, effects, now_ms)
+            consumer_heartbeat.handle(group, request, caller, effects, now_ms)
         elif request.member_epoch == 0 and (group is None or is_empty(group)):
             self._heartbeat_new_group(group, request, caller, effects, now_ms)
         elif request.member_epoch == 0 and group is not None:
@@ -212,7 +214,7 @@ class GroupMembers:
         registry = self._registry
         created = Effects()
         group = registry.make_consumer(request.group_id)
-        group.heartbeat(request, caller, created, now_ms)
+        consumer_heartbeat.handle(group, request, caller, created, now_ms)
         if group.is_unwritten:
             registry.remove(request.group_id)
             if old is not None:
@@ -243,7 +245,7 @@ class GroupMembers:
             check_upgrade(old, registry.settings_of(old.group_id))
             group = registry.make_consumer(old.group_id)
             fill_from_classic(group, old, created)
-            is_admitted = group.heartbeat(request, caller, created, now_ms)
+            is_admitted = consumer_heartbeat.handle(group, request, caller, created, now_ms)
         except GroupIdNotFound as error:
             is_admitted = False
             _refuse_consumer(created, caller, error.code, error.message)
@@ -269,7 +271,7 @@ class GroupMembers:
             if group is not None:
                 effects = Effects()
                 if isinstance(group, ConsumerGroup):
-                    group.on_timer(kind, member_id, effects, now_ms)
+                    consumer_leave.on_timer(group, kind, member_id, effects, now_ms)
                 else:
                     classic_phases.on_timer(group, kind, member_id, effects, now_ms)
                 happened.append((group_id, effects))

@@ -6,7 +6,7 @@ from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.member import ClassicGroupState, ClassicMember
 from broker_lite.coordinator.classic.phases import prepare_rebalance
 from broker_lite.coordinator.consumer import changes
-from broker_lite.coordinator.consumer.core import ConsumerGroupCore
+from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.effects import Effects
 from broker_lite.coordinator.embedded_protocol import (
     PROTOCOL_TYPE,
@@ -18,7 +18,7 @@ from broker_lite.wire import DecodeError
 
 
 def downgrade(
-    group: ConsumerGroupCore, leaving: Collection[str], effects: Effects, now_ms: int
+    group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
 ) -> ClassicGroup | None:
     """Turn a group into a classic one if only members of that protocol stay; then it rebalances.
 
@@ -35,10 +35,10 @@ def downgrade(
     See: G-12.
     """
     leaving_classic = sum(
-        group.members[member_id].classic is not None for member_id in set(leaving)
+        group.roster.members[member_id].classic is not None for member_id in set(leaving)
     )
-    stay = len(group.members) - len(set(leaving))
-    if group.classic_count - leaving_classic != stay or not stay:
+    stay = len(group.roster.members) - len(set(leaving))
+    if group.roster.classic_count - leaving_classic != stay or not stay:
         return None
     if not group.settings.downgrade or stay > group.settings.classic_size_max:
         return None
@@ -48,7 +48,7 @@ def downgrade(
 
 
 def convert(
-    group: ConsumerGroupCore, leaving: Collection[str], effects: Effects, now_ms: int
+    group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
 ) -> ClassicGroup:
     """Make the classic group of those who stay, with their targets as their assignments.
 
@@ -56,11 +56,13 @@ def convert(
 
     Rule: G-107 (ClassicGroup.fromConsumerGroup).
     """
-    classic = ClassicGroup(group.group_id, group.timers, group.settings, group.make_uuid, now_ms)
+    classic = ClassicGroup(
+        group.group_id, group.timers.all_groups, group.settings, group.make_uuid, now_ms
+    )
     classic.rebalance.state = ClassicGroupState.STABLE
     classic.rebalance.generation = group.group_epoch
     classic.protocol_type = PROTOCOL_TYPE
-    for member in group.members.values():
+    for member in group.roster.members.values():
         group.cancel_timers(member.member_id)
         if member.classic is not None and member.member_id not in leaving:
             classic.roster.add(

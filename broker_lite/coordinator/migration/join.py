@@ -6,17 +6,15 @@ subscribes to and owns. The answer never has members in it, so that it assigns n
 Rule: G-108 (GroupMetadataManager.classicGroupJoinToConsumerGroup).
 """
 
-from base64 import urlsafe_b64encode
 from dataclasses import replace
 from typing import Final
-from uuid import UUID
 
 from broker_lite.coordinator.classic.answers import refuse_join
 from broker_lite.coordinator.classic.group import ClassicGroup
 from broker_lite.coordinator.classic.phases import prepare_rebalance
 from broker_lite.coordinator.consumer import changes
 from broker_lite.coordinator.consumer.checks import check_memory, check_size, known_static_member
-from broker_lite.coordinator.consumer.core import JOIN_TIMER, SYNC_TIMER, ConsumerGroupCore
+from broker_lite.coordinator.consumer.group import ConsumerGroup
 from broker_lite.coordinator.consumer.heartbeat import (
     Admission,
     advance,
@@ -30,6 +28,7 @@ from broker_lite.coordinator.consumer.regexes import update_regex
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE, parse_subscription
 from broker_lite.coordinator.migration.downgrade import convert
+from broker_lite.coordinator.timers import JOIN, SYNC
 from broker_lite.errors import BrokerError, ErrorCode, InconsistentGroupProtocol, UnknownServerError
 from broker_lite.wire import DecodeError, messages
 
@@ -38,7 +37,7 @@ _ID_REQUIRED: Final = 4
 
 
 def join(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     request: messages.JoinGroupRequest,
     caller: Caller,
     effects: Effects,
@@ -57,7 +56,7 @@ def join(
 
 
 def _join(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     request: messages.JoinGroupRequest,
     caller: Caller,
     effects: Effects,
@@ -65,7 +64,7 @@ def _join(
 ) -> ClassicGroup | None:
     if not (group.settings.upgrade or group.settings.downgrade):
         raise InconsistentGroupProtocol  # G-12: migration policy "disabled"
-    member_id = request.member_id or _new_id(group)
+    member_id = request.member_id or group.new_member_id()
     protocols = tuple((protocol.name, protocol.metadata) for protocol in request.protocols)
     check_size(group, member_id, group.settings)
     _check_protocols(group, request, protocols)
@@ -94,35 +93,30 @@ def _join(
     return classic
 
 
-def _new_id(group: ConsumerGroupCore) -> str:
-    """The text that Kafka has for a UUID: 22 characters."""
-    return urlsafe_b64encode(UUID(group.make_uuid()).bytes).rstrip(b"=").decode()
-
-
 def _check_protocols(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     request: messages.JoinGroupRequest,
     protocols: tuple[tuple[str, bytes], ...],
 ) -> None:
     names = [name for name, _ in protocols]
-    if request.protocol_type != PROTOCOL_TYPE or not group.classic_members_know_one_of(names):
+    if request.protocol_type != PROTOCOL_TYPE or not group.roster.classic_members_know_one_of(
+        names
+    ):
         raise InconsistentGroupProtocol
 
 
-def _admit(
-    group: ConsumerGroupCore, request: messages.JoinGroupRequest, member_id: str
-) -> Admission:
+def _admit(group: ConsumerGroup, request: messages.JoinGroupRequest, member_id: str) -> Admission:
     """Find the member, or see that it may become one; any id will do for a dynamic one."""
     instance_id = request.group_instance_id
     if instance_id is not None:
         if request.member_id:
             return Admission(known_static_member(group, member_id, instance_id))
-        holder_id = group.static_members.get(instance_id)
+        holder_id = group.roster.static_members.get(instance_id)
         if holder_id is not None:
-            holder = group.members[holder_id]
+            holder = group.roster.members[holder_id]
             member = replace(holder, member_id=member_id, member_epoch=0, previous_member_epoch=0)
             return Admission(member, replaced=holder)
-    known = group.members.get(member_id)
+    known = group.roster.members.get(member_id)
     if known is not None:
         return Admission(known)
     return Admission(ConsumerMember(member_id=member_id), is_new=True)
@@ -161,7 +155,7 @@ def _updated(
     )
 
 
-def _owned(group: ConsumerGroupCore, subscription: messages.ConsumerProtocolSubscription) -> Owned:
+def _owned(group: ConsumerGroup, subscription: messages.ConsumerProtocolSubscription) -> Owned:
     owned: dict[bytes, set[int]] = {}
     for entry in subscription.owned_partitions:
         topic = group.topics.get(entry.topic)
@@ -170,18 +164,18 @@ def _owned(group: ConsumerGroupCore, subscription: messages.ConsumerProtocolSubs
     return owned
 
 
-def _start_timers(group: ConsumerGroupCore, member: ConsumerMember, now_ms: int) -> None:
+def _start_timers(group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
     """It has to come for its assignment within the rebalance timeout.
 
     See: G-110.
     """
-    group.timers.cancel((group.group_id, JOIN_TIMER, member.member_id))
+    group.timers.cancel(JOIN, member.member_id)
     group.start_session(member, now_ms)
-    sync_timer = (group.group_id, SYNC_TIMER, member.member_id)
-    group.timers.set(sync_timer, now_ms + max(member.rebalance_timeout_ms, 0))
+    deadline_ms = now_ms + max(member.rebalance_timeout_ms, 0)
+    group.timers.set(SYNC, member.member_id, deadline_ms)
 
 
-def _ends_mixture(group: ConsumerGroupCore, replaced: ConsumerMember | None) -> bool:
+def _ends_mixture(group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
     """Whether a static member that is replaced was the last one with the consumer protocol.
 
     See: G-107 (GroupMetadataManager.validateOnlineDowngradeWithReplacedMember).
@@ -190,14 +184,14 @@ def _ends_mixture(group: ConsumerGroupCore, replaced: ConsumerMember | None) -> 
     return (
         replaced is not None
         and replaced.classic is None
-        and group.classic_count == len(group.members) - 1
+        and group.roster.classic_count == len(group.roster.members) - 1
         and settings.downgrade
-        and len(group.members) <= settings.classic_size_max
+        and len(group.roster.members) <= settings.classic_size_max
     )
 
 
 def _downgrade(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     admission: Admission,
     updated: ConsumerMember,
     owned: Owned,

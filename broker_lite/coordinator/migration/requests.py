@@ -11,17 +11,19 @@ from broker_lite.coordinator.classic.answers import (
     refuse_sync,
 )
 from broker_lite.coordinator.consumer.checks import known_member, known_static_member
-from broker_lite.coordinator.consumer.core import JOIN_TIMER, SYNC_TIMER, ConsumerGroupCore
+from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.consumer.leave import put_out
 from broker_lite.coordinator.consumer.member import ClassicMemberData, ConsumerMember, MemberState
 from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.embedded_protocol import PROTOCOL_TYPE
 from broker_lite.coordinator.migration.downgrade import assignment_bytes
+from broker_lite.coordinator.timers import JOIN, SYNC
 from broker_lite.errors import BrokerError, ErrorCode, IllegalGeneration, UnknownMemberId
 from broker_lite.wire import messages
 
 
 def sync(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     request: messages.SyncGroupRequest,
     caller: Caller,
     effects: Effects,
@@ -49,7 +51,7 @@ def sync(
         _wait_for_join(group, member, now_ms)
         refuse_sync(effects, caller, ErrorCode.REBALANCE_IN_PROGRESS)
     else:
-        group.timers.cancel((group.group_id, SYNC_TIMER, member.member_id))
+        group.timers.cancel(SYNC, member.member_id)
         group.start_session(member, now_ms)
         response = messages.SyncGroupResponse(
             protocol_type=request.protocol_type,
@@ -60,7 +62,7 @@ def sync(
 
 
 def heartbeat(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     request: messages.HeartbeatRequest,
     caller: Caller,
     effects: Effects,
@@ -88,7 +90,7 @@ def heartbeat(
 
 
 def leave(
-    group: ConsumerGroupCore,
+    group: ConsumerGroup,
     request: messages.LeaveGroupRequest,
     caller: Caller,
     effects: Effects,
@@ -108,10 +110,10 @@ def leave(
             error_code = error.code
         results.append((member_id, instance_id, error_code))
     answer_leave(effects, caller, results)
-    group.put_out(list(leaving), effects, now_ms)
+    put_out(group, list(leaving), effects, now_ms)
 
 
-def _epoch_to_reach(group: ConsumerGroupCore) -> int:
+def _epoch_to_reach(group: ConsumerGroup) -> int:
     """The epoch up to which a member has to join again: that of the targets.
 
     New targets come with the next heartbeat of a member of the consumer protocol. Where there is
@@ -119,20 +121,20 @@ def _epoch_to_reach(group: ConsumerGroupCore) -> int:
 
     Rule: G-110, measured.
     """
-    has_others = len(group.members) > group.classic_count
+    has_others = len(group.roster.members) > group.roster.classic_count
     return group.target_epoch if has_others else group.group_epoch
 
 
-def _leaving_id(group: ConsumerGroupCore, member_id: str, instance_id: str | None) -> str:
+def _leaving_id(group: ConsumerGroup, member_id: str, instance_id: str | None) -> str:
     """The member that a LeaveGroup is about; operators name static ones by instance only."""
     if instance_id is None:
         return known_member(group, member_id).member_id
-    named_id = member_id or group.static_members.get(instance_id, "")
+    named_id = member_id or group.roster.static_members.get(instance_id, "")
     return known_static_member(group, named_id, instance_id).member_id
 
 
 def _member(
-    group: ConsumerGroupCore, request: "messages.SyncGroupRequest | messages.HeartbeatRequest"
+    group: ConsumerGroup, request: "messages.SyncGroupRequest | messages.HeartbeatRequest"
 ) -> tuple[ConsumerMember, ClassicMemberData]:
     """The member of a request, and what it has as one of the classic protocol.
 
@@ -153,21 +155,21 @@ def _member(
     return member, member.classic
 
 
-def _waits(group: ConsumerGroupCore, member: ConsumerMember) -> bool:
+def _waits(group: ConsumerGroup, member: ConsumerMember) -> bool:
     """Whether part of a member's target is still held by somebody.
 
     Rule: G-110 (ConsumerGroup.waitingOnUnreleasedPartition).
     """
     return any(
         partition not in member.assigned.get(topic_id, ())
-        and group.owner_of(topic_id, partition) is not None
+        and group.roster.owner_of(topic_id, partition) is not None
         for topic_id, partitions in group.target_of(member.member_id).items()
         for partition in partitions
     )
 
 
-def _wait_for_join(group: ConsumerGroupCore, member: ConsumerMember, now_ms: int) -> None:
+def _wait_for_join(group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
     """It has to join again within its rebalance timeout, counted from the first time it is told."""
-    key = (group.group_id, JOIN_TIMER, member.member_id)
-    if key not in group.timers:
-        group.timers.set(key, now_ms + max(member.rebalance_timeout_ms, 0))
+    if not group.timers.is_set(JOIN, member.member_id):
+        deadline_ms = now_ms + max(member.rebalance_timeout_ms, 0)
+        group.timers.set(JOIN, member.member_id, deadline_ms)

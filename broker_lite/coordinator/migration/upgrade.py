@@ -72,7 +72,7 @@ def fill_from_classic(group: ConsumerGroup, classic: ClassicGroup, effects: Effe
     group.group_epoch = group.target_epoch = classic.rebalance.generation
     taken: dict[bytes, set[int]] = {}
     for member in members:
-        group.put_member(member)
+        group.roster.put(member)
         group.targets[member.member_id] = _target(member.assigned, taken)
     group.metadata_hash = group.topics_hash()
     changes.write_group(group, effects)

@@ -5,7 +5,7 @@ the group says, as in Kafka's response; a refusal of the group is an error of ev
 is left, for there is no other place for it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from broker_lite.coordinator.classic.group import ClassicGroup
@@ -34,7 +34,6 @@ _NONE: Final = ErrorCode.NONE
 # characters of a text that fits whatever it consists of
 _SHORT_TEXT: Final = 10_000
 _OLD_EPOCH: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
-_NO_EPOCHS: Final[Mapping[int, int]] = {}
 
 if TYPE_CHECKING:
     AnyCommit = messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest
@@ -212,15 +211,12 @@ class OffsetCommits:
         See: G-63 (KIP-1251, ConsumerGroup.createAssignmentEpochValidator).
         """
         epoch = request.generation_id_or_member_epoch
-        member = group.members.get(request.member_id)
+        member = group.roster.members.get(request.member_id)
         if member is None or epoch > member.member_epoch:
             return False
         for topic, partitions in known:
-            assigned = member.assigned.get(topic.topic_id, _NO_EPOCHS)
-            revoked = member.pending_revocation.get(topic.topic_id, _NO_EPOCHS)
             for one in partitions:
-                index = one.partition_index
-                since = assigned.get(index, revoked.get(index))
+                since = member.assignment_epoch(topic.topic_id, one.partition_index)
                 is_owned = since is not None and since <= epoch
                 if not is_owned and not self._is_refused(one.committed_metadata or ""):
                     return False

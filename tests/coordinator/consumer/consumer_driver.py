@@ -6,6 +6,8 @@ from typing import Any
 
 from broker_lite.coordinator.consumer.checks import check_heartbeat, check_heartbeat_texts
 from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.consumer.heartbeat import handle
+from broker_lite.coordinator.consumer.leave import on_timer
 from broker_lite.coordinator.consumer.regexes import prepare_regexes
 from broker_lite.coordinator.consumer.replay import apply_record
 from broker_lite.coordinator.effects import Caller, Effects, StateRecord
@@ -108,7 +110,7 @@ class Driver:
             return Response(error_code=error.code, error_message=error.message)
         caller = Caller(version, client_id, "/127.0.0.1", "token")
         self.topics.prepared = self.prepare(request)
-        self.group.heartbeat(request, caller, effects, self.now_ms)
+        handle(self.group, request, caller, effects, self.now_ms)
         self.topics.prepared = {}
         ((token, response),) = effects.replies
         assert token == "token"
@@ -159,7 +161,7 @@ class Driver:
         for rounds in range(rounds_max):
             if self.group.state.value == "Stable":
                 return rounds
-            for member_id in list(self.group.members):
+            for member_id in list(self.group.roster.members):
                 self.beat(member_id)
         raise AssertionError(f"{self.group.state} after {rounds_max} rounds")
 
@@ -173,7 +175,7 @@ class Driver:
         while (key := self.timers.pop_due(self.now_ms)) is not None:
             fired.append(key)
             effects = Effects()
-            self.group.on_timer(key[1], key[2], effects, self.now_ms)
+            on_timer(self.group, key[1], key[2], effects, self.now_ms)
             assert not effects.replies
             self.log.append(effects.records)
         return fired
@@ -221,14 +223,14 @@ def state_of(group: ConsumerGroup) -> dict[str, Any]:
         "metadata_hash": group.metadata_hash,
         "target_epoch": group.target_epoch,
         "target_timestamp_ms": group.target_timestamp_ms,
-        "members": group.members,
-        "static_members": group.static_members,
+        "members": group.roster.members,
+        "static_members": group.roster.static_members,
         "targets": group.targets,
         "regexes": group.regexes,
-        "owners": group._owners,
-        "names": group._name_counts,
-        "regex_counts": group._regex_counts,
-        "assignors": group._assignor_counts,
-        "classic_count": group.classic_count,
+        "owners": group.roster._owners,
+        "names": group.roster._name_counts,
+        "regex_counts": group.roster._regex_counts,
+        "assignors": group.roster._assignor_counts,
+        "classic_count": group.roster.classic_count,
         "state": group.state,
     }

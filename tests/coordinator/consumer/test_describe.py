@@ -64,5 +64,5 @@ def test_classic_members_are_marked() -> None:
     driver = Driver(t=2)
     driver.join("m1")
     classic = ClassicMemberData(session_timeout_ms=1, protocols=())
-    driver.group.put_member(replace(driver.group.members["m1"], classic=classic))
+    driver.group.roster.put(replace(driver.group.roster.members["m1"], classic=classic))
     assert describe(driver.group).members[0].member_type == 0

@@ -1,7 +1,6 @@
-"""A consumer group beyond its heartbeats: timers, offsets' checks, changes of topics, the end.
+"""A consumer group beyond its heartbeats: its states, timers, and checks of offsets.
 
-Also tests: broker_lite.coordinator.consumer.changes, broker_lite.coordinator.consumer.core,
-broker_lite.coordinator.consumer.member, broker_lite.coordinator.consumer.state.
+Also tests: broker_lite.coordinator.consumer.changes, broker_lite.coordinator.consumer.member.
 """
 
 from dataclasses import replace
@@ -9,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from broker_lite.coordinator.consumer.changes import write_group
-from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.consumer.group import ConsumerGroup, ConsumerGroupState
+from broker_lite.coordinator.consumer.leave import delete_group
 from broker_lite.coordinator.consumer.member import ClassicMemberData, ConsumerMember, MemberState
-from broker_lite.coordinator.consumer.state import ConsumerGroupState
 from broker_lite.coordinator.effects import Effects
-from broker_lite.coordinator.timers import Timers
+from broker_lite.coordinator.timers import GroupTimers, TimerKey, Timers
 from tests.coordinator.consumer.consumer_driver import SESSION_MS, Driver, describe_record, state_of
 
 CLASSIC = ClassicMemberData(session_timeout_ms=10_000, protocols=(("range", b"metadata"),))
@@ -29,39 +28,8 @@ def test_states() -> None:
     assert driver.group.state is ConsumerGroupState.RECONCILING
     driver.leave("m2")
     assert driver.group.state is ConsumerGroupState.ASSIGNING
-    driver.group.delete(Effects())
+    delete_group(driver.group, Effects())
     assert driver.group.state is ConsumerGroupState.DEAD
-
-
-def test_a_session_ends() -> None:
-    """G-89, G-08, G-120: not one millisecond before; the next heartbeat is from a stranger."""
-    driver = Driver(t=2)
-    driver.join("m1")
-    driver.join("m2")
-    driver.advance(1_000)
-    driver.beat("m2")
-    assert driver.advance(SESSION_MS - 1_001) == []
-    assert driver.advance(1) == [("group", "session", "m1")]
-    assert driver.group.group_epoch == 4
-    assert driver.beat("m1").error_code == 25
-    assert list(driver.group.members) == ["m2"]
-    assert {key[2] for key in driver.timers} == {"m2"}
-
-
-def test_a_member_that_does_not_give_up_partitions_is_put_out() -> None:
-    """G-89: after its own rebalance timeout, however often it beats."""
-    driver = Driver(t=2)
-    driver.join("m1", rebalance_timeout_ms=30_000)
-    driver.join("m2")
-    old = driver.owns("m1")
-    driver.beat("m1")
-    for _ in range(29):
-        assert driver.advance(1_000) == []
-        driver.beat("m2")
-        assert driver.beat("m1", topic_partitions=old).error_code == 0
-    assert driver.advance(1_000) == [("group", "rebalance", "m1")]
-    driver.settle()
-    assert driver.partitions("m2") == [0, 1]
 
 
 def test_the_rebalance_timer_stops_with_the_revocation() -> None:
@@ -73,48 +41,6 @@ def test_the_rebalance_timer_stops_with_the_revocation() -> None:
     assert ("group", "rebalance", "m1") in driver.timers
     driver.beat("m1")
     assert ("group", "rebalance", "m1") not in driver.timers
-
-
-def test_late_timers_do_nothing() -> None:
-    """G-89: of a member that is gone, or that gave its partitions back meanwhile."""
-    driver = Driver(t=2)
-    driver.join("m1")
-    effects = Effects()
-    driver.group.on_timer("session", "nobody", effects, driver.now_ms)
-    driver.group.on_timer("rebalance", "m1", effects, driver.now_ms)
-    driver.group.on_timer("join", "m1", effects, driver.now_ms)
-    driver.group.on_timer("sync", "m1", effects, driver.now_ms)
-    driver.group.put_out([], effects, driver.now_ms)
-    assert not effects.records
-    assert list(driver.group.members) == ["m1"]
-
-
-def test_a_static_member_that_is_away_too_long() -> None:
-    """G-79, G-89: its session goes on while it is away."""
-    driver = Driver(t=2)
-    driver.join("s1", instance_id="i1")
-    driver.leave("s1", -2, instance_id="i1")
-    assert driver.advance(SESSION_MS) == [("group", "session", "s1")]
-    assert not driver.group.static_members
-    assert driver.group.state is ConsumerGroupState.EMPTY
-
-
-def test_another_group_may_take_over_who_is_put_out() -> None:
-    """G-107: the seam of the downgrade."""
-    driver = Driver(t=2)
-    driver.join("m1")
-    asked = []
-
-    def downgrade(member_ids: object, effects: Effects, now_ms: int) -> bool:
-        asked.append(member_ids)
-        return len(asked) == 1
-
-    driver.group.downgrade = downgrade
-    driver.leave("m1")
-    assert asked == [["m1"]]
-    assert "m1" in driver.group.members
-    driver.leave("m1")
-    assert "m1" not in driver.group.members
 
 
 @pytest.mark.parametrize(
@@ -144,7 +70,7 @@ def test_another_group_may_take_over_who_is_put_out() -> None:
 def test_commits(fields: dict[str, object], code: int | None) -> None:
     driver = Driver(t=2)
     driver.join("m1")
-    driver.group.put_member(ConsumerMember(member_id="c1", member_epoch=2, classic=CLASSIC))
+    driver.group.roster.put(ConsumerMember(member_id="c1", member_epoch=2, classic=CLASSIC))
     request = {
         "member_id": "m1",
         "instance_id": None,
@@ -169,7 +95,7 @@ def test_since_when_a_partition_is_held() -> None:
     driver.join("m1")
     driver.join("m2")
     driver.beat("m1")
-    member = driver.group.members["m1"]
+    member = driver.group.roster.members["m1"]
     topic_id = driver.topics.id("t")
     assert member.state is MemberState.UNREVOKED_PARTITIONS
     assert [member.assignment_epoch(topic_id, partition) for partition in (0, 1, 2)] == [2, 2, None]
@@ -191,7 +117,7 @@ def test_since_when_a_partition_is_held() -> None:
 def test_fetches(member_id: str | None, epoch: int, code: int | None) -> None:
     driver = Driver(t=2)
     driver.join("m1")
-    driver.group.put_member(ConsumerMember(member_id="c1", member_epoch=2, classic=CLASSIC))
+    driver.group.roster.put(ConsumerMember(member_id="c1", member_epoch=2, classic=CLASSIC))
     assert driver.group.check_fetch(member_id=member_id, member_epoch=epoch) == code
 
 
@@ -200,32 +126,6 @@ def test_subscribed_topics() -> None:
     driver = Driver(ta=1, tb=1, u=1)
     driver.join("m1", ["u", "missing"], subscribed_topic_regex="t.")
     assert driver.group.subscribed_topics() == {"u", "missing", "ta", "tb"}
-
-
-def test_deletion() -> None:
-    """G-104: every key that may be there gets its tombstone, the group's own at the end."""
-    driver = Driver(t=2)
-    driver.join("m1", subscribed_topic_regex="t")
-    effects = Effects()
-    driver.group.delete(effects)
-    assert [describe_record(record) for record in effects.records] == [
-        (name, None)
-        for name in (
-            "CurrentMemberAssignment",
-            "TargetAssignmentMember",
-            "TargetAssignmentMetadata",
-            "MemberMetadata",
-            "RegularExpression",
-            "PartitionMetadata",
-            "Metadata",
-        )
-    ]
-    assert not len(driver.timers)
-    driver.log.append(effects.records)
-    group = driver.replayed()
-    assert not group.members
-    assert not group.targets
-    assert group.state is ConsumerGroupState.DEAD
 
 
 def test_timers_start_anew_after_loading() -> None:
@@ -237,8 +137,8 @@ def test_timers_start_anew_after_loading() -> None:
     driver.group.unload()
     assert not len(driver.timers)
     group = driver.replayed()
-    timers: Timers[tuple[str, str, str]] = Timers()
-    group.timers = timers
+    timers: Timers[TimerKey] = Timers()
+    group.timers = GroupTimers(group.group_id, timers)
     group.loaded(5_000)
     assert {key[1:]: timers.deadline_ms(key) for key in timers} == {
         ("session", "m1"): 5_000 + SESSION_MS,
@@ -252,9 +152,9 @@ def test_a_classic_member_has_its_own_session() -> None:
     driver = Driver(t=2)
     driver.join("m1")
     member = replace(
-        driver.group.members["m1"], classic=CLASSIC, state=MemberState.UNREVOKED_PARTITIONS
+        driver.group.roster.members["m1"], classic=CLASSIC, state=MemberState.UNREVOKED_PARTITIONS
     )
-    driver.group.put_member(member)
+    driver.group.roster.put(member)
     driver.group.loaded(0)
     assert driver.timers.deadline_ms(("group", "session", "m1")) == 10_000
     assert ("group", "rebalance", "m1") not in driver.timers
@@ -275,7 +175,7 @@ def test_a_group_that_is_made_at_once() -> None:
             previous_member_epoch=5,
             assigned={topic_id: {index: 5}},
         )
-        group.put_member(member)
+        group.roster.put(member)
         group.targets[member.member_id] = {topic_id: frozenset({index})}
     effects = Effects()
     write_group(group, effects)

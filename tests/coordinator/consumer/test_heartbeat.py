@@ -148,7 +148,7 @@ def test_unknown_topics_in_a_late_heartbeat() -> None:
     driver.beat("m1", subscribed_topic_names=["t"])
     response = driver.send(
         member_id="m1",
-        member_epoch=driver.group.members["m1"].previous_member_epoch - 1,
+        member_epoch=driver.group.roster.members["m1"].previous_member_epoch - 1,
         topic_partitions=owned(driver, 0, name="u"),
     )
     assert response.error_code == 110
@@ -214,7 +214,7 @@ def test_a_static_member_comes_back_under_another_id() -> None:
         "CurrentMemberAssignment",
     ]
     assert driver.group.group_epoch == 2
-    assert driver.group.static_members == {"i1": "s2"}
+    assert driver.group.roster.static_members == {"i1": "s2"}
     assert {key[2] for key in driver.timers} == {"s2"}
 
 
@@ -248,7 +248,7 @@ def test_a_member_may_change_its_instance_id() -> None:
     driver = Driver(t=2)
     driver.join("s1", instance_id="i1")
     driver.join("s1", instance_id="i2")
-    assert driver.group.static_members == {"i2": "s1"}
+    assert driver.group.roster.static_members == {"i2": "s1"}
     assert driver.join("s2", instance_id="i1").error_code == 0
 
 
@@ -258,11 +258,11 @@ def test_null_leaves_fields_as_they_are() -> None:
     driver.join("m1", rack_id="r1", server_assignor="range", subscribed_topic_regex="x.*")
     driver.beat("m1")
     assert driver.last_records() == []
-    member = driver.group.members["m1"]
+    member = driver.group.roster.members["m1"]
     assert (member.rack_id, member.server_assignor, member.regex) == ("r1", "range", "x.*")
     driver.beat("m1", rack_id="r2", rebalance_timeout_ms=7)
     assert names_of(driver.last_records()) == ["MemberMetadata"]
-    assert driver.group.members["m1"].rack_id == "r2"
+    assert driver.group.roster.members["m1"].rack_id == "r2"
     assert driver.group.group_epoch == 2
 
 
@@ -274,7 +274,7 @@ def test_a_topic_is_given_up_at_once_when_nobody_subscribes() -> None:
     assert response.member_epoch == 2
     assert driver.partitions("m1", "t") == []
     assert driver.partitions("m1", "u") == [0, 1]
-    member = driver.group.members["m1"]
+    member = driver.group.roster.members["m1"]
     assert member.state is MemberState.UNREVOKED_PARTITIONS
     driver.beat("m1", subscribed_topic_names=[], topic_partitions=None)
     assert driver.owned["m1"] == {}
@@ -299,14 +299,14 @@ def test_the_assignment_interval() -> None:
 def test_the_assignor_that_most_members_want() -> None:
     """G-96."""
     driver = Driver(t=4)
-    assert driver.group.preferred_assignor() is None
+    assert driver.group.roster.preferred_assignor() is None
     driver.join("m1", server_assignor="range")
     driver.join("m2", server_assignor="uniform")
     driver.join("m3", server_assignor="uniform")
-    assert driver.group.preferred_assignor() == "uniform"
+    assert driver.group.roster.preferred_assignor() == "uniform"
     driver.leave("m3")
     driver.leave("m2")
-    assert driver.group.preferred_assignor() == "range"
+    assert driver.group.roster.preferred_assignor() == "range"
 
 
 def test_an_assignor_that_only_a_setting_knows() -> None:
@@ -321,23 +321,23 @@ def test_a_classic_member_becomes_a_consumer_member() -> None:
     driver = Driver(t=2)
     driver.join("s1", instance_id="i1")
     classic = ClassicMemberData(session_timeout_ms=10_000, protocols=(("range", b"m"),))
-    driver.group.put_member(replace(driver.group.members["s1"], classic=classic))
-    assert driver.group.classic_count == 1
+    driver.group.roster.put(replace(driver.group.roster.members["s1"], classic=classic))
+    assert driver.group.roster.classic_count == 1
     driver.join("s2", instance_id="i1")
-    assert driver.group.classic_count == 0
-    assert driver.group.members["s2"].classic is None
+    assert driver.group.roster.classic_count == 0
+    assert driver.group.roster.members["s2"].classic is None
 
 
 def test_a_member_in_a_state_of_the_future_has_to_rejoin() -> None:
     """G-92: unless it says that it owns nothing."""
     driver = Driver(t=2)
     driver.join("m1")
-    strange = replace(driver.group.members["m1"], state=MemberState.UNKNOWN)
-    driver.group.put_member(strange)
+    strange = replace(driver.group.roster.members["m1"], state=MemberState.UNKNOWN)
+    driver.group.roster.put(strange)
     assert driver.beat("m1", topic_partitions=None).error_code == 110
     assert driver.beat("m1").error_code == 110
     assert driver.beat("m1", topic_partitions=[]).error_code == 0
-    assert driver.group.members["m1"].state is MemberState.STABLE
+    assert driver.group.roster.members["m1"].state is MemberState.STABLE
 
 
 def test_500_members_over_1000_partitions() -> None:

@@ -1,6 +1,6 @@
 """A consumer group under members of all kinds: what must hold after every single event.
 
-Also tests: broker_lite.coordinator.consumer.replay, broker_lite.coordinator.consumer.state.
+Also tests: broker_lite.coordinator.consumer.replay.
 """
 
 from typing import Any
@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from broker_lite.coordinator.consumer.group import ConsumerGroup
+from broker_lite.coordinator.consumer.group import ConsumerGroup, ConsumerGroupState
 from broker_lite.coordinator.consumer.member import MemberState
-from broker_lite.coordinator.consumer.state import ConsumerGroupState
+from broker_lite.coordinator.timers import GroupTimers
 from tests.coordinator.consumer.consumer_driver import SESSION_MS, Driver, state_of
 
 NAMES = ("a", "b", "c")
@@ -100,7 +100,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     @rule(member_id=MEMBER_IDS, epoch=st.integers(-4, 30))
     def lie_about_the_epoch(self, member_id: str, epoch: int) -> None:
         before = state_of(self.group)
-        known = self.group.members.get(member_id)
+        known = self.group.roster.members.get(member_id)
         if known is not None and epoch in (known.member_epoch, known.previous_member_epoch):
             return
         if epoch < 1:
@@ -143,7 +143,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         """The coordinator is read back from its log."""
         self.driver.timers = type(self.driver.timers)()
         group = self.driver.replayed()
-        group.timers = self.driver.timers
+        group.timers = GroupTimers(group.group_id, self.driver.timers)
         group.loaded(self.driver.now_ms)
         self.driver.group = group
 
@@ -151,17 +151,17 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     def no_partition_is_owned_twice(self) -> None:
         """G-94: neither in the coordinator's books nor by the members that keep the rules."""
         owners: dict[tuple[bytes, int], str] = {}
-        for member in self.group.members.values():
+        for member in self.group.roster.members.values():
             for assigned in (member.assigned, member.pending_revocation):
                 for topic_id, partitions in assigned.items():
                     for partition in partitions:
                         assert owners.setdefault((topic_id, partition), member.member_id) == (
                             member.member_id
                         )
-                        assert self.group.owner_of(topic_id, partition) == member.member_id
+                        assert self.group.roster.owner_of(topic_id, partition) == member.member_id
         readers: dict[tuple[bytes, int], str] = {}
         for member_id, topics in self.reads.items():
-            if member_id in self.group.members:
+            if member_id in self.group.roster.members:
                 for topic_id, partitions in topics.items():
                     for partition in partitions:
                         key = (topic_id, partition)
@@ -172,9 +172,9 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         """G-77, G-92: what each state means for epochs and partitions."""
         group = self.group
         assert group.state in ConsumerGroupState
-        assert (group.state is ConsumerGroupState.EMPTY) == (not group.members)
+        assert (group.state is ConsumerGroupState.EMPTY) == (not group.roster.members)
         assert group.target_epoch <= group.group_epoch
-        for member in group.members.values():
+        for member in group.roster.members.values():
             assert member.member_epoch <= group.target_epoch
             if member.state is not MemberState.UNREVOKED_PARTITIONS:
                 assert not member.pending_revocation
@@ -186,7 +186,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         """G-89: a session for each member, a rebalance timer for those that owe partitions."""
         sessions = {key[2] for key in self.driver.timers if key[1] == "session"}
         rebalances = {key[2] for key in self.driver.timers if key[1] == "rebalance"}
-        members = self.group.members
+        members = self.group.roster.members
         assert sessions == set(members)
         assert rebalances == {
             member_id
@@ -203,15 +203,15 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_is_left_of_who_is_gone(self) -> None:
         group = self.group
-        assert set(group.targets) <= set(group.members)
-        assert set(group.static_members.values()) <= set(group.members)
-        subscribed = {member.regex for member in group.members.values()} - {""}
+        assert set(group.targets) <= set(group.roster.members)
+        assert set(group.roster.static_members.values()) <= set(group.roster.members)
+        subscribed = {member.regex for member in group.roster.members.values()} - {""}
         assert set(group.regexes) == subscribed
 
     def teardown(self) -> None:
         """Whatever happened, members that keep the rules reach a stable group."""
-        for member_id in list(self.group.members):
-            member = self.group.members[member_id]
+        for member_id in list(self.group.roster.members):
+            member = self.group.roster.members[member_id]
             instance_id = member.instance_id
             if member.member_epoch < 0:
                 self.driver.join(member_id, member.topic_names, instance_id=instance_id)
@@ -222,8 +222,8 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
                 self.driver.owned[member_id] = {
                     topic_id: sorted(partitions) for topic_id, partitions in member.assigned.items()
                 }
-        if self.group.members:
-            for member_id in list(self.group.members):  # they see what topics there are now
+        if self.group.roster.members:
+            for member_id in list(self.group.roster.members):  # they see what topics there are now
                 self.driver.beat(member_id)
             assert self.driver.settle() <= 6
             assert {
@@ -233,7 +233,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
                 for partition in partitions
             } == {
                 (self.driver.topics.id(name), partition)
-                for name in self.group.subscribed_names
+                for name in self.group.subscribed_topics()
                 if (topic := self.driver.topics.get(name)) is not None
                 for partition in range(topic.partition_count)
             }

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_lite.coordinator.consumer import records
+from broker_lite.coordinator.consumer.group import ResolvedRegex
 from broker_lite.coordinator.consumer.member import ClassicMemberData, ConsumerMember, MemberState
-from broker_lite.coordinator.consumer.state import ResolvedRegex
 from broker_lite.wire import messages
 from tests.coordinator.consumer.consumer_driver import Driver, state_of
 
@@ -130,7 +130,7 @@ def test_a_log_that_ends_anywhere() -> None:
         group = again.replayed()
         again.group = group
         group.loaded(0)
-        assert set(group.static_members.values()) <= set(group.members)
+        assert set(group.roster.static_members.values()) <= set(group.roster.members)
     assert state_of(driver.replayed()) == state_of(driver.group)
 
 

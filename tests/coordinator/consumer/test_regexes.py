@@ -215,7 +215,7 @@ def test_a_pattern_is_forgotten_with_its_last_subscriber() -> None:
 def test_a_log_of_kafka_may_end_before_a_pattern_is_matched() -> None:
     """G-100: Kafka matches in the background; the first heartbeat after the start does it here."""
     driver = Driver(t=2)
-    driver.group.put_member(ConsumerMember(member_id="m1", regex="t", member_epoch=1))
+    driver.group.roster.put(ConsumerMember(member_id="m1", regex="t", member_epoch=1))
     driver.epochs["m1"] = 1
     driver.beat("m1")
     assert driver.group.regexes["t"].topics == ("t",)
@@ -230,7 +230,7 @@ def test_a_bad_pattern_changes_nothing() -> None:
     assert driver.group.is_unwritten
     driver.join("m1")
     assert driver.beat("m1", subscribed_topic_regex="[").error_code == 128
-    assert driver.group.members["m1"].regex == ""
+    assert driver.group.roster.members["m1"].regex == ""
 
 
 def test_a_static_member_under_the_id_of_another_one_leaves_no_expression_behind() -> None:
@@ -241,4 +241,4 @@ def test_a_static_member_under_the_id_of_another_one_leaves_no_expression_behind
     driver.leave("m1", -2, instance_id="i")
     driver.join("m2", names=["u"], instance_id="i", subscribed_topic_regex="")
     assert driver.group.regexes == driver.replayed().regexes == {}
-    assert driver.group.subscribed_names == {"u"}
+    assert driver.group.subscribed_topics() == {"u"}

@@ -31,8 +31,8 @@ def test_g108_new_member_gets_an_id_first() -> None:
     refused = client.join()
     assert refused.error_code == ErrorCode.MEMBER_ID_REQUIRED
     assert len(refused.member_id) == 22
-    assert "n" in broker.consumer_group.members
-    assert len(broker.consumer_group.members) == 1
+    assert "n" in broker.consumer_group.roster.members
+    assert len(broker.consumer_group.roster.members) == 1
     client.member_id = refused.member_id
     answer = client.join(name="roundrobin")
     assert answer == messages.JoinGroupResponse(
@@ -50,7 +50,7 @@ def test_g12_g108_nobody_joins_when_the_policy_is_disabled(member_id: str) -> No
     broker, _ = consumers(upgrade=False, downgrade=False)
     answer = ClassicClient(broker, member_id=member_id).join()
     assert (answer.error_code, answer.member_id) == (ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
-    assert list(broker.consumer_group.members) == ["n"]
+    assert list(broker.consumer_group.roster.members) == ["n"]
 
 
 @pytest.mark.parametrize("policy", [{"upgrade": False}, {"downgrade": False}])
@@ -64,7 +64,7 @@ def test_members_of_old_versions_are_taken_at_once(version: int) -> None:
     broker, _ = consumers()
     answer = ClassicClient(broker).join(version=version)
     assert answer.error_code == ErrorCode.NONE
-    member = broker.consumer_group.members[answer.member_id]
+    member = broker.consumer_group.roster.members[answer.member_id]
     assert member.rebalance_timeout_ms == (REBALANCE_MS if version else SESSION_MS)
 
 
@@ -72,7 +72,7 @@ def test_g108_member_is_what_its_metadata_says() -> None:
     broker, other = consumers()
     client = ClassicClient(broker, topics=("u", "t"), member_id="m")
     client.join()
-    member = broker.consumer_group.members["m"]
+    member = broker.consumer_group.roster.members["m"]
     assert member.topic_names == ("t", "u")
     assert member.classic is not None
     assert member.classic.protocol_names == ("range",)
@@ -81,7 +81,7 @@ def test_g108_member_is_what_its_metadata_says() -> None:
         broker.now_ms + REBALANCE_MS
     )
     settle(other, client)
-    assert broker.replayed().members == broker.group.members  # type: ignore[comparison-overlap]
+    assert broker.replayed().roster.members == broker.group.roster.members  # type: ignore[comparison-overlap]
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_g108_static_members() -> None:
 
 def test_g108_known_member_keeps_its_id_and_its_partitions() -> None:
     broker, (first, _), _ = mixed_group()
-    before = broker.consumer_group.members[first.member_id]
+    before = broker.consumer_group.roster.members[first.member_id]
     answer = first.join()
     assert answer.member_id == first.member_id
     assert answer.generation_id == before.member_epoch
-    assert broker.consumer_group.members[first.member_id].assigned == before.assigned
+    assert broker.consumer_group.roster.members[first.member_id].assigned == before.assigned
 
 
 def test_g108_partitions_of_unknown_topics_are_not_owned() -> None:

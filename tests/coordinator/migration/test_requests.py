@@ -96,7 +96,7 @@ def test_g109_member_that_owes_partitions_may_fetch_what_it_keeps() -> None:
     for client in clients:
         client.join()
         client.waits_for = None
-        member = broker.consumer_group.members[client.member_id]
+        member = broker.consumer_group.roster.members[client.member_id]
         client.generation = member.member_epoch
         if member.state is MemberState.UNREVOKED_PARTITIONS:
             break
@@ -138,7 +138,7 @@ def test_g110_member_joins_again_when_what_it_waits_for_is_free() -> None:
     client.step()
     client.step()
     client.step()
-    assert broker.consumer_group.members["m"].state is MemberState.UNRELEASED_PARTITIONS
+    assert broker.consumer_group.roster.members["m"].state is MemberState.UNRELEASED_PARTITIONS
     assert client.heartbeat() == ErrorCode.NONE  # nothing to do for it yet
     new.step()
     assert client.heartbeat() == ErrorCode.NONE
@@ -166,9 +166,9 @@ def test_g110_sessions_are_the_members_own() -> None:
     broker.advance(SESSION_MS - 1)
     assert client.heartbeat() == ErrorCode.NONE
     broker.advance(SESSION_MS - 1)
-    assert client.member_id in broker.consumer_group.members
+    assert client.member_id in broker.consumer_group.roster.members
     broker.advance(1)
-    assert set(broker.consumer_group.members) == {"n"}
+    assert set(broker.consumer_group.roster.members) == {"n"}
     assert client.heartbeat() == UNKNOWN
     settle(new)
 
@@ -191,9 +191,9 @@ def test_members_that_do_not_come_are_put_out(*, told: bool) -> None:
             generation_id=client.generation,
         )
         new.step()
-    assert client.member_id in broker.consumer_group.members
+    assert client.member_id in broker.consumer_group.roster.members
     broker.advance(REBALANCE_MS // 4)
-    assert client.member_id not in broker.consumer_group.members
+    assert client.member_id not in broker.consumer_group.roster.members
 
 
 def leave(broker: Coordinator, *named: tuple[str, str | None], version: int = 5) -> Any:
@@ -230,7 +230,7 @@ def test_leave(member_id: str | None, instance_id: str | None, error_code: int) 
     named = client.member_id if member_id is None else member_id
     assert leave(broker, (named, instance_id)) == [(named, instance_id, error_code)]
     assert broker.consumer_group.group_epoch == epoch + (error_code == 0)
-    assert (client.member_id in broker.consumer_group.members) is bool(error_code)
+    assert (client.member_id in broker.consumer_group.roster.members) is bool(error_code)
     if not error_code:
         settle(new)
 
@@ -245,4 +245,4 @@ def test_g111_several_at_once_and_old_versions() -> None:
     ]
     assert broker.consumer_group.group_epoch == epoch + 1
     assert leave(broker, (second.member_id, None), version=1) == 0
-    assert set(broker.consumer_group.members) == {"n"}
+    assert set(broker.consumer_group.roster.members) == {"n"}

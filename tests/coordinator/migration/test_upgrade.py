@@ -26,7 +26,7 @@ def test_g106_members_go_on_with_what_they_have() -> None:
     assert answer.member_epoch == generation + 1 == group.group_epoch == group.target_epoch
     assert answer.assignment.topic_partitions == []  # all is still owned
     for client in clients:
-        member = group.members[client.member_id]
+        member = group.roster.members[client.member_id]
         assert (member.member_epoch, member.previous_member_epoch) == (generation, generation)
         assert member.state is MemberState.STABLE
         assert member.assigned == {
@@ -37,7 +37,7 @@ def test_g106_members_go_on_with_what_they_have() -> None:
         assert member.classic is not None
         assert member.classic.session_timeout_ms == SESSION_MS
         assert member.topic_names == ("t",)
-    assert broker.replayed().__dict__["members"] == group.members
+    assert broker.replayed().roster.members == group.roster.members
     assert {kind for _, kind, _ in broker.coordinator.registry.timers} == {"session"}
 
 
@@ -48,7 +48,7 @@ def test_g106_sessions_of_classic_members_go_on() -> None:
     for _ in range(3):
         broker.advance(SESSION_MS - 1)
         clients[0].step()
-    assert set(broker.consumer_group.members) == {clients[0].member_id, "n"}
+    assert set(broker.consumer_group.roster.members) == {clients[0].member_id, "n"}
 
 
 @pytest.mark.parametrize("phase", ["join", "sync"], ids=["G-106-join", "G-106-sync"])
@@ -148,7 +148,7 @@ def test_g106_topics_that_are_gone_are_left_out() -> None:
     broker, (first, _) = classic_group()
     del broker.topics.topics["t"]
     ConsumerClient(broker, "n").step()
-    assert broker.consumer_group.members[first.member_id].assigned == {}
+    assert broker.consumer_group.roster.members[first.member_id].assigned == {}
 
 
 def test_g106_what_two_members_were_given_ends_with_one_of_them() -> None:
@@ -174,9 +174,9 @@ def test_g106_static_members_move_to_the_new_protocol_one_by_one() -> None:
     first = ConsumerClient(broker, "m0", instance_id="i0")
     old[0].owned.clear()  # it was stopped
     assert first.step().error_code == ErrorCode.NONE
-    assert set(broker.consumer_group.members) == {"m0", old[1].member_id}
+    assert set(broker.consumer_group.roster.members) == {"m0", old[1].member_id}
     settle(first, old[1])
     second = ConsumerClient(broker, "m1", instance_id="i1")
     old[1].owned.clear()
     settle(first, second)
-    assert broker.consumer_group.classic_count == 0
+    assert broker.consumer_group.roster.classic_count == 0

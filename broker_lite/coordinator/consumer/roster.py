@@ -1,134 +1,64 @@
-"""What a consumer group consists of, and how it changes; no rule of the protocol lives here.
+"""Who is in a consumer group: its members, what they subscribe to, and which partitions they have.
 
-Every method that changes something is the effect of one record of the state log, so a group that
-is read back from its records is the group that wrote them. What can be derived (who owns a
-partition, how many members subscribe to a name) is kept up to date here, member by member, so that
-a heartbeat never has to look at all members.
+What can be derived from the members (who owns a partition, how many subscribe to a name) is kept up
+to date here member by member, so that a heartbeat never has to look at all of them.
 """
 
 from collections import Counter
 from collections.abc import Iterable
-from enum import Enum
-from typing import Final, NamedTuple
 
-from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.consumer.member import (
-    NO_TARGET,
     Assigned,
     ConsumerMember,
     size_of_subscription,
 )
 from broker_lite.coordinator.held_bytes import HeldBytes
 
-# a group starts with an assignment of nothing to nobody, so its first member sees epoch 2 (G-88)
-_FIRST_EPOCH: Final = 1
 
-
-class ConsumerGroupState(Enum):
-    """The states of a consumer group; the values are Kafka's words (G-77)."""
-
-    EMPTY = "Empty"
-    ASSIGNING = "Assigning"
-    RECONCILING = "Reconciling"
-    STABLE = "Stable"
-    DEAD = "Dead"
-
-
-class ResolvedRegex(NamedTuple):
-    """The topics that a regular expression matched.
+class ConsumerRoster:
+    """The members of one group.
 
     Attributes:
-        topics: names, sorted.
-        version: of the metadata that was looked at; goes up with every look.
-        timestamp_ms: when that was.
-    """
-
-    topics: tuple[str, ...]
-    version: int
-    timestamp_ms: int
-
-
-class ConsumerGroupData:
-    """The state of one consumer group.
-
-    Attributes:
-        group_epoch: goes up with every change that asks for a new target assignment. A group
-            without a record of it is at the first one.
-        metadata_hash: of the subscribed topics as they were at that epoch.
-        target_epoch: the group epoch that the target assignment was computed for.
-        target_timestamp_ms: when that was.
         members: by member id.
         static_members: member ids by instance id.
-        targets: the target assignment, by member id.
-        regexes: what the subscribed regular expressions matched.
-        regexes_to_match: those that are still to be held against the topics of now, the next one
-            last; None for all. Not in the log, as the following.
+        classic_count: how many members use the classic protocol.
         held: what the members take in memory. Not in the log.
-        is_metadata_stale: topics may have changed since the hash was computed. Not in the log: a
-            group that was read back looks again.
     """
 
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.group_epoch = _FIRST_EPOCH
-        self.metadata_hash = 0
-        self.target_epoch = _FIRST_EPOCH
-        self.target_timestamp_ms = 0
+    __slots__ = (
+        "_assignor_counts",
+        "_name_counts",
+        "_owners",
+        "_protocol_counts",
+        "_regex_counts",
+        "classic_count",
+        "held",
+        "members",
+        "static_members",
+    )
+
+    def __init__(self) -> None:
         self.members: dict[str, ConsumerMember] = {}
         self.static_members: dict[str, str] = {}
-        self.targets: dict[str, Target] = {}
-        self.regexes: dict[str, ResolvedRegex] = {}
-        self.is_deleted = False
-        self.is_metadata_stale = True
-        self.regexes_to_match: list[str] | None = None
+        self.classic_count = 0
         self.held = HeldBytes()
         self._owners: dict[bytes, dict[int, str]] = {}
         self._name_counts: Counter[str] = Counter()
         self._regex_counts: Counter[str] = Counter()
         self._assignor_counts: Counter[str] = Counter()
-        self._classic_count = 0
         self._protocol_counts: Counter[str] = Counter()
 
     @property
-    def state(self) -> ConsumerGroupState:
-        """Where the group is between two assignments.
-
-        Rule: G-77 (ConsumerGroup.maybeUpdateGroupState).
-        """
-        if self.is_deleted:
-            return ConsumerGroupState.DEAD
-        if not self.members:
-            return ConsumerGroupState.EMPTY
-        if self.group_epoch > self.target_epoch:
-            return ConsumerGroupState.ASSIGNING
-        if all(member.is_reconciled_to(self.target_epoch) for member in self.members.values()):
-            return ConsumerGroupState.STABLE
-        return ConsumerGroupState.RECONCILING
-
-    @property
-    def is_unwritten(self) -> bool:
-        """Whether nothing about the group can be in the log yet."""
-        return self.group_epoch == _FIRST_EPOCH and not self.members
-
-    @property
-    def classic_count(self) -> int:
-        """How many members use the classic protocol."""
-        return self._classic_count
+    def topic_names(self) -> Iterable[str]:
+        """The topics that members subscribe to by name, each once."""
+        return self._name_counts.keys()
 
     def classic_members_know_one_of(self, names: Iterable[str]) -> bool:
         """Whether all members of the classic protocol know one of these assignors.
 
         See: G-108 (ConsumerGroup.supportsClassicProtocols).
         """
-        return any(self._protocol_counts[name] == self._classic_count for name in names)
-
-    @property
-    def subscribed_names(self) -> frozenset[str]:
-        """The topics that members subscribe to, by name or by a regular expression."""
-        names = set(self._name_counts)
-        for regex in self.regexes.values():
-            names.update(regex.topics)
-        return frozenset(names)
+        return any(self._protocol_counts[name] == self.classic_count for name in names)
 
     @property
     def subscribed_regexes(self) -> frozenset[str]:
@@ -150,10 +80,6 @@ class ConsumerGroupData:
         """
         return self._owners.get(topic_id, {}).get(partition)
 
-    def target_of(self, member_id: str) -> Target:
-        """The part of the target assignment that is for one member."""
-        return self.targets.get(member_id, NO_TARGET)
-
     def preferred_assignor(self) -> str | None:
         """The assignor that most members ask for, None when none asks for any.
 
@@ -164,7 +90,7 @@ class ConsumerGroupData:
         counts = self._assignor_counts
         return max(counts, key=lambda name: (counts[name], name)) if counts else None
 
-    def put_member(self, member: ConsumerMember) -> None:
+    def put(self, member: ConsumerMember) -> None:
         """Set a member: a new one, or another value of a known one."""
         old = self.members.get(member.member_id)
         if old is not None:
@@ -179,7 +105,7 @@ class ConsumerGroupData:
         if member.server_assignor is not None:
             self._assignor_counts[member.server_assignor] += 1
         if member.classic is not None:
-            self._classic_count += 1
+            self.classic_count += 1
             self._count(self._protocol_counts, member.classic.protocol_names, 1)
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
@@ -193,7 +119,7 @@ class ConsumerGroupData:
         self._own(member.assigned, member.member_id)
         self._own(member.pending_revocation, member.member_id)
 
-    def remove_member(self, member_id: str) -> None:
+    def remove(self, member_id: str) -> None:
         """Take a member out; it may have been none. Its target stays until that is removed."""
         member = self.members.pop(member_id, None)
         if member is None:
@@ -215,7 +141,7 @@ class ConsumerGroupData:
         if member.server_assignor is not None:
             self._count(self._assignor_counts, (member.server_assignor,), -1)
         if member.classic is not None:
-            self._classic_count -= 1
+            self.classic_count -= 1
             self._count(self._protocol_counts, member.classic.protocol_names, -1)
 
     @staticmethod
