@@ -6,8 +6,8 @@ loop and no thread, and never retries a request that may have changed something.
 """
 
 from broker_lite.client.address import Address, parse_addresses
+from broker_lite.client.broker_connection import Connection
 from broker_lite.client.client import RETRIED, Client
-from broker_lite.client.connection import Connection
 from broker_lite.client.errors import (
     BadAnswer,
     NoAnswer,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Self, TypeVar
 
 from broker_lite.client.address import Address, parse_addresses
-from broker_lite.client.connection import Connection
+from broker_lite.client.broker_connection import Connection
 from broker_lite.client.deadline import Deadline
 from broker_lite.client.errors import NoAnswer, NoConnection, Refused, check
 from broker_lite.errors import ClientError, ErrorCode

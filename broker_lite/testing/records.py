@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from broker_lite.client import Client, check
-from broker_lite.client.fetcher import Fetcher
-from broker_lite.client.offsets import EARLIEST, LATEST, list_offsets
-from broker_lite.client.partitions import Topic, find_topics
+from broker_lite.client.consuming.fetcher import Fetcher
+from broker_lite.client.partition_offsets import EARLIEST, LATEST, list_offsets
+from broker_lite.client.topic_partitions import Topic, find_topics
 from broker_lite.errors import ClientError
 from broker_lite.record.murmur2 import partition_of_key
 from broker_lite.record.records import iterate_records

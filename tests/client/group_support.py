@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Iterable
 
 from broker_lite.client import Client
-from broker_lite.client.consumer_config import ConsumerConfig
-from broker_lite.client.group_member import GroupMember
-from broker_lite.client.joining import make_member
-from broker_lite.client.partitions import TopicPartition, find_topics
+from broker_lite.client.consuming.consumer_config import ConsumerConfig
+from broker_lite.client.consuming.group_member import GroupMember
+from broker_lite.client.consuming.joining import make_member
+from broker_lite.client.topic_partitions import TopicPartition, find_topics
 from broker_lite.wire import messages
 
 TIMEOUT_S = 60

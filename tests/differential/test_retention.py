@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from broker_lite.client import Client, check
-from broker_lite.client.offsets import EARLIEST, LATEST, list_offsets
-from broker_lite.client.partitions import find_topics
+from broker_lite.client.partition_offsets import EARLIEST, LATEST, list_offsets
+from broker_lite.client.topic_partitions import find_topics
 from broker_lite.testing import Broker
 from broker_lite.testing.batches import make_batch
 from broker_lite.wire import messages

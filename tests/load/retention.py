@@ -19,9 +19,9 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from broker_lite.client import Client, check
-from broker_lite.client.fetcher import Fetcher
-from broker_lite.client.offsets import EARLIEST, list_offsets
-from broker_lite.client.partitions import TopicPartition, find_topics
+from broker_lite.client.consuming.fetcher import Fetcher
+from broker_lite.client.partition_offsets import EARLIEST, list_offsets
+from broker_lite.client.topic_partitions import TopicPartition, find_topics
 from broker_lite.record.records import iterate_records
 from broker_lite.testing import Broker
 from broker_lite.testing.batches import make_batch

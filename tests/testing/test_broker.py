@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Producer
 
 from broker_lite.client import Client
-from broker_lite.client.fetcher import FetchedBatch, Fetcher
+from broker_lite.client.consuming.fetcher import FetchedBatch, Fetcher
 from broker_lite.errors import ClientError
 from broker_lite.record.murmur2 import partition_of_key
 from broker_lite.testing import AsyncBroker, Broker, BrokerFailed

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from broker_lite.client.fetcher import FetchedBatch, Fetcher
+from broker_lite.client.consuming.fetcher import FetchedBatch, Fetcher
 from broker_lite.errors import ClientError
 from broker_lite.testing import Broker, BrokerDied, BrokerFailed
 

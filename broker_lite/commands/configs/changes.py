@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client
-from broker_lite.client.properties import read_properties
+from broker_lite.client.client_properties import read_properties
 from broker_lite.commands.configs.entries import BROKER, BROKER_LOGGER, Resource, check_resource
 from broker_lite.errors import SettingsError
 from broker_lite.wire import messages

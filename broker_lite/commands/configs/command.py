@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.client import Client, check
-from broker_lite.client.partitions import name_of
+from broker_lite.client.topic_partitions import name_of
 from broker_lite.commands.configs.changes import alter, changes_of
 from broker_lite.commands.configs.entries import (
     BROKER,

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client
-from broker_lite.client.consumer_config import ConsumerConfig
-from broker_lite.client.deadline import Deadline
-from broker_lite.client.fetcher import FetchedBatch, Fetcher
-from broker_lite.client.subscriptions import (
+from broker_lite.client.consuming.consumer_config import ConsumerConfig
+from broker_lite.client.consuming.fetcher import FetchedBatch, Fetcher
+from broker_lite.client.consuming.subscriptions import (
     AllPartitions,
     GroupPartitions,
     OnePartition,
@@ -27,6 +26,7 @@ from broker_lite.client.subscriptions import (
     matching_topics,
     one_topic,
 )
+from broker_lite.client.deadline import Deadline
 from broker_lite.commands.console.formatters import DEFAULT_FORMATTER, PACKAGE, formatter_of
 from broker_lite.commands.console.record_printer import RecordPrinter
 from broker_lite.commands.shared.connecting import add_connection, connect
@@ -200,7 +200,7 @@ def _subscription(
         choose = matching_topics(client, re.compile(options.include))
     if config.group is None:
         return AllPartitions(choose)
-    from broker_lite.client.joining import (
+    from broker_lite.client.consuming.joining import (
         make_member,
     )  # imported only if needed, for a faster start
 

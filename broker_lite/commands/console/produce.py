@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from broker_lite.client.producer import Producer
-from broker_lite.client.producer_config import ProducerConfig
+from broker_lite.client.producing.producer import Producer
+from broker_lite.client.producing.producer_config import ProducerConfig
 from broker_lite.commands.console.line_input import LineInput
 from broker_lite.commands.console.line_records import LineParser
 from broker_lite.commands.shared.connecting import add_connection, connect

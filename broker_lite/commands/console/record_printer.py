@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import BinaryIO
 
-from broker_lite.client.fetcher import FetchedBatch
+from broker_lite.client.consuming.fetcher import FetchedBatch
 from broker_lite.commands.console.formatters import Formatter
 from broker_lite.commands.console.record_format import RecordFormatter
 from broker_lite.errors import BrokerError, ClientError

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from broker_lite.client import Client, Refused
-from broker_lite.client.group_admin import (
+from broker_lite.client.admin.group_admin import (
     CLASSIC,
     CONSUMER,
     delete_group,
@@ -17,7 +17,7 @@ from broker_lite.client.group_admin import (
     describe_group,
     list_groups,
 )
-from broker_lite.client.partitions import TopicPartition, find_topics
+from broker_lite.client.topic_partitions import TopicPartition, find_topics
 from broker_lite.commands.groups.reset import (
     add_reset_arguments,
     check_reset,

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client, Refused
-from broker_lite.client.group_admin import DEAD, EMPTY, describe_group
-from broker_lite.client.offsets import (
+from broker_lite.client.admin.group_admin import DEAD, EMPTY, describe_group
+from broker_lite.client.partition_offsets import (
     EARLIEST,
     LATEST,
     UNKNOWN_OFFSET,
@@ -22,7 +22,7 @@ from broker_lite.client.offsets import (
     fetch_committed,
     list_offsets,
 )
-from broker_lite.client.partitions import Topic, TopicPartition, find_topics
+from broker_lite.client.topic_partitions import Topic, TopicPartition, find_topics
 from broker_lite.commands.groups.moments import parse_duration, parse_moment
 from broker_lite.commands.shared.text_table import Column, table
 from broker_lite.errors import ErrorCode, SettingsError

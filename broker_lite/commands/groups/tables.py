@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from broker_lite.client import Client
-from broker_lite.client.group_admin import DEAD, EMPTY, Group, Member, Partitions
-from broker_lite.client.offsets import LATEST, Committed, fetch_committed, list_offsets
-from broker_lite.client.partitions import TopicPartition, find_topics
+from broker_lite.client.admin.group_admin import DEAD, EMPTY, Group, Member, Partitions
+from broker_lite.client.partition_offsets import LATEST, Committed, fetch_committed, list_offsets
+from broker_lite.client.topic_partitions import TopicPartition, find_topics
 from broker_lite.commands.shared.text_table import Column, table
 
 MISSING: Final = "-"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client
-from broker_lite.client.partitions import NO_LEADER, TopicPartition, find_topics
+from broker_lite.client.topic_partitions import NO_LEADER, TopicPartition, find_topics
 from broker_lite.commands.kafka.json_file import member, read_partitions
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.shared.kafka_errors import exception_line

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from broker_lite.client import Client, Refused, check
-from broker_lite.client.partitions import TopicPartition, name_of
-from broker_lite.client.transaction_admin import (
+from broker_lite.client.admin.transaction_admin import (
     ActiveProducer,
     describe_producers,
     describe_transaction,
     list_transactions,
 )
+from broker_lite.client.topic_partitions import TopicPartition, name_of
 from broker_lite.commands.shared.text_table import tabbed_table
 from broker_lite.errors import ErrorCode, SettingsError
 

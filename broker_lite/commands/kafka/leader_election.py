@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client, check
-from broker_lite.client.offsets import by_topic
-from broker_lite.client.partitions import TopicPartition
+from broker_lite.client.partition_offsets import by_topic
+from broker_lite.client.topic_partitions import TopicPartition
 from broker_lite.commands.kafka.json_file import member, read_partitions
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.shared.kafka_errors import exception_line

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client, check
-from broker_lite.client.offsets import by_topic
-from broker_lite.client.partitions import TopicPartition, name_of
+from broker_lite.client.partition_offsets import by_topic
+from broker_lite.client.topic_partitions import TopicPartition, name_of
 from broker_lite.commands.configs.changes import alter
 from broker_lite.commands.configs.entries import BROKER, TOPIC
 from broker_lite.commands.kafka.json_file import member, read_partitions

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from broker_lite.client.partitions import TopicPartition
+from broker_lite.client.topic_partitions import TopicPartition
 from broker_lite.commands.kafka.json_file import member, read_partitions
 from broker_lite.commands.kafka.replica_dirs import Replica
 from broker_lite.errors import ClientError, SettingsError

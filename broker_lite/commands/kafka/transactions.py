@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from broker_lite.client import Client, Refused
-from broker_lite.client.partitions import NO_LEADER, TopicPartition
-from broker_lite.client.transaction_admin import (
+from broker_lite.client.admin.transaction_admin import (
     ActiveProducer,
     abort_in_partition,
     describe_producers,
@@ -18,6 +17,7 @@ from broker_lite.client.transaction_admin import (
     list_transactions,
     terminate_transaction,
 )
+from broker_lite.client.topic_partitions import NO_LEADER, TopicPartition
 from broker_lite.commands.kafka.hanging_transactions import add_find_hanging, find_hanging
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.shared.kafka_errors import exception_text

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from broker_lite.client import Client
-from broker_lite.client.consumer_config import ConsumerConfig
-from broker_lite.client.fetcher import FetchedBatch, Fetcher
-from broker_lite.client.joining import make_member
-from broker_lite.client.subscriptions import GroupPartitions, matching_topics, one_topic
+from broker_lite.client.consuming.consumer_config import ConsumerConfig
+from broker_lite.client.consuming.fetcher import FetchedBatch, Fetcher
+from broker_lite.client.consuming.joining import make_member
+from broker_lite.client.consuming.subscriptions import GroupPartitions, matching_topics, one_topic
 from broker_lite.commands.perf.java_dates import java_date
 from broker_lite.commands.perf.statistics import MIB, metric_lines
 from broker_lite.commands.shared.connecting import add_connection, connect

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client
+from broker_lite.client.consuming.fetcher import Fetcher
 from broker_lite.client.deadline import Deadline
-from broker_lite.client.fetcher import Fetcher
-from broker_lite.client.offsets import LATEST
-from broker_lite.client.partitions import find_topics
-from broker_lite.client.producer import Producer
-from broker_lite.client.producer_config import ProducerConfig
+from broker_lite.client.partition_offsets import LATEST
+from broker_lite.client.producing.producer import Producer
+from broker_lite.client.producing.producer_config import ProducerConfig
+from broker_lite.client.topic_partitions import find_topics
 from broker_lite.commands.perf.payloads import random_letters
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.shared.property_flags import properties_of

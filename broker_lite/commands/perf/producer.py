@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from broker_lite.client import Client
-from broker_lite.client.producer import Producer
-from broker_lite.client.producer_config import ProducerConfig
+from broker_lite.client.producing.producer import Producer
+from broker_lite.client.producing.producer_config import ProducerConfig
+from broker_lite.client.producing.transactional_producer import TransactionalProducer
 from broker_lite.client.property_values import integer
-from broker_lite.client.transactional_producer import TransactionalProducer
 from broker_lite.commands.perf.payloads import numbers, picked_from, random_letters, read_values
 from broker_lite.commands.perf.statistics import Statistics, metric_lines
 from broker_lite.commands.perf.throttle import Throttle

@@ -7,7 +7,7 @@ from typing import Final
 
 from broker_lite import __version__
 from broker_lite.client import Client
-from broker_lite.client.properties import check_security, read_client_properties, timeout_s
+from broker_lite.client.client_properties import check_security, read_client_properties, timeout_s
 
 DEFAULT_BOOTSTRAP: Final = "localhost:9092"
 

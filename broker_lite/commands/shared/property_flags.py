@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from broker_lite.client.properties import read_client_properties
+from broker_lite.client.client_properties import read_client_properties
 
 
 def add_repeatable(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from broker_lite.client import Client, check
-from broker_lite.client.partitions import name_of
+from broker_lite.client.topic_partitions import name_of
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.topics.describe import add_describe_filters, by_id, describe
 from broker_lite.commands.topics.topic_names import choice_of

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from broker_lite.client import Client, check
-from broker_lite.client.partitions import name_of
+from broker_lite.client.topic_partitions import name_of
 from broker_lite.commands.configs.entries import DEFAULT_CONFIG, TOPIC, Entry, describe_configs
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.wire import messages

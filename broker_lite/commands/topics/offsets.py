@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from broker_lite.client import RETRIED, Client, NotSupported, Refused, error_name
-from broker_lite.client.offsets import offsets_request
-from broker_lite.client.partitions import NO_LEADER, name_of
+from broker_lite.client.partition_offsets import offsets_request
+from broker_lite.client.topic_partitions import NO_LEADER, name_of
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.topics.partition_names import PartitionChoice, partition_choice
 from broker_lite.errors import ClientError

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from broker_lite.client import Client
-from broker_lite.client.partitions import find_topics
+from broker_lite.client.topic_partitions import find_topics
 from tests.support.broker_process import BrokerProcess
 from tests.support.command_line import (
     TIMEOUT_S,

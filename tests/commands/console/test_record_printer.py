@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from broker_lite.client.fetcher import FetchedBatch
+from broker_lite.client.consuming.fetcher import FetchedBatch
 from broker_lite.commands.console.record_format import RecordFormatter
 from broker_lite.commands.console.record_printer import RecordPrinter
 from broker_lite.errors import ClientError

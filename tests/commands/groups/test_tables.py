@@ -4,7 +4,7 @@ import pytest
 
 from broker_lite.client import Client
 from broker_lite.client.address import Address
-from broker_lite.client.group_admin import DEAD, EMPTY, Group, Member
+from broker_lite.client.admin.group_admin import DEAD, EMPTY, Group, Member
 from broker_lite.commands.groups.tables import members_table, states_table, tell_state
 
 

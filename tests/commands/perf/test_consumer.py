@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from broker_lite.client.fetcher import FetchedBatch
+from broker_lite.client.consuming.fetcher import FetchedBatch
 from broker_lite.commands.perf import consumer
 from broker_lite.errors import ClientError
 from broker_lite.record.batch import RecordBatch

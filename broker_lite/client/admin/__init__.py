@@ -1,0 +1,1 @@
+"""Lists, describes and changes groups and transactions."""

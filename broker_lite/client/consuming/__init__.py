@@ -1,0 +1,1 @@
+"""Reads records: fetches, and membership in a group."""

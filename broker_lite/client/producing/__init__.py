@@ -1,0 +1,1 @@
+"""Writes records, in transactions or without."""
