@@ -98,11 +98,6 @@ class Connection:
         """Whether the connection is closed."""
         return self._socket.fileno() < 0
 
-    @property
-    def in_flight(self) -> int:
-        """Number of requests without a received response."""
-        return len(self._sent)
-
     def fileno(self) -> int:
         """Return the descriptor for select and poll; readable when a response arrives."""
         return self._socket.fileno()

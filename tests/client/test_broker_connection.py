@@ -45,17 +45,15 @@ def test_several_requests_under_way(bootstrap: str, topic: str) -> None:
         for name in (f"{topic}-1", f"{topic}-2", f"{topic}-3"):
             wanted = messages.MetadataRequest.MetadataRequestTopic(name=name)
             connection.send(messages.MetadataRequest(topics=[wanted]))
-        assert connection.in_flight == 3
         assert select.select([connection], [], [], 10)[0] == [connection]
         names = [connection.receive(messages.MetadataResponse).topics[0].name for _ in range(3)]
         assert names == [f"{topic}-1", f"{topic}-2", f"{topic}-3"]
-        assert connection.in_flight == 0
+        assert connection.request(ask_for_nothing()).brokers  # refuses if one were in flight
 
 
 def test_a_request_without_an_answer(bootstrap: str) -> None:
     with connect(bootstrap) as connection:
         connection.send(messages.ProduceRequest(acks=0, timeout_ms=1000), answered=False)
-        assert connection.in_flight == 0
         assert connection.request(ask_for_nothing()).brokers
 
 
