@@ -11,7 +11,7 @@ from tests.tidy.pages import pages, parts_of, with_parts
 from tests.tidy.project_files import ROOT
 from tests.tidy.rooms_picture import PICTURE, rooms_picture
 from tests.tidy.rules import RULES_PAGE, rules_page
-from tests.tidy.setting_types import ATTRIBUTES, setting_types
+from tests.tidy.setting_types import setting_types
 
 
 def main() -> int:
@@ -23,7 +23,8 @@ def main() -> int:
     (ROOT / RULES_PAGE).write_text(rules_page(), "utf-8")
     (ROOT / PICTURE).write_text(rooms_picture(), "utf-8")
     STUB.write_text(message_stubs(), "utf-8")
-    ATTRIBUTES.write_text(setting_types(), "utf-8")
+    for path, text in setting_types().items():
+        path.write_text(text, "utf-8")
     return 0
 
 

@@ -1,11 +1,15 @@
-"""broker_lite/settings/attributes.py: the type of each setting of a broker, by its attribute."""
+"""The types of the settings of brokers and of topics, by attribute: two modules that are made."""
 
-from broker_lite.settings import BROKER_SETTINGS, ConfigType, Setting
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from broker_lite.settings import BROKER_SETTINGS, TOPIC_SETTINGS, ConfigType, Setting
 from tests.tidy.project_files import ROOT
 
-ATTRIBUTES = ROOT / "broker_lite" / "settings" / "attributes.py"
+_SETTINGS: Final = ROOT / "broker_lite" / "settings"
 
-_HEAD = '''\
+_OF_BROKERS = '''\
 """The settings of a broker as attributes with types.
 
 Made by python -m tests.tidy.generate from the declarations.
@@ -19,6 +23,21 @@ class SettingAttributes:
 
 '''
 
+_OF_TOPICS = '''\
+"""The settings of a topic as fields with types.
+
+Made by python -m tests.tidy.generate from the declarations.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicAttributes:
+    """The fields of TopicConfig."""
+
+'''
+
 _TYPES = {
     ConfigType.BOOLEAN: "bool",
     ConfigType.DOUBLE: "float",
@@ -28,9 +47,16 @@ _TYPES = {
 }
 
 
-def setting_types() -> str:
-    """The text of the module."""
-    return _HEAD + "".join(sorted(map(_line, BROKER_SETTINGS.values())))
+def setting_types() -> dict[Path, str]:
+    """The modules with their texts."""
+    return {
+        _SETTINGS / "attributes.py": _OF_BROKERS + _lines(BROKER_SETTINGS.values()),
+        _SETTINGS / "configs" / "topic_attributes.py": _OF_TOPICS + _lines(TOPIC_SETTINGS.values()),
+    }
+
+
+def _lines(settings: Iterable[Setting]) -> str:
+    return "".join(sorted(map(_line, settings)))
 
 
 def _line(setting: Setting) -> str:

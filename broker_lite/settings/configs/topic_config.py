@@ -1,10 +1,11 @@
 """What a topic's settings are in effect, and whether new ones are allowed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Final, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 from broker_lite.errors import InvalidConfig
+from broker_lite.settings.configs.topic_attributes import TopicAttributes
 from broker_lite.settings.declared.declarations import SETTINGS, TOPIC_SETTINGS, find_broker_setting
 from broker_lite.settings.setting import ConfigType, InvalidValue, Setting
 from broker_lite.settings.settings import Settings
@@ -12,38 +13,11 @@ from broker_lite.settings.values import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicConfig:
+class TopicConfig(TopicAttributes):
     """The effective settings of one topic, by Kafka's names in snake case.
 
     See: P-121 (LogConfig).
     """
-
-    cleanup_policy: tuple[str, ...]
-    compression_gzip_level: int
-    compression_lz4_level: int
-    compression_type: str
-    compression_zstd_level: int
-    delete_retention_ms: int
-    file_delete_delay_ms: int
-    flush_messages: int
-    flush_ms: int
-    index_interval_bytes: int
-    internal_segment_bytes: int | None
-    max_compaction_lag_ms: int
-    max_message_bytes: int
-    message_timestamp_after_max_ms: int
-    message_timestamp_before_max_ms: int
-    message_timestamp_type: str
-    min_cleanable_dirty_ratio: float
-    min_compaction_lag_ms: int
-    min_insync_replicas: int
-    preallocate: bool
-    retention_bytes: int
-    retention_ms: int
-    segment_bytes: int
-    segment_index_bytes: int
-    segment_jitter_ms: int
-    segment_ms: int
 
     @property
     def effective_segment_bytes(self) -> int:
@@ -68,9 +42,6 @@ class TopicConfig:
         return self.message_timestamp_type == "LogAppendTime"
 
 
-_FIELDS: Final = frozenset(field.name for field in fields(TopicConfig))
-
-
 def topic_config(settings: Settings, overrides: Mapping[str, str] | None = None) -> TopicConfig:
     """The effective settings of a topic.
 
@@ -79,10 +50,10 @@ def topic_config(settings: Settings, overrides: Mapping[str, str] | None = None)
         overrides: what is set on the topic, Kafka's names to texts that were checked before.
     """
     texts = overrides or {}
-    values: dict[str, Any] = {}
-    for name, setting in TOPIC_SETTINGS.items():
-        if setting.attribute in _FIELDS:
-            values[setting.attribute] = effective_value(settings, setting, texts.get(name))
+    values: dict[str, Any] = {
+        setting.attribute: effective_value(settings, setting, texts.get(name))
+        for name, setting in TOPIC_SETTINGS.items()
+    }
     return TopicConfig(**values)
 
 
