@@ -63,7 +63,7 @@ class Accepted(NamedTuple):
 
     topic: Topic
     partition: int
-    records: memoryview
+    records: "memoryview"  # in quotes, because mypyc would look for the name in this module
     producer: tuple[int, int] | None
 
 
