@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 
-def _nobody() -> None:
+def _do_nothing() -> None:
     """The default callback: does nothing, because no task sleeps yet."""
 
 
@@ -18,7 +18,7 @@ class Alarm:
     __slots__ = ("_until_ms", "wake")
 
     def __init__(self) -> None:
-        self.wake: Callable[[], object] = _nobody
+        self.wake: Callable[[], object] = _do_nothing
         self._until_ms = -math.inf
 
     def sleep_until(self, deadline_ms: int | None) -> None:

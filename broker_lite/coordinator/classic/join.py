@@ -76,7 +76,7 @@ def join(
     if not _accepts(group, member_id) or not _can_hold(group, event):
         group.drop_member(member_id, effects)
         event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
-    elif not _suits(group, request.protocol_type, protocols):
+    elif not _can_agree_on_protocol(group, request.protocol_type, protocols):
         event.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
     elif not member_id:
         _join_new(group, event)
@@ -129,7 +129,9 @@ def _can_hold(group: ClassicGroup, event: _Join) -> bool:
     return group.roster.held.allows(more_bytes, group.settings.held_bytes_max)
 
 
-def _suits(group: ClassicGroup, protocol_type: str, protocols: Sequence[Protocol]) -> bool:
+def _can_agree_on_protocol(
+    group: ClassicGroup, protocol_type: str, protocols: Sequence[Protocol]
+) -> bool:
     """Return whether the group can still agree on a protocol if a member offers these.
 
     Rule: G-39 (ClassicGroup.supportsProtocols).

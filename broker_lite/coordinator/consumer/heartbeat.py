@@ -172,7 +172,7 @@ def _updated(
 
     Rule: G-84.
     """
-    if _says_nothing_new(member, request, caller):
+    if _changes_nothing(member, request, caller):
         return member
     names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
     updated = replace(
@@ -194,7 +194,7 @@ def _given(value: Field | None, known: Field) -> Field:
     return known if value is None else value
 
 
-def _says_nothing_new(
+def _changes_nothing(
     member: ConsumerMember, request: messages.ConsumerGroupHeartbeatRequest, caller: Caller
 ) -> bool:
     """Return whether a heartbeat changes no field of its member; most heartbeats are like that."""

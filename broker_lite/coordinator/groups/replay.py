@@ -98,7 +98,7 @@ class GroupReplay:
         """
         self._met.pop(partition, None)
         groups = self._registry.groups_in(partition)
-        replies = self._take_out(groups)
+        replies = self._remove(groups)
         self._registry.offsets.forget(partition, {group.group_id for group in groups})
         return replies
 
@@ -108,11 +108,11 @@ class GroupReplay:
         Returns:
             The responses, as those of `unload`.
         """
-        replies = self._take_out(list(self._registry.groups.values()))
+        replies = self._remove(list(self._registry.groups.values()))
         self._registry.offsets.forget_all()
         return replies
 
-    def _take_out(self, groups: Iterable[Group]) -> list[Reply]:
+    def _remove(self, groups: Iterable[Group]) -> list[Reply]:
         effects = Effects()
         for group in groups:
             if isinstance(group, ConsumerGroup):

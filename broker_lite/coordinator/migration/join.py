@@ -79,7 +79,7 @@ def _join(
     check_memory(group, updated, group.settings)
     owned = _owned(group, subscription)
     classic = None
-    if _ends_mixture(group, admission.replaced):
+    if _replaces_last_consumer(group, admission.replaced):
         updated, classic = _downgrade(group, admission, updated, owned, effects, now_ms)
     else:
         updated = advance(group, admission, updated, owned, effects, now_ms)
@@ -176,7 +176,7 @@ def _start_timers(group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> 
     group.timers.set(SYNC, member.member_id, deadline_ms)
 
 
-def _ends_mixture(group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
+def _replaces_last_consumer(group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
     """Return whether the group has to be converted: the last consumer-protocol member is replaced.
 
     See: G-107 (GroupMetadataManager.validateOnlineDowngradeWithReplacedMember).

@@ -82,7 +82,10 @@ def heartbeat(
     if (
         member.member_epoch < _epoch_to_reach(group)
         or member.state is MemberState.UNREVOKED_PARTITIONS
-        or (member.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, member))
+        or (
+            member.state is MemberState.UNRELEASED_PARTITIONS
+            and not _waits_for_partitions(group, member)
+        )
     ):
         _wait_for_join(group, member, now_ms)
         error_code = ErrorCode.REBALANCE_IN_PROGRESS
@@ -157,7 +160,7 @@ def _member(
     return member, member.classic
 
 
-def _waits(group: ConsumerGroup, member: ConsumerMember) -> bool:
+def _waits_for_partitions(group: ConsumerGroup, member: ConsumerMember) -> bool:
     """Return whether a member still has to wait for partitions of its target.
 
     Rule: G-110 (ConsumerGroup.waitingOnUnreleasedPartition).

@@ -134,7 +134,7 @@ class _GroupFetch:
         if error_code is not None:
             response.error_code = error_code
         else:
-            response.topics = self._all() if asked.topics is None else self._each()
+            response.topics = self._all_committed() if asked.topics is None else self._requested()
         return response
 
     def _check(self) -> ErrorCode | None:
@@ -147,7 +147,7 @@ class _GroupFetch:
         asked = self._asked
         return self._group.check_fetch(member_id=asked.member_id, member_epoch=asked.member_epoch)
 
-    def _all(self) -> "list[TopicAnswer]":
+    def _all_committed(self) -> "list[TopicAnswer]":
         """Return all committed offsets; by topic id only those of topics that exist.
 
         Rule: G-67, G-68.
@@ -167,7 +167,7 @@ class _GroupFetch:
             topics.append(self._make_topic(name=name, topic_id=topic_id, partitions=partitions))
         return topics
 
-    def _each(self) -> "list[TopicAnswer]":
+    def _requested(self) -> "list[TopicAnswer]":
         """Return the offsets of the requested partitions; topics with an unknown id come last.
 
         Rule: G-67, G-68 (KafkaApis.fetchOffsetsForGroup).
@@ -195,7 +195,9 @@ class _GroupFetch:
         return self._make_topic(
             name=asked.name,
             topic_id=asked.topic_id,
-            partitions=[self._fill(index, None, error_code) for index in asked.partition_indexes],
+            partitions=[
+                self._make_answer(index, None, error_code) for index in asked.partition_indexes
+            ],
         )
 
     def _current(self, name: str, index: int, topic_id: bytes) -> CommittedOffset | None:
@@ -213,10 +215,10 @@ class _GroupFetch:
         Rule: G-67, G-70.
         """
         if (name, index) in self._unstable:
-            return self._fill(index, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        return self._fill(index, committed, ErrorCode.NONE)
+            return self._make_answer(index, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        return self._make_answer(index, committed, ErrorCode.NONE)
 
-    def _fill(
+    def _make_answer(
         self, index: int, committed: CommittedOffset | None, error_code: ErrorCode
     ) -> "PartitionAnswer":
         if committed is None:

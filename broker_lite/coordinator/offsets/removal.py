@@ -54,7 +54,7 @@ class OffsetRemovals:
         assert group is not None, "otherwise there is an error"
         results = _Results(response)
         is_free = unsubscribed(group)
-        for topic, partition in _sort_out(registry, request, results):
+        for topic, partition in _existing_partitions(registry, request, results):
             result = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
             if is_free(topic):
                 result = ErrorCode.NONE
@@ -118,7 +118,7 @@ class OffsetRemovals:
             offsets = registry.offsets.of(group_id)
             if offsets is not None:
                 self._expire_offsets(group, offsets, effects, now_ms)
-            if registry.offsets.of(group_id) is None and _is_abandoned(group):
+            if registry.offsets.of(group_id) is None and _is_removable(group):
                 registry.discard(group, effects)
             if effects.records:
                 expired += in_batches(group_id, effects)
@@ -138,7 +138,7 @@ class OffsetRemovals:
             for topic in offsets.committed
             if is_free(topic)
             for partition, committed in offsets.of_topic(topic)
-            if _is_over(committed, start_of, retention_ms, now_ms)
+            if _has_expired(committed, start_of, retention_ms, now_ms)
             and (topic, partition) not in unstable
         ]
         for topic, partition in due:
@@ -178,7 +178,7 @@ class _Results:
         )
 
 
-def _sort_out(
+def _existing_partitions(
     registry: GroupRegistry, request: messages.OffsetDeleteRequest, results: _Results
 ) -> list[tuple[str, int]]:
     """Return the partitions that exist, and add errors for the others to `results`.
@@ -208,14 +208,14 @@ def _check_delete(group: Group | None, group_id: str) -> ErrorCode | None:
     return ErrorCode.NON_EMPTY_GROUP
 
 
-def _is_abandoned(group: Group) -> bool:
+def _is_removable(group: Group) -> bool:
     """Return whether a group without offsets can be removed: no members, and no pending ids."""
     return is_empty(group) and not (
         isinstance(group, ClassicGroup) and group.roster.pending_members
     )
 
 
-def _is_over(
+def _has_expired(
     committed: CommittedOffset, start_of: RetentionStart, retention_ms: int, now_ms: int
 ) -> bool:
     """Return whether an offset has expired.
