@@ -1,4 +1,4 @@
-"""What a change of the cluster is as records of the metadata log, in Kafka's order."""
+"""Makes the records of the metadata log for each change of the cluster, in Kafka's order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -24,14 +24,14 @@ _FENCE: Final = 1
 
 
 class Replica(NamedTuple):
-    """Where this node's replicas are: its id and the id of its data directory."""
+    """The place of this node's replicas: the ids of the node and of its data directory."""
 
     node_id: int
     directory_id: bytes
 
 
 class Endpoint(NamedTuple):
-    """A listener as the cluster knows it."""
+    """A listener, as registered in the cluster."""
 
     name: str
     host: str
@@ -39,7 +39,7 @@ class Endpoint(NamedTuple):
 
 
 def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[MetadataChange]:
-    """The records of a new topic.
+    """Return the records of a new topic.
 
     See: P-102 (ReplicationControlManager.createTopic).
     """
@@ -51,7 +51,7 @@ def creation(plan: TopicPlan, topic_id: bytes, replica: Replica) -> list[Metadat
 
 
 def growth(topic: Topic, count: int, replica: Replica) -> PartitionRecords:
-    """The records of partitions added to a topic.
+    """Return the records of partitions that are added to a topic.
 
     See: P-111 (ReplicationControlManager.createPartitions).
     """
@@ -74,14 +74,14 @@ def _partitions(topic_id: bytes, indexes: range, replica: Replica) -> PartitionR
 
 
 def removal(topic: Topic) -> MetadataRecord:
-    """The record that takes a topic with its partitions and configs away."""
+    """Return the record that removes a topic with its partitions and configs."""
     return make(kinds.REMOVE_TOPIC, topic_id=topic.topic_id)
 
 
 def config_changes(
     resource_type: int, resource_name: str, values: Mapping[str, str | None]
 ) -> list[MetadataRecord]:
-    """The records that set configs of a resource; None takes a config away."""
+    """Return the records that set configs of a resource; None removes a config."""
     return [
         make(
             kinds.CONFIG,
@@ -95,7 +95,7 @@ def config_changes(
 
 
 def producer_ids(node_id: int, broker_epoch: int, next_producer_id: int) -> MetadataRecord:
-    """The record that hands out the ids below next_producer_id.
+    """Return the record that reserves the producer ids below next_producer_id.
 
     See: T-15 (ProducerIdControlManager).
     """
@@ -116,14 +116,14 @@ def registration(
     rack: str | None,
     supported: Supported,
 ) -> list[MetadataRecord]:
-    """The records of a broker that comes up and is let in at once.
+    """Return the records of a broker that starts, and that is unfenced at once.
 
     Args:
         replica: the broker.
         broker_epoch: the offset of the first of these records.
-        incarnation_id: an id of this start.
+        incarnation_id: a new id for each start.
         endpoints: its listeners.
-        rack: where it stands.
+        rack: of the broker.
         supported: its features.
 
     Source: ClusterControlManager.registerBroker, KIP-631.
@@ -168,7 +168,7 @@ def _features(supported: Supported) -> "list[messages.RegisterBrokerRecord.Broke
 
 
 def departure(node_id: int, broker_epoch: int) -> MetadataRecord:
-    """The record of a broker that stops, without which Kafka waits for its session to end.
+    """Return the record of a broker that stops; without it, Kafka waits for its session to end.
 
     Source: ReplicationControlManager.handleBrokerFenced.
     """
@@ -181,7 +181,7 @@ def departure(node_id: int, broker_epoch: int) -> MetadataRecord:
 
 
 def quota_changes(entity: Entity, values: Mapping[str, float | None]) -> list[MetadataRecord]:
-    """The records that set quotas of an entity; None takes one away.
+    """Return the records that set quotas of an entity; None removes a quota.
 
     Source: ClientQuotaControlManager.alterClientQuotaEntity.
     """
@@ -201,7 +201,7 @@ def quota_changes(entity: Entity, values: Mapping[str, float | None]) -> list[Me
 def credential_change(
     name: str, mechanism: int, credential: ScramCredential | None
 ) -> MetadataRecord:
-    """The record that sets a user's credential, or with None takes it away.
+    """Return the record that sets a user's credential, or removes it if it is None.
 
     Source: ScramControlManager.
     """

@@ -1,7 +1,7 @@
-"""The records of the metadata log: a message inside a frame.
+"""The records of the metadata log: a message in a frame.
 
-A record's value is uvarint frame version (1), uvarint api key, uvarint version, message; its key is
-null. Every number that occurs fits one byte of uvarint, so the frame is three bytes.
+A record's value consists of frame version (1), api key, version (all uvarint) and message; its key
+is null. All these numbers fit into one byte as uvarint, so the frame has three bytes.
 
 Source: MetadataRecordSerde, KIP-631.
 """
@@ -30,7 +30,7 @@ BROKER_REGISTRATION_CHANGE: Final = 17
 REMOVE_USER_SCRAM_CREDENTIAL: Final = 22
 
 OLDEST_METADATA_VERSION: Final = 17
-"""The records are written for this level at least, that of Kafka 3.7-IV2: it has directory ids."""
+"""The lowest level that records are written for: that of Kafka 3.7-IV2, which has directory ids."""
 
 _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     REGISTER_BROKER: ((30, 4), (OLDEST_METADATA_VERSION, 3)),
@@ -45,35 +45,35 @@ _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     BROKER_REGISTRATION_CHANGE: ((OLDEST_METADATA_VERSION, 0),),
     REMOVE_USER_SCRAM_CREDENTIAL: ((OLDEST_METADATA_VERSION, 0),),
 }
-"""The versions by the metadata.version from which on each is written, the newest first.
+"""For each kind of record: metadata.version and the record's version from it on, newest first.
 
 Source: MetadataVersion.registerBrokerRecordVersion, partitionRecordVersion.
 """
 
 
 class MetadataRecord(NamedTuple):
-    """One change of the cluster's metadata; `value` is the message of that api key."""
+    """One change of the cluster's metadata; `value` is the message of the api key."""
 
     api_key: int
     value: Any
 
 
 class PartitionRecords(NamedTuple):
-    """The records of partitions of one topic that differ in nothing but the partition's number.
+    """The records of several partitions of a topic, which differ only in the partition's number.
 
-    A topic may get 10,000 partitions at once. Their records together are one value, because to make
-    and to encode each by itself takes ten times as long.
+    A topic may get 10,000 partitions at once. Making and encoding each record separately takes ten
+    times as long.
 
     Attributes:
         first: the message of the first partition.
-        indexes: the numbers of all.
+        indexes: the numbers of all partitions.
     """
 
     first: Any
     indexes: range
 
     def each(self) -> Iterator[MetadataRecord]:
-        """The records one by one."""
+        """Iterate over the single records."""
         for index in self.indexes:
             message = copy(self.first)
             message.partition_id = index
@@ -84,12 +84,12 @@ MetadataChange = MetadataRecord | PartitionRecords
 
 
 def make(api_key: int, **fields: object) -> MetadataRecord:
-    """A record from its fields; those left out have the schema's defaults."""
+    """Make a record from its fields; missing fields have the schema's defaults."""
     return MetadataRecord(api_key, messages.metadata_record(api_key)(**fields))
 
 
 def encode(record: MetadataRecord, metadata_version: int = OLDEST_METADATA_VERSION) -> bytes:
-    """The value of a record of the log, in the version that goes with a metadata.version."""
+    """Return the value of a record of the log, in the version for a metadata.version."""
     level = max(metadata_version, OLDEST_METADATA_VERSION)
     versions = _WRITTEN_VERSIONS[record.api_key]
     version = next(version for since, version in versions if level >= since)
@@ -100,20 +100,20 @@ def encode(record: MetadataRecord, metadata_version: int = OLDEST_METADATA_VERSI
 def encode_change(
     change: MetadataChange, metadata_version: int = OLDEST_METADATA_VERSION
 ) -> list[bytes]:
-    """The values of the records that a change stands for."""
+    """Return the values of the records of a change."""
     if isinstance(change, MetadataRecord):
         return [encode(change, metadata_version)]
     first = encode(MetadataRecord(PARTITION, change.first), metadata_version)
-    # the number of the partition is the first field of the message
+    # the partition's number is the first field of the message, so only these bytes differ
     head, tail = first[:FRAME_SIZE_BYTES], first[FRAME_SIZE_BYTES + _INT32_BYTES :]
     return [head + index.to_bytes(_INT32_BYTES, "big") + tail for index in change.indexes]
 
 
 def decode(value: bytes | memoryview) -> MetadataRecord:
-    """A record from its value, in any version that the schemas know.
+    """Return the record in a value, of any version that the schemas have.
 
     Raises:
-        DecodeError: no frame, or a message that cannot be read.
+        DecodeError: there is no frame, or the message cannot be decoded.
     """
     if len(value) < FRAME_SIZE_BYTES or value[0] != FRAME_VERSION:
         raise DecodeError("metadata record without a frame of version 1")

@@ -1,4 +1,4 @@
-"""A topic as the cluster's metadata describes it."""
+"""A topic in the cluster's metadata."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """One topic; a change makes a new value.
+    """One topic; it is immutable, so a change makes a new object.
 
     Args:
         name: legal by P-100.
-        topic_id: 16 bytes; a topic that is deleted and created again has another (P-92).
-        leader_epochs: one per partition; grows at a change of leader, never shrinks (P-89).
-        overrides: the configs set on the topic, Kafka's names to their texts.
+        topic_id: 16 bytes; a topic that is deleted and created again gets a new id (P-92).
+        leader_epochs: of each partition; an epoch grows with a change of the leader (P-89).
+        overrides: the configs that are set on the topic, as texts by Kafka's names.
         is_internal: whether it is one of Kafka's own topics (P-74).
     """
 
@@ -24,5 +24,5 @@ class Topic:
 
     @property
     def partition_count(self) -> int:
-        """How many partitions it has; their indexes are 0 to partition_count - 1."""
+        """The number of its partitions; their indexes are 0 to partition_count - 1."""
         return len(self.leader_epochs)

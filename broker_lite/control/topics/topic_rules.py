@@ -1,7 +1,7 @@
-"""Whether a topic may be created, grown or deleted, and what a request leaves open filled in.
+"""Checks whether a topic may be created or may grow, and fills in the defaults of a request.
 
-Pure: image and request in, plan or error out. The order of the checks is Kafka's, because a request
-that is wrong twice is answered with the first.
+Pure functions: they take the image and a request, and return a plan or raise an error. The checks
+are in Kafka's order, because a request with two errors gets the first one.
 
 Source: ReplicationControlManager (createTopic, createPartitions), ControllerApis.
 """
@@ -30,15 +30,15 @@ USE_DEFAULT: Final = -1
 PARTITIONS_PER_REQUEST_MAX: Final = 10_000
 
 CheckConfigs = Callable[[Mapping[str, str]], None]
-"""Raises InvalidConfig for the overrides of a topic that are not valid."""
+"""Raises InvalidConfig if the overrides of a topic are not valid."""
 
 
 class NewTopic(NamedTuple):
-    """A topic to create, as asked for.
+    """A topic that a request wants to create.
 
     Args:
         assignments: (partition index, broker ids) of a manual assignment; empty without one.
-        configs: in the order of the request; of a key that occurs twice the last counts.
+        configs: in the order of the request; if a key occurs twice, the last value counts.
     """
 
     name: str
@@ -49,7 +49,7 @@ class NewTopic(NamedTuple):
 
 
 class TopicPlan(NamedTuple):
-    """A topic that may be created as it stands here."""
+    """A checked topic, ready to be created."""
 
     name: str
     partition_count: int
@@ -58,7 +58,7 @@ class TopicPlan(NamedTuple):
 
 
 class Defaults(NamedTuple):
-    """What a request without numbers gets, and which brokers there are."""
+    """The default numbers for a request without numbers, and the registered brokers."""
 
     partition_count: int
     replication_factor: int
@@ -66,7 +66,7 @@ class Defaults(NamedTuple):
 
     @classmethod
     def of(cls, settings: Settings, node_id: int) -> "Defaults":
-        """Those of a cluster of one broker."""
+        """Make the defaults for a cluster of one broker."""
         factor = settings.default_replication_factor
         return cls(settings.num_partitions, factor, frozenset((node_id,)))
 
@@ -74,7 +74,7 @@ class Defaults(NamedTuple):
 def plan_topic(
     image: MetadataImage, new: NewTopic, defaults: Defaults, check_configs: CheckConfigs
 ) -> TopicPlan:
-    """Check a topic that is to be created.
+    """Check a new topic, and return its plan.
 
     Raises:
         InvalidTopic, TopicAlreadyExists, InvalidConfig, InvalidPartitions,
@@ -101,7 +101,7 @@ def plan_topic(
 
 
 def _overrides(configs: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
-    """Configs without nulls, sorted by key, as Kafka writes them.
+    """Return the configs sorted by key, as Kafka writes them; nulls are refused.
 
     Rule: P-105.
     """
@@ -112,7 +112,7 @@ def _overrides(configs: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
 
 
 def _numbers(new: NewTopic, defaults: Defaults) -> tuple[int, int]:
-    """Partition count and replication factor of a topic without a manual assignment.
+    """Return partition count and replication factor of a topic without a manual assignment.
 
     Rule: P-103.
     """
@@ -137,7 +137,7 @@ def _numbers(new: NewTopic, defaults: Defaults) -> tuple[int, int]:
 
 
 def _assigned(new: NewTopic, broker_ids: frozenset[int]) -> tuple[int, int]:
-    """Partition count and replication factor of a manual assignment.
+    """Return partition count and replication factor of a manual assignment.
 
     Rule: P-104.
     """
@@ -174,11 +174,11 @@ def check_assignment(
 
     Args:
         replicas: broker ids in the order of preference.
-        replication_factor: how many there must be, None if any number will do.
+        replication_factor: how many replicas there must be, None for any number.
         broker_ids: the registered brokers.
 
     Raises:
-        InvalidReplicaAssignment: with Kafka's text.
+        InvalidReplicaAssignment: the replicas are not valid; the error has Kafka's text.
 
     Rule: P-104 (ReplicationControlManager.validateManualPartitionAssignment).
     """
@@ -215,7 +215,7 @@ def check_growth(
     """Check that a topic may have this many partitions from now on.
 
     Args:
-        topic: None when it does not exist.
+        topic: None if it does not exist.
         count: the new total.
         assignments: the replicas of each added partition, None to let the broker choose.
         broker_ids: the registered brokers.
@@ -247,10 +247,10 @@ def check_growth(
 
 
 def check_partition_total(counts: Sequence[int]) -> None:
-    """Check that one request does not ask for too much.
+    """Check that one request does not ask for too many partitions.
 
     Raises:
-        PolicyViolation: more than PARTITIONS_PER_REQUEST_MAX partitions.
+        PolicyViolation: it asks for more than PARTITIONS_PER_REQUEST_MAX.
 
     Rule: P-102 (ReplicationControlManager.validateTotalNumberOfPartitions).
     """
