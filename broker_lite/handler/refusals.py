@@ -57,7 +57,7 @@ _USUAL: Final = frozenset(
     }
 )
 _GROUP_TEXTS: Final = {
-    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "the member's protocols do not go with the group's",
+    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "the member's protocols do not match the group's",
     ErrorCode.INVALID_GROUP_ID: "the group id is not valid for this request",
     ErrorCode.INVALID_SESSION_TIMEOUT: "the session timeout is outside of what the broker allows"
     " (group.min.session.timeout.ms, group.max.session.timeout.ms)",
@@ -67,8 +67,8 @@ _GROUP_TEXTS: Final = {
 }
 _TRANSACTION_TEXTS: Final = {
     ErrorCode.PRODUCER_FENCED: "a newer producer uses this transactional id: this one is fenced",
-    ErrorCode.INVALID_PRODUCER_EPOCH: "the epoch of the producer is not the known one: it is"
-    " fenced by a newer one, or was aborted",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "the producer's epoch is not the current one: a newer"
+    " producer fenced it, or its transaction was aborted",
     ErrorCode.INVALID_TXN_STATE: "the state of the transaction does not allow it",
     ErrorCode.INVALID_PRODUCER_ID_MAPPING: "the producer id is not the one of this transactional"
     " id, or there is no such transactional id",
