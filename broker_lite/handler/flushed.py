@@ -29,10 +29,10 @@ async def wait_for_coordinators(context: HandlerContext, failures: int) -> None:
     for log in list(commits.held):
         waiting.append(asyncio.get_running_loop().create_future())
         log.when_flushed(partial(tell_waiting, waiting[-1]))
-    # Wait even if a flush has already failed: its failure is reported before it is counted.
+    # Look at errors and the count: a flush that has just failed may answer before it is counted.
     errors = [await future for future in waiting]
     if commits.failures != failures or any(errors):
-        raise CloseConnection("what was decided may not be on disk")
+        raise CloseConnection("the decision of a coordinator may not be on disk")
 
 
 def answers_when_flushed(handle: Handler) -> Handler:

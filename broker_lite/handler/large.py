@@ -38,7 +38,7 @@ TURN_S: Final = 0.004
 _SORTED_AT_A_TIME: Final = 4096
 _LET_GO_AT_A_TIME: Final = 256
 
-# Most Produce requests are large only because of their records; the handler decodes these itself.
+# A large Produce is mostly large because of its records. Its handler decodes it without slices.
 _PRODUCE: Final = 0
 
 T = TypeVar("T")

@@ -69,7 +69,7 @@ class GroupCommit:
         if error is not None and not isinstance(error, KafkaStorageError):  # a bug of ours
             logger.error("flush failed directory=%s", log.directory, exc_info=error)
             error = KafkaStorageError(repr(error))
-        # A request that was answered by flush_ended() may have appended more.
+        # A waiter that flush_ended() has called may have appended more.
         if log.flush_ended(offset, error) or log in self._commits.held:
             self._begin(log)
             return
