@@ -1,9 +1,9 @@
 """DescribeCluster (60): the cluster's id and its brokers (KIP-700).
 
-- v1 asks for brokers or controllers (KIP-919): this endpoint is a broker's.
-- v2 tells which brokers are fenced (KIP-1073): none is, and none is left out.
+- v1 asks for brokers or controllers (KIP-919); this endpoint is a broker's.
+- v2 says which brokers are fenced (KIP-1073); no broker is ever fenced here.
 
-Not done: controllers, which Kafka tells at an endpoint of their own; there is none here.
+Not done: controllers. In Kafka they have an endpoint of their own, which does not exist here.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _CONTROLLERS: Final = 2
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Describe the one broker, by the address of the client's listener.
+    """Describe the one broker, with the address of the client's listener.
 
     Rule: P-140.
     See: P-75.
