@@ -79,10 +79,10 @@ class Cleaner:
                 found = self._look_at(key, entry, now_ms)
             except (BrokerError, OSError) as error:
                 reason = cause_of(error)
-                logger.warning("not looked at topic=%s-%d reason=%s", *key, reason)
+                logger.warning("cleaner did not check topic=%s-%d reason=%s", *key, reason)
                 continue
             except Exception:  # a bug that shows in one log must not stop the cleaning of others
-                logger.exception("not looked at topic=%s-%d", *key)
+                logger.exception("cleaner did not check topic=%s-%d", *key)
                 continue
             if found is not None:
                 yield found
@@ -144,7 +144,7 @@ class Cleaner:
         swap_in(log, cleaned, self._removal)
 
     def done(self, cleaning: Cleaning) -> None:
-        """End a cleaning, successful or not; the next one begins where this one stopped.
+        """End a cleaning, successful or not; the next one cleans what this one did not reach.
 
         See: S-82 (LogCleanerManager.doneCleaning).
         """

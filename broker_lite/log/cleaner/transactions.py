@@ -19,8 +19,8 @@ class CleanedTransactions:
     Args:
         aborted: from the indexes, all aborted transactions that have data or their marker in these
             batches.
-        keep: called with each aborted transaction whose marker stays, so that the caller can list
-            it in the new segment's index.
+        keep: called with each aborted transaction that has data in these batches, so that the
+            caller can list it in the new segment's index.
     """
 
     __slots__ = ("_aborted", "_committed", "_keep", "_ongoing")
