@@ -104,12 +104,12 @@ def begin_job(
         CorruptTransactionIndex: the active segment's index is of another version.
         OSError: it cannot be read.
     """
-    following = log.segments[1:]
+    following = log.segments.all[1:]
     sources = tuple(
         SourceSegment(segment, after.base_offset)
-        for segment, after in zip(log.segments, following, strict=False)
+        for segment, after in zip(log.segments.all, following, strict=False)
     )
-    aborted = tuple(log.active.transaction_index.entries())
+    aborted = tuple(log.segments.active.transaction_index.entries())
     return CleaningJob(log, sources, first_dirty, end_offset, aborted, now_ms, pace)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from broker_lite.errors import KafkaStorageError, cause_of
 from broker_lite.log.directory.partitions import Partition
-from broker_lite.log.durable_log import DurableLog
+from broker_lite.log.visibility import Visibility
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -70,16 +70,16 @@ class OfflinePartitions:
         self._keys.add(key)
         self.when_taken(*key)
 
-    def take(self, log: DurableLog) -> None:
+    def take(self, failed: Visibility) -> None:
         """Let nobody find a log any more.
 
         There is no mark of a clean stop after this, so that the next start recovers the partition.
 
         See: S-32 (LogDirFailureChannel).
         """
-        key = (log.topic, log.partition)
+        key = (failed.topic, failed.partition)
         entry = self._partitions.get(key)
-        if entry is not None and entry.log is log:
+        if entry is not None and entry.log is not None and entry.log.visibility is failed:
             entry.note_offsets()
             entry.log = None
             entry.is_clean = False
@@ -90,11 +90,9 @@ class OfflinePartitions:
         """Take the logs that could not be flushed by another thread, and tell who waits there."""
         for entry in list(self._partitions.values()):
             log = entry.log
-            if log is not None and log.offline_reason is not None:
-                self.take(log)
-                log.flush_ended(
-                    log.recovery_point, KafkaStorageError(f"{log.directory} is offline")
-                )
+            if log is not None and log.flusher.offline_reason is not None:
+                self.take(log.visibility)
+                log.visibility.flush_ended(log.flusher.recovery_point, log.flusher.offline_error())
 
     def forget(self, key: tuple[str, int]) -> None:
         """Forget a partition that is deleted."""
