@@ -117,7 +117,7 @@ class Copier:
             is_clean=False,
         )
         log = load_log(request, self._cache, now_ms=self._now_ms)
-        cut_bytes = size_bytes - log.size_bytes
+        cut_bytes = size_bytes - log.segments.size_bytes
         if cut_bytes and not self._may_cut:
             close_durably(log)
             raise KafkaStorageError(
