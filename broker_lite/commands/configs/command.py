@@ -33,6 +33,7 @@ from broker_lite.commands.configs.quotas import (
     describe_quotas,
 )
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.flags import add_actions, add_repeatable
 from broker_lite.errors import SettingsError
 from broker_lite.wire import messages
 
@@ -59,14 +60,11 @@ _QUOTA_FLAGS: Final = (("user", USERS), ("client", CLIENTS), ("ip", IPS))
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    actions = parser.add_mutually_exclusive_group(required=True)
-    for name, text in (
-        ("describe", "print configs that were set, or all with --all"),
-        ("alter", "set or remove configs"),
-    ):
-        actions.add_argument(
-            f"--{name}", dest="action", action="store_const", const=name, help=text
-        )
+    actions = {
+        "describe": "print configs that were set, or all with --all",
+        "alter": "set or remove configs",
+    }
+    add_actions(parser, actions)
     parser.add_argument(
         "--entity-type",
         action="append",
@@ -74,13 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=(*ENTITY_TYPES, *QUOTA_TYPES),
         help="the type; users and clients can be combined",
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--entity-name",
         dest="entity_names",
-        action="append",
-        default=[],
         metavar="NAME",
-        help="a topic, a broker's number, a group …",
+        text="a topic, a broker's number, a group …",
     )
     parser.add_argument(
         "--entity-default",

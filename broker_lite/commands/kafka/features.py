@@ -34,12 +34,7 @@ _LEVEL_MAX: Final = 32_767
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
-    add_connection(parser)
-    parser.add_argument(
-        "--bootstrap-controller",
-        dest="bootstrap_server",
-        help="the same, because brokers are controllers",
-    )
+    add_connection(parser, with_controller=True)
     actions = parser.add_subparsers(dest="action", metavar="COMMAND", required=True)
     actions.add_parser("describe", help="print the current and the supported levels")
     for name, text in (("upgrade", "raise levels"), ("downgrade", "lower levels")):

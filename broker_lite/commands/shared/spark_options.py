@@ -4,18 +4,15 @@ import argparse
 import sys
 from pathlib import Path
 
+from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.errors import SettingsError
 
 
 def add_source_options(parser: argparse.ArgumentParser) -> None:
     """Add --topics and --option, for jobs that read with the data source."""
     parser.add_argument("--topics", metavar="NAME,...", help="only these topics; default: all")
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the data source kafka_segments; repeatable",
+    add_repeatable(
+        parser, "--option", text="an option of the data source kafka_segments; repeatable"
     )
 
 

@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.commands.shared.spark_options import (
     add_source_options,
     assignments,
@@ -33,12 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN,...",
         help="default: %(default)s",
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--renamed",
-        action="append",
-        default=[],
         metavar="LEFT=RIGHT",
-        help="a topic that has another name in the right log; repeatable",
+        text="a topic that has another name in the right log; repeatable",
     )
     parser.add_argument(
         "--show", type=int, default=20, metavar="N", help="rows to print; default: %(default)s"

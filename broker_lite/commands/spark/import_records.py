@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.commands.shared.spark_options import assignments
 
 if TYPE_CHECKING:
@@ -19,12 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--new-offsets", action="store_true", help="assign new offsets; default: keep offsets"
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the writer of kafka_segments, such as compression=zstd; repeatable",
+        text="an option of the writer of kafka_segments, such as compression=zstd; repeatable",
     )
 
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.commands.shared.spark_options import assignments
 from broker_lite.commands.shared.subcommands import Subcommand, add_subcommands
 from broker_lite.commands.shared.umask import OWNER_ONLY, masked
@@ -43,12 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         subparser.add_argument(
             "--master", default="local[*]", help="as for spark-submit; default: %(default)s"
         )
-        subparser.add_argument(
-            "--conf",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="a setting of Spark, as for spark-submit; repeatable",
+        add_repeatable(
+            subparser, "--conf", text="a setting of Spark, as for spark-submit; repeatable"
         )
 
 

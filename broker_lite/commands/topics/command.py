@@ -12,6 +12,7 @@ from typing import Final
 from broker_lite.client import Client, check
 from broker_lite.client.topic_partitions import name_of
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.flags import add_actions, add_repeatable
 from broker_lite.commands.topics.describe import add_describe_filters, by_id, describe
 from broker_lite.commands.topics.topic_names import choice_of
 from broker_lite.errors import ClientError, ErrorCode, SettingsError
@@ -24,17 +25,14 @@ _BROKERS_DEFAULT: Final = -1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    actions = parser.add_mutually_exclusive_group(required=True)
-    for name, text in (
-        ("list", "print the names of all topics"),
-        ("create", "create a topic"),
-        ("describe", "print partitions, replicas and configs of topics"),
-        ("alter", "add partitions to topics"),
-        ("delete", "delete topics"),
-    ):
-        actions.add_argument(
-            f"--{name}", dest="action", action="store_const", const=name, help=text
-        )
+    actions = {
+        "list": "print the names of all topics",
+        "create": "create a topic",
+        "describe": "print partitions, replicas and configs of topics",
+        "alter": "add partitions to topics",
+        "delete": "delete topics",
+    }
+    add_actions(parser, actions)
     parser.add_argument("--topic", help="the name; except with --create, a regular expression")
     parser.add_argument("--topic-id", help="with --describe: the id instead of the name")
     parser.add_argument(
@@ -46,13 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="1:2,1:2",
         help="the brokers of each partition, instead of both flags above",
     )
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a config of the new topic; repeatable",
-    )
+    add_repeatable(parser, "--config", text="a config of the new topic; repeatable")
     parser.add_argument("--if-exists", action="store_true", help="a missing topic is no error")
     parser.add_argument(
         "--if-not-exists", action="store_true", help="an existing topic is no error"
