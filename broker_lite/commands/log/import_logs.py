@@ -11,7 +11,7 @@ from typing import Final
 from broker_lite.commands.log.copies import Copied, size_bytes_of
 from broker_lite.commands.log.sources import Sources, find_sources, read_meta
 from broker_lite.commands.log.transfer import Transfer
-from broker_lite.commands.log.verify import is_in_use
+from broker_lite.commands.log.verify import is_in_use, wanted_topics
 from broker_lite.commands.shared.progress import ProgressBar
 from broker_lite.control.clock import Clock
 from broker_lite.errors import SettingsError
@@ -48,22 +48,6 @@ def run(options: argparse.Namespace) -> int:
     sources = find_sources(options.paths, wanted_topics(options.topics))
     transfer(sources, options.data_dir, options.node_id, may_cut=options.cut, title="import")
     return 0
-
-
-def wanted_topics(names: str) -> "Wanted":
-    """Parse --topics."""
-    return Wanted(frozenset(name for name in names.split(",") if name))
-
-
-class Wanted:
-    """Selects topics: the named ones, or all."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        self._names = names
-
-    def __call__(self, topic: str) -> bool:
-        """Tell whether a topic is selected."""
-        return not self._names or topic in self._names
 
 
 def transfer(
