@@ -7,6 +7,7 @@ SCRAM credentials of users are printed, but cannot be changed here.
 import argparse
 from collections.abc import Mapping
 from itertools import zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -206,8 +207,8 @@ def _describe(client: Client, kind: str, name: str | None, *, everything: bool) 
         else:
             print(f"{scope} configs for {entity_type.singular} {each} are:")
         own_source = entity_type.own_source if each else _DEFAULTS_SOURCE
-        for entry in sorted(found[resource]):
-            if everything or entry.source == own_source:
+        for entry in sorted(found[resource], key=attrgetter("name")):
+            if everything or entry.config_source == own_source:
                 print(_line(entry))
 
 
@@ -216,7 +217,7 @@ def _line(entry: Entry) -> str:
         f"{SOURCES.get(each.source, 'UNKNOWN')}:{each.name}={_text(each.value)}"
         for each in entry.synonyms
     )
-    sensitive = str(entry.sensitive).lower()
+    sensitive = str(entry.is_sensitive).lower()
     return f"  {entry.name}={_text(entry.value)} sensitive={sensitive} synonyms={{{synonyms}}}"
 
 

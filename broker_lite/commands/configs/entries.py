@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from broker_lite.client import Client, check
 from broker_lite.errors import ClientError
@@ -29,24 +29,7 @@ SOURCES: Final[Mapping[int, str]] = {
 }
 
 Resource: TypeAlias = tuple[int, str]  # type and name
-
-
-class Synonym(NamedTuple):
-    """The value of an entry in one source."""
-
-    name: str
-    value: str | None
-    source: int
-
-
-class Entry(NamedTuple):
-    """A config with its effective value; None for a secret."""
-
-    name: str
-    value: str | None
-    source: int
-    sensitive: bool
-    synonyms: tuple[Synonym, ...]
+Entry: TypeAlias = "messages.DescribeConfigsResponse.DescribeConfigsResourceResult"
 
 
 def describe_configs(
@@ -79,7 +62,7 @@ def describe_configs(
         )
         for result in client.request(value, node_id=node_id).results:
             check_resource(result)
-            found[result.resource_type, result.resource_name] = [*map(_entry, result.configs)]
+            found[result.resource_type, result.resource_name] = result.configs
     return found
 
 
@@ -101,13 +84,3 @@ def check_resource(
     if result.error_code and result.error_message:
         raise ClientError(result.error_message)
     check(result.resource_name, result.error_code)
-
-
-def _entry(entry: messages.DescribeConfigsResponse.DescribeConfigsResourceResult) -> Entry:
-    return Entry(
-        entry.name,
-        entry.value,
-        entry.config_source,
-        entry.is_sensitive,
-        tuple(Synonym(each.name, each.value, each.source) for each in entry.synonyms),
-    )

@@ -128,8 +128,15 @@ def _describe_producers(client: Client, options: argparse.Namespace) -> None:
     where = "leader" if options.broker_id is None else f"broker {options.broker_id}"
     what = f"describe producers for partition {_name(partition)} on {where}"
     rows = [
-        (*producer[:-1], _NONE if producer.start_offset < 0 else producer.start_offset)
-        for producer in _producers(client, partition, options.broker_id, what)
+        (
+            each.producer_id,
+            each.producer_epoch,
+            each.coordinator_epoch,
+            each.last_sequence,
+            each.last_timestamp,
+            _NONE if each.current_txn_start_offset < 0 else each.current_txn_start_offset,
+        )
+        for each in _producers(client, partition, options.broker_id, what)
     ]
     _print(_PRODUCERS, rows)
 
@@ -139,13 +146,13 @@ def _abort(client: Client, options: argparse.Namespace) -> None:
     if options.start_offset is not None:
         what = f"validate producer state for partition {_name(partition)}"
         producers = _producers(client, partition, None, what)
-        open_ones = [each for each in producers if each.start_offset == options.start_offset]
-        if not open_ones:
+        start = options.start_offset
+        found = next((each for each in producers if each.current_txn_start_offset == start), None)
+        if found is None:
             raise ClientError(
                 "Could not find any open transactions starting at offset"
-                f" {options.start_offset} on partition {_name(partition)}"
+                f" {start} on partition {_name(partition)}"
             )
-        found = open_ones[0]
         identity = (found.producer_id, found.producer_epoch, found.coordinator_epoch)
     else:
         identity = _given_identity(options)
