@@ -38,7 +38,7 @@ from broker_lite.log.files.names import (
     parse_segment_file,
     segment_stem,
 )
-from broker_lite.pipeline.files.file_io import FileInfo, FileIO, join
+from broker_lite.pipeline.files.file_io import FileInfo, FileIO, join, read_whole
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -265,14 +265,19 @@ class _Checkpoints(NamedTuple):
         )
 
 
+def read_checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int]:
+    """Read a checkpoint of offsets; empty if the file is missing.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return parse_offsets(read_whole(io, path).decode()) if io.exists(path) else {}
+
+
 def _checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int] | None:
-    """Read a checkpoint: empty if the file is missing, None if it is damaged."""
-    if not io.exists(path):
-        return {}
-    with io.open(path) as file:
-        data = file.read_at(0, file.size_bytes)
+    """Read a checkpoint; None if it is damaged."""
     try:
-        return parse_offsets(data.decode())
+        return read_checkpoint(io, path)
     except ValueError as error:  # a CorruptCheckpoint is one
         logger.warning("checkpoint passed over path=%s reason=%s", path, error)
         return None
