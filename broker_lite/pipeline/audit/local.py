@@ -27,7 +27,7 @@ from broker_lite.pipeline.audit.whole import (
     small_files,
 )
 from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog, find_partitions
 from broker_lite.pipeline.files.pinned_files import PinnedFiles
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 
@@ -36,7 +36,6 @@ Wanted = Callable[[str, int], bool]
 _LOOKS_MAX: Final = 10
 _PINNED_MAX: Final = 100
 _WHOLE_BYTES: Final = 1 << 62
-_EVERY_OFFSET: Final = (1 << 63) - 1
 _AHEAD: Final = ("leads behind the last batch", "is not the last offset of a batch")
 _INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
@@ -93,15 +92,7 @@ class LocalVerifier:
             findings += found
         if not self._is_live:
             findings += small_files(self._io, self._root, logs, audits)
-        return Verification(
-            path=self._root,
-            partitions=len(logs),
-            segments=sum(len(log.segments) for log in logs.values()),
-            batches=sum(one.batches for one in audits),
-            records=sum(one.records for one in audits),
-            size_bytes=sum(one.size_bytes for one in audits),
-            findings=tuple(sorted(set(findings))),
-        )
+        return Verification.of(self._root, logs, audits, set(findings))
 
     def _settled(self, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
         """Check a partition again while files vanish, and once more when something is wrong.
@@ -137,7 +128,7 @@ class LocalVerifier:
         log = logs[key]
         if self._is_live:
             _pin(io, log)
-        cleaned_end = self._cleaned_end(key)
+        cleaned_end = self._cleaned_end(key, log_directory(self._root, logs))
         tasks = audit_tasks(
             io,
             self._root,
@@ -155,17 +146,13 @@ class LocalVerifier:
             found = list(_finished(found, audits, log))
         return found, audits
 
-    def _cleaned_end(self, key: TopicPartition) -> int:
+    def _cleaned_end(self, key: TopicPartition, directory: str) -> int:
         if self._is_compacted or (self._is_live and self._is_cleaned(key[0])):
-            return _EVERY_OFFSET
+            return EVERY_OFFSET
         try:
-            ends = cleaned_ends(self._io, log_directory(self._root, self._logs_of(key)))
+            return cleaned_ends(self._io, directory).get(key, 0)
         except ValueError:  # small_files() reports the damaged checkpoint
-            return _EVERY_OFFSET
-        return ends.get(key, 0)
-
-    def _logs_of(self, key: TopicPartition) -> dict[TopicPartition, PartitionLog]:
-        return find_partitions(self._io, self._root, lambda *one: one == key)
+            return EVERY_OFFSET
 
 
 def _pin(io: LocalFileIO, log: PartitionLog) -> None:

@@ -372,12 +372,4 @@ class _Auditor:
 
 
 def _last_of(trail: ProducerTrail) -> SequencedBatch:
-    return SequencedBatch(
-        trail.file,
-        trail.position,
-        trail.last_offset,
-        trail.epoch,
-        trail.first_sequence,
-        trail.last_sequence,
-        trail.timestamp_ms,
-    )
+    return SequencedBatch(*(getattr(trail, name) for name in SequencedBatch._fields))
