@@ -104,7 +104,7 @@ def _of_a_person() -> tuple[type[Exception], ...]:
     from broker_lite.pipeline.files.file_io import UnknownFileSystem
     from broker_lite.pipeline.files.layout import LayoutError
     from broker_lite.pipeline.files.log_root import WriteRefused
-    from broker_lite.pipeline.read.options import OptionError
+    from broker_lite.pipeline.read.option_values import OptionError
     from broker_lite.pipeline.read.ranges import PlanError
     from broker_lite.pipeline.spark.java import NoJava
     from broker_lite.pipeline.spark.jobs.compact import CompactionRefused

@@ -29,16 +29,6 @@ from broker_lite.pipeline.read.offset_limits import (
 from broker_lite.pipeline.read.option_values import Given, OptionError
 from broker_lite.pipeline.read.selection import AllTopics, Assigned, Selection, TopicPattern, Topics
 
-__all__ = [
-    "Compacted",
-    "IsolationLevel",
-    "OnCorrupt",
-    "OnNoMatch",
-    "OptionError",
-    "ReadOptions",
-    "View",
-]
-
 logger = logging.getLogger("broker_lite.pipeline")
 
 OPTIONS: Final = (
