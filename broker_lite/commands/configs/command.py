@@ -56,6 +56,13 @@ ENTITY_TYPES: Final[Mapping[str, EntityType]] = {
     "client-metrics": EntityType(CLIENT_METRICS, "client-metric", 7),
     "groups": EntityType(GROUP, "group", 8),
 }
+_ENTITY_FLAGS: Final = (
+    ("topic", "topics"),
+    ("broker", "brokers"),
+    ("broker-logger", "broker-loggers"),
+    ("group", "groups"),
+    ("client-metrics", "client-metrics"),
+)
 _QUOTA_FLAGS: Final = (("user", USERS), ("client", CLIENTS), ("ip", IPS))
 
 
@@ -87,14 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=DEFAULTS,
         help="the defaults of all brokers, users, clients or addresses",
     )
-    for flag, kind in (
-        ("--topic", "topics"),
-        ("--broker", "brokers"),
-        ("--broker-logger", "broker-loggers"),
-        ("--group", "groups"),
-        ("--client-metrics", "client-metrics"),
-    ):
-        parser.add_argument(flag, metavar="NAME", help=f"--entity-type {kind} --entity-name NAME")
+    for flag, kind in _ENTITY_FLAGS:
+        text = f"--entity-type {kind} --entity-name NAME"
+        parser.add_argument(f"--{flag}", metavar="NAME", help=text)
     parser.add_argument(
         "--broker-defaults", action="store_true", help="--entity-type brokers --entity-default"
     )
@@ -167,18 +169,10 @@ def _run_quotas(options: argparse.Namespace, kinds: list[str], names: list[str])
 
 def _entity(options: argparse.Namespace) -> tuple[str, str | None]:
     """Return type and name from the flags; the name is None for every entity of the type."""
-    found: list[tuple[str, str | None]] = [
-        (kind, name)
-        for kind, name in (
-            ("topics", options.topic),
-            ("brokers", options.broker),
-            ("brokers", DEFAULTS if options.broker_defaults else None),
-            ("broker-loggers", options.broker_logger),
-            ("groups", options.group),
-            ("client-metrics", options.client_metrics),
-        )
-        if name is not None
-    ]
+    short = [(kind, getattr(options, flag.replace("-", "_"))) for flag, kind in _ENTITY_FLAGS]
+    found: list[tuple[str, str | None]] = [each for each in short if each[1] is not None]
+    if options.broker_defaults:
+        found.append(("brokers", DEFAULTS))
     found += zip_longest(options.entity_type, options.entity_names[: len(options.entity_type)])
     if len(found) != 1 or len(options.entity_names) > len(options.entity_type):
         raise SettingsError(
