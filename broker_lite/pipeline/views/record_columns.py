@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from broker_lite.pipeline.read.measured import Measured
+from broker_lite.pipeline.read.measured import Measured, append_records
 from broker_lite.pipeline.views.record_schema import HEADER_TYPE, HEADERS_TYPE
 from broker_lite.record.builder import normalised_header_key
 from broker_lite.record.loops.columns import HEADERS, KEYS, VALUES, RecordColumns
@@ -21,7 +21,6 @@ ROWS_MAX: Final = 1 << 14
 BYTES_MAX: Final = 4 << 20
 
 _WANTED: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
-_CREATE_TIME: Final = -2
 
 
 class TimestampOutOfRange(ValueError):
@@ -80,17 +79,7 @@ class ColumnGatherer:
         totals = map(sum, zip(*(batch.totals for batch in self._batches), strict=True))
         columns = RecordColumns(self._wanted, *totals)
         for batch in self._batches:
-            append_time = batch.append_time_ms
-            columns.append(
-                batch.buffer,
-                batch.start,
-                batch.end,
-                batch.record_count,
-                batch.base_offset,
-                batch.base_timestamp,
-                _CREATE_TIME if append_time is None else append_time,
-                *self._range,
-            )
+            append_records(columns, batch, *self._range)
         arrays = [self._makers[name](columns) for name in self.schema.names]
         self._clear()
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
