@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from broker_lite.client import Client, check
-from broker_lite.errors import ClientError
+from broker_lite.client import Client
+from broker_lite.commands.shared.kafka_errors import check_told
 from broker_lite.wire import messages
 
 TOPIC: Final = 2
@@ -61,7 +61,7 @@ def describe_configs(
             include_synonyms=synonyms,
         )
         for result in client.request(value, node_id=node_id).results:
-            check_resource(result)
+            check_told(result.resource_name, result.error_code, result.error_message)
             found[result.resource_type, result.resource_name] = result.configs
     return found
 
@@ -70,17 +70,3 @@ def node_of(resource: Resource) -> int | None:
     """Return the broker to ask about a resource; None for any."""
     kind, name = resource
     return int(name) if kind in {BROKER, BROKER_LOGGER} and name else None
-
-
-def check_resource(
-    result: messages.DescribeConfigsResponse.DescribeConfigsResult
-    | messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse,
-) -> None:
-    """Raise an error for a resource, with the broker's message if there is one.
-
-    Raises:
-        ClientError: the error code is not 0.
-    """
-    if result.error_code and result.error_message:
-        raise ClientError(result.error_message)
-    check(result.resource_name, result.error_code)

@@ -195,9 +195,8 @@ def _subscription(
         choose = matching_topics(client, re.compile(options.include))
     if config.group is None:
         return AllPartitions(choose)
-    from broker_lite.client.consuming.joining import (
-        make_member,
-    )  # imported only if needed, for a faster start
+    # imported only if needed, for a faster start
+    from broker_lite.client.consuming.joining import make_member
 
     return GroupPartitions(choose, make_member(client, config.group, config))
 

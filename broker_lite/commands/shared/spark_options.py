@@ -1,11 +1,18 @@
-"""Flags that several jobs of `broker-lite spark` share."""
+"""Flags and types that several jobs of `broker-lite spark` share."""
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Session: TypeAlias = "SparkSession"
+"""Spark's session; its package is only imported when a job runs."""
 
 
 def add_source_options(parser: argparse.ArgumentParser) -> None:

@@ -1,18 +1,15 @@
 """`broker-lite spark diff`: compare two logs; exit code 0 if they are equal, else 1."""
 
 import argparse
-from typing import TYPE_CHECKING
 
 from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.commands.shared.spark_options import (
+    Session,
     add_source_options,
     assignments,
     source_options,
 )
 from broker_lite.errors import SettingsError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _COMPARED = ("key", "value", "headers", "timestamp", "timestampType")
 
@@ -45,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Compare two logs and print the differences."""
     from broker_lite.pipeline.spark.jobs.diff import By, diff
 

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_lite.commands.shared.flags import add_repeatable
-from broker_lite.commands.shared.spark_options import assignments
+from broker_lite.commands.shared.spark_options import Session, assignments
 from broker_lite.commands.shared.umask import add_umask_flag
 from broker_lite.commands.spark.broker_topics import make_topics
 from broker_lite.errors import SettingsError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from broker_lite.pipeline.write.commit import CommittedPartition
 
 
@@ -52,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_umask_flag(parser)
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Generate logs, and print a summary."""
     from broker_lite.pipeline.generate.distributions import SpecError
     from broker_lite.pipeline.spark.jobs.generate import generate

@@ -1,13 +1,9 @@
 """`broker-lite spark import`: write a table of records as logs."""
 
 import argparse
-from typing import TYPE_CHECKING
 
 from broker_lite.commands.shared.flags import add_repeatable
-from broker_lite.commands.shared.spark_options import assignments
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from broker_lite.commands.shared.spark_options import Session, assignments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Import a table."""
     from broker_lite.pipeline.spark.jobs.import_ import import_table
 

@@ -1,13 +1,9 @@
 """`broker-lite spark verify`: check a log for damage; exit code 0 if it is sound, else 1."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from broker_lite.commands.shared.spark_options import add_source_options, source_options
+from broker_lite.commands.shared.spark_options import Session, add_source_options, source_options
 from broker_lite.commands.shared.verification_text import add_verification_flags, tell
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_verification_flags(parser, live="a broker is writing: an append may be unfinished")
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Verify a log and print the result."""
     from broker_lite.pipeline.spark.jobs.verify import verify
 
