@@ -10,12 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
-from broker_lite.log.files.names import (
-    INDEX_SUFFIX,
-    SNAPSHOT_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-)
+from broker_lite.log.files.names import SNAPSHOT_SUFFIX
 from broker_lite.pipeline.audit.beside import judge_beside, judge_identity
 from broker_lite.pipeline.audit.task import Audit, Finding, audit
 from broker_lite.pipeline.audit.verification import Verification
@@ -28,7 +23,12 @@ from broker_lite.pipeline.audit.whole import (
     small_files,
 )
 from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog, find_partitions
+from broker_lite.pipeline.files.layout import (
+    EVERY_OFFSET,
+    INDEX_SUFFIXES,
+    PartitionLog,
+    find_partitions,
+)
 from broker_lite.pipeline.files.pinned_files import PinnedFiles
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 
@@ -38,7 +38,6 @@ _LOOKS_MAX: Final = 10
 _PINNED_MAX: Final = 100
 _WHOLE_BYTES: Final = 1 << 62
 _AHEAD: Final = ("leads behind the last batch", "is not the last offset of a batch")
-_INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,7 @@ def _finished(
 ) -> Iterator[Finding]:
     """Leave out findings about data that a broker wrote after the log was listed."""
     stem = log.segments[-1].stem if log.segments else ""
-    indexes = {stem + suffix for suffix in _INDEX_SUFFIXES}
+    indexes = {stem + suffix for suffix in INDEX_SUFFIXES}
     for finding in findings:
         is_ahead = finding.file in indexes and finding.text.endswith(_AHEAD)
         is_behind_end = finding.rule in ("S-18", "S-60") and "behind the end" in finding.text

@@ -45,6 +45,7 @@ logger = logging.getLogger("broker_lite.pipeline")
 EVERY_OFFSET: Final = (1 << 63) - 1
 """Above all offsets."""
 
+INDEX_SUFFIXES: Final = frozenset((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
 INTERNAL_TOPICS: Final = frozenset(
     ("__consumer_offsets", "__transaction_state", "__share_group_state", METADATA_TOPIC)
 )
@@ -62,7 +63,6 @@ _LOG_DIRECTORY_FILES: Final = frozenset(
         "bootstrap.checkpoint",
     )
 )
-_INDEX_SUFFIXES: Final = frozenset((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
 _OUT_OF_USE: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
 _METADATA_SNAPSHOT: Final = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint(\.part|\.deleted)?")
 
@@ -300,7 +300,7 @@ def _partition_log(
         base_offset, suffix = parsed
         if suffix == LOG_SUFFIX:
             sizes[base_offset] = info.size_bytes
-        elif suffix in _INDEX_SUFFIXES or suffix == SNAPSHOT_SUFFIX:
+        elif suffix in INDEX_SUFFIXES or suffix == SNAPSHOT_SUFFIX:
             suffixes.setdefault(base_offset, set()).add(suffix)
         elif suffix.endswith(_OUT_OF_USE):
             exchanged = max(exchanged, base_offset)
@@ -355,6 +355,6 @@ def _why_foreign(info: FileInfo, logs: set[int]) -> str | None:
     base_offset, suffix = parsed
     if suffix.endswith(_OUT_OF_USE):
         return "left by an interrupted change: not in use"
-    if suffix in _INDEX_SUFFIXES:
+    if suffix in INDEX_SUFFIXES:
         return None if base_offset in logs else "index without its .log"
     return None if suffix in (LOG_SUFFIX, SNAPSHOT_SUFFIX) else "no file of a segment"

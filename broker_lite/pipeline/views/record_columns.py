@@ -49,8 +49,8 @@ class ColumnGatherer:
         self._makers: Mapping[str, Callable[[RecordColumns], pa.Array]] = {
             "key": _keys,
             "value": _values,
-            "topic": lambda columns: self._constants.topics(columns.records),
-            "partition": lambda columns: self._constants.partitions(columns.records),
+            "topic": lambda columns: self._constants.cut("topic", columns.records),
+            "partition": lambda columns: self._constants.cut("partition", columns.records),
             "offset": _offsets,
             "timestamp": self._timestamps,
             "timestampType": lambda columns: self._constants.types(self._batches),
@@ -109,24 +109,17 @@ class _Constants:
         }
         self._arrays: dict[str | int, pa.Array] = {}
 
-    def topics(self, rows: int) -> pa.Array:
-        """Return the topic, once per row."""
-        return self._cut("topic", rows)
-
-    def partitions(self, rows: int) -> pa.Array:
-        """Return the partition, once per row."""
-        return self._cut("partition", rows)
-
     def types(self, batches: list[Measured]) -> pa.Array:
         """Return the timestamp type of each row."""
         runs = [
             (timestamp_type, sum(batch.totals[0] for batch in run))
             for timestamp_type, run in groupby(batches, key=attrgetter("timestamp_type"))
         ]
-        parts = [self._cut(timestamp_type, rows) for timestamp_type, rows in runs]
+        parts = [self.cut(timestamp_type, rows) for timestamp_type, rows in runs]
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
-    def _cut(self, name: str | int, rows: int) -> pa.Array:
+    def cut(self, name: str | int, rows: int) -> pa.Array:
+        """Return `topic`, `partition` or a timestamp type, once per row."""
         array = self._arrays.get(name)
         if array is None or len(array) < rows:
             array = self._arrays[name] = pa.repeat(self._scalars[name], max(rows, ROWS_MAX))
