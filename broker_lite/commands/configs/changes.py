@@ -63,9 +63,7 @@ def alter(client: Client, resource: Resource, changes: Mapping[str, str | None])
                 resource_name=name,
                 configs=[
                     request.AlterableConfig(
-                        name=config,
-                        config_operation=_DELETE if text is None else _SET,
-                        value=text,
+                        name=config, config_operation=_DELETE if text is None else _SET, value=text
                     )
                     for config, text in changes.items()
                 ],

@@ -157,9 +157,7 @@ def _describe(client: Client, resource: Resource) -> Acls:
     _check(answer.error_code, answer.error_message)
     return {
         Resource(
-            RESOURCE_TYPES[each.resource_type],
-            each.resource_name,
-            PATTERN_TYPES[each.pattern_type],
+            RESOURCE_TYPES[each.resource_type], each.resource_name, PATTERN_TYPES[each.pattern_type]
         ): [
             Entry(
                 one.principal, one.host, OPERATIONS[one.operation], PERMISSIONS[one.permission_type]

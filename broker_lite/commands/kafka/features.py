@@ -167,11 +167,7 @@ def _ask(client: Client, options: argparse.Namespace, levels: Mapping[str, int])
         upgrade_type = _UNSAFE_DOWNGRADE if options.unsafe else _SAFE_DOWNGRADE
     make = messages.UpdateFeaturesRequest
     updates = [
-        make.FeatureUpdateKey(
-            feature=name,
-            max_version_level=level,
-            upgrade_type=upgrade_type,
-        )
+        make.FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=upgrade_type)
         for name, level in levels.items()
     ]
     value = make(timeout_ms=_TIMEOUT_MS, feature_updates=updates, validate_only=options.dry_run)

@@ -71,11 +71,7 @@ def transfer(
     else:
         cluster_id = meta.cluster_id if meta is not None and meta.cluster_id else None
     into = Transfer(
-        data_dir,
-        node_id=node_id,
-        cluster_id=cluster_id,
-        may_cut=may_cut,
-        now_ms=Clock().now_ms(),
+        data_dir, node_id=node_id, cluster_id=cluster_id, may_cut=may_cut, now_ms=Clock().now_ms()
     )
     with into, ProgressBar(title, total_bytes) as bar:
         copied = into.take(sources.topics, bar, next_producer_id=sources.next_producer_id)

@@ -26,10 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="content for a mirror, which has its own offsets; default: %(default)s",
     )
     parser.add_argument(
-        "--compare",
-        default=",".join(_COMPARED),
-        metavar="COLUMN,...",
-        help="default: %(default)s",
+        "--compare", default=",".join(_COMPARED), metavar="COLUMN,...", help="default: %(default)s"
     )
     add_repeatable(
         parser,

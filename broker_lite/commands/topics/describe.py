@@ -132,8 +132,7 @@ def _asked_by_page(
     request = messages.DescribeTopicPartitionsRequest
     wanted = sorted(names)
     found: dict[
-        str | None,
-        messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic,
+        str | None, messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
     ] = {}
     cursor = None
     while True:

@@ -220,9 +220,7 @@ def _is_partition_file(info: FileInfo) -> bool:
     return info.name == PARTITION_METADATA_FILE or (parsed is not None and parsed[1] == LOG_SUFFIX)
 
 
-def _partition_directories(
-    entries: Iterable[FileInfo],
-) -> Iterable[tuple[str, tuple[str, int]]]:
+def _partition_directories(entries: Iterable[FileInfo]) -> Iterable[tuple[str, tuple[str, int]]]:
     for info in entries:
         parsed = parse_partition_directory(info.name) if info.is_directory else None
         if parsed is not None:

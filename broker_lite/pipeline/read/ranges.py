@@ -230,9 +230,7 @@ def readable_end(
 
 
 def _each(
-    io: FileIO,
-    logs: Mapping[TopicPartition, PartitionLog],
-    end_of: Callable[[PartitionLog], int],
+    io: FileIO, logs: Mapping[TopicPartition, PartitionLog], end_of: Callable[[PartitionLog], int]
 ) -> dict[TopicPartition, OffsetRange]:
     ends = in_parallel(io, end_of, logs.values())
     firsts = {key: earliest(log) for key, log in logs.items()}

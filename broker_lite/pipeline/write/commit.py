@@ -291,11 +291,7 @@ def _make_all(io: FileIO, changes: Sequence[_Change]) -> None:
                 io.rename(change.staged, change.final)
             else:
                 restamp_copy(
-                    io,
-                    change.staged,
-                    change.final,
-                    change.copied.shift,
-                    change.copied.leader_epoch,
+                    io, change.staged, change.final, change.copied.shift, change.copied.leader_epoch
                 )
     except BaseException:
         for change in reversed(made):
