@@ -58,13 +58,7 @@ def raise_corruption(corruption: Corruption) -> None:
 
 def log_corruption(corruption: Corruption) -> None:
     """Log a warning about the bytes that are left out."""
-    logger.warning(
-        "corrupt bytes left out file=%s position=%d rule=%s text=%s",
-        corruption.file,
-        corruption.position,
-        corruption.rule,
-        corruption.text,
-    )
+    logger.warning("corrupt bytes left out file=%s position=%d rule=%s text=%s", *corruption)
 
 
 ON_CORRUPTION: Final[Mapping[str, OnCorruption]] = {
