@@ -21,24 +21,16 @@ from broker_lite.log.files.checkpoints import (
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.files.names import (
-    INDEX_SUFFIX,
     LOG_SUFFIX,
     SNAPSHOT_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
     parse_segment_file,
     partition_directory,
 )
 from broker_lite.log.log import Log
 from broker_lite.log.recovery.loading import LoadRequest, load_log
+from broker_lite.pipeline.files.layout import INDEX_SUFFIXES
 
-_COPIED: Final = (
-    LOG_SUFFIX,
-    SNAPSHOT_SUFFIX,
-    INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-)
+_COPIED: Final = {LOG_SUFFIX, SNAPSHOT_SUFFIX, *INDEX_SUFFIXES}
 _COPY_BYTES: Final = 4 << 20
 _TRIES: Final = 5
 
