@@ -6,7 +6,7 @@ What offsets mean to producers and consumers is log.py's part.
 import logging
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
@@ -18,6 +18,8 @@ from broker_lite.log.files.open_file import create_file, write_file
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.producers.state import ProducerStateManager
 from broker_lite.log.roll import draw_jitter_ms
+
+NO_LEADER: Final = -1
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -53,6 +55,8 @@ class LocalLog:
     Attributes:
         config: changed by update_config only.
         leader_epoch: stamped into every batch; changed by become_leader only.
+        leader_id: the broker whose clients may append; whoever knows it keeps it here, because each
+            request asks.
         segments: by rising base offset, never empty; the last one is active. At the front and in
             the middle only take_segments() changes it, by another list.
         is_being_cleaned: the cleaner works on its segments, and nothing else removes any.
@@ -80,6 +84,7 @@ class LocalLog:
         "is_failing",
         "last_flush_ms",
         "leader_epoch",
+        "leader_id",
         "log_end_offset",
         "log_start_offset",
         "offline_reason",
@@ -99,6 +104,7 @@ class LocalLog:
         self.active = parts.segments[-1]
         self.epochs = parts.epochs
         self.leader_epoch = max(parts.epochs.latest_epoch, 0)
+        self.leader_id = NO_LEADER
         self.producer_state = parts.producer_state
         self.log_start_offset = parts.log_start_offset
         self.log_end_offset = parts.log_end_offset

@@ -13,16 +13,14 @@ from anyio.abc import TaskGroup
 from broker_lite.control.clock import Clock
 from broker_lite.handler.context import Api, HandlerContext, ListenerInfo
 from broker_lite.protocol.framing import RequestFraming
-from broker_lite.protocol.request_memory import RequestMemory
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.client_connection import ClientConnection
-from broker_lite.server.descriptors import ClientDescriptors
+from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.limits import Limits
 from broker_lite.server.listener import Listeners, accept_forever, plain_address
 from broker_lite.server.pacing import pace_across_hosts
 from broker_lite.server.resets import Resets
 from broker_lite.server.stalled_frames import StalledFrames
-from broker_lite.server.unsent import UnsentAnswers
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -57,7 +55,7 @@ class Node:
         get_limits: Callable[[], Limits],
         clock: Clock,
         client_log: RateLimitedLog,
-        clients_max: int,
+        shares: ClientShares,
     ) -> None:
         """Accept nobody yet.
 
@@ -68,7 +66,7 @@ class Node:
             get_limits: the limits of now; asked for each new connection.
             clock: measures idle time.
             client_log: takes the lines that clients can cause; the node has its counts written.
-            clients_max: how many descriptors there are for connections; see clients_max().
+            shares: what the clients of all nodes of the process share.
         """
         self._flexible_from = {key: api.flexible_from for key, api in apis.items()}
         self._make_context = make_context
@@ -78,12 +76,10 @@ class Node:
         self._listeners = listeners
         self._connections: set[ClientConnection] = set()
         self._connections_per_ip: Counter[str] = Counter()
-        self._descriptors = ClientDescriptors(clients_max, client_log)
+        self._shares = shares
+        shares.add(self._reclaim_memory)
         self._resets: Resets | None = None
-        limits = get_limits()
-        self._memory = RequestMemory(limits.request_memory_bytes, self._reclaim_memory)
-        self._unsent = UnsentAnswers(limits.unsent_bytes_max, client_log)
-        self._stalled = StalledFrames(self._memory.has_waiting, client_log)
+        self._stalled = StalledFrames(shares.memory.has_waiting, client_log)
         self._group: TaskGroup | None = None
         self._second: tuple[int, int] = (0, 0)
         self._stop_wanted = anyio.Event()
@@ -127,7 +123,9 @@ class Node:
     async def _serve_until_stopped(self) -> None:
         async with anyio.create_task_group() as listeners:
             for sock, info in self._listeners:
-                listeners.start_soon(accept_forever, sock, info, self._admit, self._descriptors)
+                listeners.start_soon(
+                    accept_forever, sock, info, self._admit, self._shares.descriptors
+                )
             listeners.start_soon(self._sweep_forever)
             await self._stop_wanted.wait()
             listeners.cancel_scope.cancel()
@@ -168,12 +166,12 @@ class Node:
             limits.request_bytes_max,
             self._flexible_from,
             control_bytes_max=limits.control_bytes_max,
-            memory=self._memory,
+            memory=self._shares.memory,
         )
         connection = ClientConnection(
-            sock, framing, context, asyncio.get_running_loop(), self._resets, self._unsent
+            sock, framing, context, asyncio.get_running_loop(), self._resets, self._shares.unsent
         )
-        self._descriptors.take()
+        self._shares.descriptors.take()
         self._connections.add(connection)
         self._connections_per_ip[address[0]] += 1
         self._group.start_soon(connection.run, self._forget)
@@ -192,7 +190,7 @@ class Node:
     def _forget(self, connection: ClientConnection) -> None:
         """Make room for another connection when one has ended."""
         self._connections.discard(connection)
-        self._descriptors.give_back()
+        self._shares.descriptors.give_back()
         ip = connection.client_ip
         self._connections_per_ip[ip] -= 1
         if not self._connections_per_ip[ip]:

@@ -8,8 +8,8 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -22,8 +22,8 @@ from anyio.to_thread import current_default_thread_limiter
 from broker_lite import seed
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.metadata_changes import Endpoint
 from broker_lite.control.coordinators.start import Coordinators
+from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
@@ -32,6 +32,8 @@ from broker_lite.log.directory.data_directory import erase
 from broker_lite.log.files.file_cache import default_open_max
 from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.rate_limited_log import RateLimitedLog
+from broker_lite.server.addresses import addresses_by_node
+from broker_lite.server.client_shares import ClientShares
 from broker_lite.server.compaction import compact
 from broker_lite.server.descriptors import clients_max, raise_descriptor_limit
 from broker_lite.server.gateway import as_seen_from
@@ -42,7 +44,7 @@ from broker_lite.server.maintenance import check_retention, maintain
 from broker_lite.server.node import Node
 from broker_lite.server.orders import Order, Orders, Step
 from broker_lite.server.timers import run_timers
-from broker_lite.settings import Listener, Settings, join_address, parse_listeners
+from broker_lite.settings import Settings, join_address
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -50,11 +52,11 @@ _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Site(NamedTuple):
-    """What all lives of a broker have in common."""
+    """What all lives of a process have in common; addresses and listeners are by node."""
 
     settings: Settings
-    addresses: Sequence[ListenerAddress]
-    listeners: Listeners
+    addresses: Mapping[int, Sequence[ListenerAddress]]
+    listeners: Mapping[int, Listeners]
     orders: Orders
     durable: bool
 
@@ -72,7 +74,8 @@ def serve(
     Args:
         settings: without dynamic ones, which the data directory holds.
         data_dir: made if it does not exist.
-        ready: called with HOST:PORT of the first listener once clients are accepted.
+        ready: called once clients are accepted, with HOST:PORT of each node's first listener,
+            separated by commas.
         durable: make everything durable at the end; not worth its time for a temporary directory.
         orders: descriptor of a connected stream socket, closed at the end; see the orders module.
 
@@ -97,10 +100,11 @@ async def _serve(
     durable: bool,
     orders_fd: int | None,
 ) -> int:
-    addresses = [_address(listener) for listener in parse_listeners(settings)]
+    addresses = addresses_by_node(settings)
     # each may hold a decompressed batch, twice while it is put together
     current_default_thread_limiter().total_tokens = settings.broker_lite_decompression_threads
-    with Orders(orders_fd) as orders, closing(Listeners()) as listeners:
+    with Orders(orders_fd) as orders, ExitStack() as stack:
+        listeners = {node_id: stack.enter_context(closing(Listeners())) for node_id in addresses}
         site = _Site(settings, addresses, listeners, orders, durable)
         clock = Clock()
         with stop_signals(orders) as is_told:
@@ -135,7 +139,7 @@ async def _live(
         # nothing read here goes away again: looking for garbage is a tenth of the reading
         gc.disable()
         coordinators = Coordinators.start(cluster, clock)
-        node = _node(site.listeners, cluster, coordinators, clock)
+        nodes = _nodes(site, cluster, coordinators, clock)
         address = _open_listeners(site, cluster)
         if ready is not None:
             # What the start has made stays: a full collection passes over it. Measured with the
@@ -148,7 +152,8 @@ async def _live(
             order = await _next_order(site, cluster, clock)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
-            group.start_soon(node.run)
+            for node in nodes:
+                group.start_soon(node.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
             group.start_soon(compact, cluster.logs, lambda: cluster.settings, clock)
             group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)
@@ -160,8 +165,10 @@ async def _live(
             group.start_soon(partial(preload, limiter=CapacityLimiter(1)))
             order = await _next_order(site, cluster, clock)
             if order is Order.STOP:
-                node.stop()
-                await node.ended.wait()
+                for node in nodes:
+                    node.stop()
+                for node in nodes:
+                    await node.ended.wait()
             group.cancel_scope.cancel()
     finally:
         gc.enable()
@@ -183,66 +190,79 @@ async def _next_order(site: _Site, cluster: Cluster, clock: Clock) -> Order:
 
 
 def _open_listeners(site: _Site, cluster: Cluster) -> str:
-    """Open what is not open yet, tell the cluster, and give HOST:PORT of the first listener."""
-    site.listeners.open(site.addresses, backlog=site.settings.socket_listen_backlog_size)
-    bound = site.listeners.addresses
-    cluster.register([_endpoint(*pair) for pair in zip(site.addresses, bound, strict=True)])
-    return join_address(site.addresses[0].host or bound[0][0], bound[0][1])
+    """Open what is not open yet, tell the cluster, and give the addresses; see serve()."""
+    backlog = site.settings.socket_listen_backlog_size
+    told = []
+    for node_id, listeners in site.listeners.items():
+        addresses = site.addresses[node_id]
+        listeners.open(addresses, backlog=backlog)
+        bound = listeners.addresses
+        cluster.register(node_id, [_endpoint(*pair) for pair in zip(addresses, bound, strict=True)])
+        told.append(join_address(addresses[0].host or bound[0][0], bound[0][1]))
+    return ",".join(told)
 
 
-def _node(listeners: Listeners, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Node:
-    apis = offered(cluster.settings.emulate)
-    fetch_sessions = FetchSessionCache(
-        cluster.settings.max_incremental_fetch_session_cache_slots,
-        cluster.settings.broker_lite_fetch_sessions_max_bytes,
-    )
-    lane = Lane()
-    hooks: list[Hook] = []
+def _nodes(site: _Site, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> list[Node]:
+    """Make the nodes of the process, which share what their clients may hold."""
     client_log = RateLimitedLog(clock.monotonic_ms)
+    get_limits = CurrentLimits(lambda: cluster.settings)
+    open_max = cluster.settings.broker_lite_open_files_max or default_open_max()
+    shares = ClientShares(get_limits(), clients_max(open_max), client_log)
+    lane = Lane()
+    apis = offered(cluster.settings.emulate)
+    several = len(site.listeners) > 1
 
-    def make_context(
-        *,
-        listener: ListenerInfo,
-        local_address: tuple[str, int],
-        client_address: tuple[str, int],
-    ) -> HandlerContext:
-        return HandlerContext(
-            cluster=cluster,
-            groups=coordinators.groups,
-            transactions=coordinators.transactions,
+    def node(node_id: int, listeners: Listeners) -> Node:
+        fetch_sessions = FetchSessionCache(
+            cluster.settings.max_incremental_fetch_session_cache_slots,
+            cluster.settings.broker_lite_fetch_sessions_max_bytes // len(site.listeners),
+        )
+        hooks: list[Hook] = []
+
+        def make_context(
+            *,
+            listener: ListenerInfo,
+            local_address: tuple[str, int],
+            client_address: tuple[str, int],
+        ) -> HandlerContext:
+            client_host = client_address[0]
+            return HandlerContext(
+                cluster=cluster,
+                groups=coordinators.groups,
+                transactions=coordinators.transactions,
+                clock=clock,
+                client_log=client_log,
+                settings=cluster.settings,
+                apis=apis,
+                listener=as_seen_from(client_host, listener),
+                local_address=local_address,
+                client_address=client_address,
+                fetch_sessions=fetch_sessions,
+                lane=lane,
+                hooks=hooks,
+                node_id=node_id,
+                sibling=partial(_sibling, site, client_host, listener.name) if several else None,
+            )
+
+        return Node(
+            listeners=listeners,
+            apis=apis,
+            make_context=make_context,
+            get_limits=get_limits,
             clock=clock,
             client_log=client_log,
-            settings=cluster.settings,
-            apis=apis,
-            listener=as_seen_from(client_address[0], listener),
-            local_address=local_address,
-            client_address=client_address,
-            fetch_sessions=fetch_sessions,
-            lane=lane,
-            hooks=hooks,
+            shares=shares,
         )
 
-    return Node(
-        listeners=listeners,
-        apis=apis,
-        make_context=make_context,
-        get_limits=CurrentLimits(lambda: cluster.settings),
-        clock=clock,
-        client_log=client_log,
-        clients_max=clients_max(cluster.settings.broker_lite_open_files_max or default_open_max()),
-    )
+    return [node(*each) for each in site.listeners.items()]
 
 
-def _address(listener: Listener) -> ListenerAddress:
-    info = ListenerInfo(
-        listener.name,
-        listener.security_protocol,
-        listener.advertised_host,
-        listener.advertised_port,
-        listener.gateway_host,
-        listener.gateway_port,
-    )
-    return ListenerAddress(info, listener.host, listener.port)
+def _sibling(site: _Site, client_host: str, name: str, node_id: int) -> ListenerInfo | None:
+    """Find the listener of another node as a client sees it."""
+    for _, info in site.listeners.get(node_id, ()):
+        if info.name == name:
+            return as_seen_from(client_host, info)
+    return None
 
 
 def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:

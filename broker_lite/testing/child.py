@@ -32,7 +32,7 @@ def warm_up(directory: Path) -> None:
     data_dir = directory / "warm-up"
     cluster = Cluster.open(Settings(), data_dir, clock)
     Coordinators.start(cluster, clock)
-    cluster.register([])
+    cluster.register(cluster.node_id, [])
     cluster.create_topic("warm-up")
     cluster.close(sync=False)
 

@@ -6,8 +6,9 @@ metadata log counts; a partition's directory that is not there yet is made when 
 """
 
 import logging
+import random
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Self
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster import metadata_changes as changes
 from broker_lite.control.cluster.cluster_view import ClusterView
+from broker_lite.control.cluster.controller import Controller, Moved
 from broker_lite.control.cluster.eligible_replicas import safety_configs
 from broker_lite.control.cluster.features import (
     METADATA_VERSION,
@@ -23,9 +25,10 @@ from broker_lite.control.cluster.features import (
     given_features,
     initial_features,
 )
-from broker_lite.control.cluster.metadata_changes import Endpoint, Replica
+from broker_lite.control.cluster.membership import Membership
 from broker_lite.control.cluster.producer_id_blocks import PRODUCER_ID_BLOCK, ProducerIds
 from broker_lite.control.cluster.watcher import Watchers
+from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.image import BROKER_RESOURCE, TOPIC_RESOURCE, MetadataImage
 from broker_lite.control.metadata.metadata_batches import feature_records
 from broker_lite.control.metadata.metadata_log import MetadataLog
@@ -42,12 +45,12 @@ from broker_lite.control.topics.partition_logs import PartitionLogs
 from broker_lite.control.topics.topic_configs import TopicConfigs
 from broker_lite.control.topics.topic_rules import (
     Defaults,
+    GrowthPlan,
     NewTopic,
     TopicPlan,
-    check_growth,
+    plan_growth,
     plan_topic,
 )
-from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.recovery_progress import RecoveryProgress
@@ -62,10 +65,12 @@ ConfigChange = tuple[int, str, Mapping[str, str | None]]
 
 
 class Cluster(ClusterView):
-    """One cluster of one node; made by `open`, used by one thread.
+    """One cluster, whose brokers all live in this process; made by `open`, used by one thread.
 
     Attributes:
-        watchers: told of every change of topics and configs once it is made.
+        controller: changes brokers and leaders.
+        membership: the brokers of this process.
+        watchers: told of every change of topics, configs and leaders once it is made.
     """
 
     def __init__(
@@ -92,7 +97,22 @@ class Cluster(ClusterView):
         self._clock = clock
         self._random_bytes = random_bytes
         self._metadata_log: MetadataLog | None = None
-        self._is_registered = False
+        self.controller = Controller(
+            image=image,
+            write=self.write,
+            end_offset=lambda: self.metadata_log.end_offset,
+            topic_config=lambda topic: self._logs.configs.of(topic),
+        )
+        self.controller.moved = self._moved
+        self.membership = Membership(
+            node_ids=self.node_ids,
+            brokers=image.brokers,
+            controller=self.controller,
+            write=self.write,
+            make_id=self.make_id,
+            rack_of=self.rack_of,
+        )
+        self._chance = random.Random(int.from_bytes(random_bytes(8)))
         self._producer_ids = ProducerIds(self._take_producer_ids)
 
     @classmethod
@@ -162,6 +182,7 @@ class Cluster(ClusterView):
             mend_bootstrap_checkpoint(self.logs.data_dir, self.features, now_ms=now_ms)
         self.update_features(given_features(given, supported))
         self._apply_broker_configs()
+        self.membership.expect(parse_uuid(self.logs.directory_id))
         for topic in self._image.topics.values():
             self._logs.make(topic, range(topic.partition_count))
         self.logs.recover(
@@ -170,24 +191,9 @@ class Cluster(ClusterView):
             progress=RecoveryProgress(self._clock.monotonic_ms),
         )
 
-    def register(self, endpoints: Sequence[Endpoint]) -> None:
-        """Write this broker's listeners into the metadata, once they are known.
-
-        Raises:
-            KafkaStorageError: not written.
-        """
-        assert self._metadata_log is not None
-        self.write(
-            changes.registration(
-                self._replica,
-                broker_epoch=self._metadata_log.end_offset,
-                incarnation_id=self.make_id(),
-                endpoints=endpoints,
-                rack=self.rack,
-                supported=self.supported_features,
-            )
-        )
-        self._is_registered = True
+    def register(self, node_id: int, endpoints: Sequence[Endpoint]) -> None:
+        """Let in a broker of this process whose listeners are open; see Membership.register."""
+        self.membership.register(node_id, endpoints, self.supported_features)
 
     def close(self, *, sync: bool = True) -> None:
         """Put everything down so that the next start is a clean one.
@@ -196,25 +202,25 @@ class Cluster(ClusterView):
             sync: make it durable; not worth its time for a temporary directory.
         """
         self._logs.loaded.clear()
-        if sync and self._is_registered:
-            self._is_registered = False
-            try:
-                self.write([changes.departure(self.node_id, self._image.broker_epoch)])
-            except KafkaStorageError:
-                _log.exception("departure not written")
-        self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch, 0))
+        if sync:
+            self.membership.leave()
+        self.logs.close(sync=sync, broker_epoch=max(self._image.broker_epoch(self.node_id), 0))
+
+    @property
+    def metadata_log(self) -> MetadataLog:
+        """The log of all changes; of a started cluster."""
+        assert self._metadata_log is not None
+        return self._metadata_log
 
     @property
     def features_epoch(self) -> int:
         """A number that grows with each change of the features: the metadata log's last offset."""
-        assert self._metadata_log is not None
-        return self._metadata_log.end_offset - 1
+        return self.metadata_log.end_offset - 1
 
     @property
     def metadata_leader_epoch(self) -> int:
         """The epoch in which this node leads the metadata log."""
-        assert self._metadata_log is not None
-        return self._metadata_log.leader_epoch
+        return self.metadata_log.leader_epoch
 
     # -- topics
 
@@ -231,7 +237,10 @@ class Cluster(ClusterView):
         Rule: P-106.
         See: P-102 to P-105.
         """
-        defaults = Defaults.of(self.settings, self.node_id)
+        settings = self.settings
+        defaults = Defaults(
+            settings.num_partitions, settings.default_replication_factor, self._chance
+        )
         check_configs = partial(validate_topic_configs, self.settings)
         return plan_topic(self._image, new, defaults, check_configs)
 
@@ -260,7 +269,7 @@ class Cluster(ClusterView):
         ids = [self.make_id() for _ in plans]
         records: list[MetadataChange] = []
         for plan, topic_id in zip(plans, ids, strict=True):
-            records += changes.creation(plan, topic_id, self._replica)
+            records += changes.creation(plan, topic_id)
         self.write(records)
         topics = [self._image.topics_by_id[topic_id] for topic_id in ids]
         self.watchers.topics_changed(topics)
@@ -281,30 +290,29 @@ class Cluster(ClusterView):
 
     def plan_growth(
         self, name: str, count: int, assignments: Sequence[Sequence[int]] | None
-    ) -> Topic:
+    ) -> GrowthPlan:
         """Check that a topic may have this many partitions, without adding them.
 
         Raises:
-            BrokerError: it may not; see topic_rules.check_growth.
+            BrokerError: it may not; see topic_rules.plan_growth.
 
         See: P-111.
         """
-        topic = self._image.topics.get(name)
-        return check_growth(topic, count, assignments, frozenset((self.node_id,)))
+        return plan_growth(self._image, name, count, assignments, self._chance)
 
-    def create_partitions(self, grown: Sequence[tuple[Topic, int]]) -> list[Topic]:
+    def create_partitions(self, plans: Sequence[GrowthPlan]) -> list[Topic]:
         """Add partitions to topics, all or none; make_logs() then makes their logs.
 
         Args:
-            grown: topics as plan_growth() gave them, and their new numbers of partitions.
+            plans: as plan_growth() gave them.
 
         Raises:
             KafkaStorageError: not written; no topic grew.
 
         See: P-111.
         """
-        self.write([changes.growth(topic, count, self._replica) for topic, count in grown])
-        topics = [self._image.topics_by_id[topic.topic_id] for topic, _ in grown]
+        self.write([changes.growth(plan) for plan in plans])
+        topics = [self._image.topics_by_id[plan.topic.topic_id] for plan in plans]
         self.watchers.topics_changed(topics)
         return topics
 
@@ -360,7 +368,8 @@ class Cluster(ClusterView):
 
     def _take_producer_ids(self) -> int:
         end = self._image.next_producer_id + PRODUCER_ID_BLOCK
-        self.write([changes.producer_ids(self.node_id, self._image.broker_epoch, end)])
+        epoch = self._image.broker_epoch(self.node_id)
+        self.write([changes.producer_ids(self.node_id, epoch, end)])
         return end - PRODUCER_ID_BLOCK
 
     def update_features(self, levels: Mapping[str, int]) -> None:
@@ -374,9 +383,12 @@ class Cluster(ClusterView):
 
     # -- the way of every change
 
-    @property
-    def _replica(self) -> Replica:
-        return Replica(self.node_id, parse_uuid(self.logs.directory_id))
+    def _moved(self, moved: Collection[Moved]) -> None:
+        """Let logs and watchers go on with partitions that the controller has changed."""
+        for topic, index, before, after in moved:
+            if after.leader_epoch != before.leader_epoch:
+                self._logs.become_leader(topic.name, index, after)
+        self.watchers.partitions_moved(moved)
 
     def write(self, records: Sequence[MetadataChange]) -> None:
         """Write a change that was checked to the metadata log, and apply it to the image.
@@ -385,8 +397,7 @@ class Cluster(ClusterView):
             KafkaStorageError: not written; nothing was changed.
         """
         if records:
-            assert self._metadata_log is not None
-            self._metadata_log.append(
+            self.metadata_log.append(
                 records,
                 now_ms=self._clock.now_ms(),
                 metadata_version=self.features.get(METADATA_VERSION, METADATA_VERSION_MIN),

@@ -6,6 +6,7 @@ Nothing is changed here, but for a log that is loaded when it is first asked for
 from collections.abc import Mapping
 
 from broker_lite.control.cluster.features import Supported, supported_features
+from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.partition_logs import PartitionLogs
@@ -22,7 +23,8 @@ class ClusterView:
     """The reading half of a cluster.
 
     Attributes:
-        node_id: of this node.
+        node_id: of the first broker of this process; its data directory is the one on disk.
+        node_ids: of all brokers of this process.
         settings: the broker's, with the dynamic ones in force.
         logs: the logs of all partitions, for who flushes, checkpoints and cleans.
     """
@@ -36,6 +38,7 @@ class ClusterView:
         partition_logs: PartitionLogs,
     ) -> None:
         self.node_id: int = settings.node_id
+        self.node_ids = range(self.node_id, self.node_id + settings.broker_lite_brokers)
         self.settings = settings
         self.logs = logs
         self._image = image
@@ -46,10 +49,21 @@ class ClusterView:
         """The 22 characters that name the cluster (P-83)."""
         return self.logs.cluster_id
 
+    def rack_of(self, node_id: int) -> str | None:
+        """Return where one of the brokers of this process stands."""
+        racks = self.settings.broker_lite_racks
+        return racks[(node_id - self.node_id) % len(racks)] if racks else self.settings.broker_rack
+
     @property
-    def rack(self) -> str | None:
-        """Where this node stands."""
-        return self.settings.broker_rack
+    def controller_id(self) -> int:
+        """The broker that clients are told as the controller: any one that is alive, in KRaft."""
+        alive = self._image.brokers.alive()
+        return alive[0].node_id if alive else -1
+
+    @property
+    def brokers(self) -> BrokerRegistrations:
+        """The brokers of the cluster, also those that are fenced; a view."""
+        return self._image.brokers
 
     @property
     def topics(self) -> Mapping[str, Topic]:
@@ -100,7 +114,14 @@ class ClusterView:
         topic = self._image.topics.get(topic_name)
         if topic is None or not 0 <= partition < topic.partition_count:
             raise UnknownTopicOrPartition
-        return topic.leader_epochs[partition]
+        return topic.partitions[partition].leader_epoch
+
+    def has_replica(self, topic_name: str, partition: int, node_id: int) -> bool:
+        """Whether a broker has a replica of a partition; false for a partition that is not there."""
+        topic = self._image.topics.get(topic_name)
+        if topic is None or not 0 <= partition < topic.partition_count:
+            return False
+        return node_id in topic.partitions[partition].replicas
 
     def topic_config(self, topic_name: str) -> TopicConfig:
         """The effective settings of a topic; the same object until they change.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.cluster_topics import ClusterTopics
 from broker_lite.control.coordinators.group_state import GroupState
@@ -259,6 +260,9 @@ class Groups:
         names.update(topic.name for topic in changed)
         coordinator.registry.topics_changed(names)
         self._alarm.due_at(coordinator.timers.next_deadline_ms())
+
+    def partitions_moved(self, moved: Collection[Moved]) -> None:
+        """Let go of the state of partitions that another broker leads from now on."""
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Let groups have their new configs.

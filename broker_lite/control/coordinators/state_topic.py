@@ -101,6 +101,21 @@ class StateTopic:
             place = self._places[key] = partition_of(*key)
         return place
 
+    def is_led(self, entity_id: str, node_id: int) -> bool:
+        """Whether a broker coordinates a group or a transactional id.
+
+        While the topic is not there nobody else does.
+        """
+        topic = self._cluster.topics.get(self.name)
+        if topic is None:
+            return True
+        return topic.partitions[self.partition_of(entity_id)].leader == node_id
+
+    def leads_all(self, node_id: int) -> bool:
+        """Whether a broker coordinates all there is, so that nothing has to be looked up."""
+        topic = self._cluster.topics.get(self.name)
+        return topic is None or all(one.leader == node_id for one in topic.partitions)
+
     def end_offset(self, partition: int) -> int:
         """Where the next record of a partition goes; -1 where that is not known."""
         if not self.exists:

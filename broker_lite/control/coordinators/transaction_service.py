@@ -19,6 +19,7 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.controller import Moved
 from broker_lite.control.coordinators.alarm import Alarm
 from broker_lite.control.coordinators.end_markers import (
     RETRY_MS,
@@ -102,9 +103,15 @@ class Transactions:
     # -- requests
 
     async def init_producer_id(
-        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None
+        self, transactional_id: str, *, timeout_ms: int, expected: Producer | None, node_id: int
     ) -> Outcome:
         """Give a transactional id to a producer; error and producer are what is answered.
+
+        Args:
+            transactional_id: whose.
+            timeout_ms: of its transactions.
+            expected: the producer's former id and epoch.
+            node_id: the broker that is asked.
 
         See: T-14, T-16 to T-27.
         """
@@ -113,10 +120,17 @@ class Transactions:
             lambda now_ms: self._coordinator.init_producer_id(
                 transactional_id, timeout_ms=timeout_ms, expected=expected, now_ms=now_ms
             ),
+            node_id,
         )
 
     async def end(
-        self, transactional_id: str, producer: Producer, *, is_commit: bool, client_version: int
+        self,
+        transactional_id: str,
+        producer: Producer,
+        *,
+        is_commit: bool,
+        client_version: int,
+        node_id: int,
     ) -> Outcome:
         """Commit or abort; error and producer are what is answered.
 
@@ -132,6 +146,7 @@ class Transactions:
                 client_version=client_version,
                 now_ms=now_ms,
             ),
+            node_id,
         )
 
     def add_partitions(
@@ -141,8 +156,16 @@ class Transactions:
         partitions: Collection[TopicPartition],
         *,
         client_version: int,
+        node_id: int | None = None,
     ) -> ErrorCode:
         """Add partitions to the transaction of a producer.
+
+        Args:
+            transactional_id: whose.
+            producer: its id and epoch.
+            partitions: to be added.
+            client_version: what of the protocol of transactions the client knows.
+            node_id: the broker that a client asks; None where a broker asks the coordinator itself.
 
         See: T-29, T-35.
         """
@@ -155,6 +178,7 @@ class Transactions:
                 client_version=client_version,
                 now_ms=now_ms,
             ),
+            node_id,
         ).error
 
     def verify(
@@ -191,19 +215,21 @@ class Transactions:
         """
         self._markers.write(partition, producer, marker, transaction_version)
 
-    def find(self, transactional_id: str) -> Transaction | ErrorCode:
-        """The transaction of an id, or what is answered to who asks for it.
+    def find(self, transactional_id: str, node_id: int) -> Transaction | ErrorCode:
+        """Return the transaction of an id, or the error if there is none or another broker has it.
 
         See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
         """
         if not transactional_id:
             return ErrorCode.INVALID_REQUEST
+        if not self.topic.is_led(transactional_id, node_id):
+            return ErrorCode.NOT_COORDINATOR
         if not self._log.is_loaded(transactional_id):
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return self._coordinator.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
-    def all(self) -> list[Transaction]:
-        """The transactions of all ids, as they are now.
+    def all(self, node_id: int) -> list[Transaction]:
+        """Return the transactions of all ids that a broker coordinates, as they are now.
 
         Raises:
             CoordinatorLoadInProgress: not all ids are known.
@@ -211,7 +237,10 @@ class Transactions:
         for partition in [*self._log.unloaded]:
             if not self._log.is_readable(partition):
                 raise CoordinatorLoadInProgress
-        return self._coordinator.all()
+        known = self._coordinator.all()
+        if self.topic.leads_all(node_id):
+            return known
+        return [one for one in known if self.topic.is_led(one.transactional_id, node_id)]
 
     # -- time
 
@@ -253,14 +282,19 @@ class Transactions:
             self._unfinished.clear()
             self._coordinator.forget(lambda _: True)
 
+    def partitions_moved(self, moved: Collection[Moved]) -> None:
+        """Let go of the state of partitions that another broker leads from now on."""
+
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
         """Do nothing: what a coordinator goes by is read at the start."""
 
     # -- the way of every event
 
-    async def _step(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
+    async def _step(
+        self, transactional_id: str, event: Callable[[int], Outcome], node_id: int
+    ) -> Outcome:
         """Let an event happen, and the transaction end that it ends."""
-        outcome = self._decide(transactional_id, event)
+        outcome = self._decide(transactional_id, event, node_id)
         while outcome.ending is not None:
             unfinished = self._unfinished.get(transactional_id)
             if unfinished is None or unfinished.ending is not outcome.ending:
@@ -273,8 +307,15 @@ class Transactions:
             await unfinished.is_flushed.wait()
         return outcome
 
-    def _decide(self, transactional_id: str, event: Callable[[int], Outcome]) -> Outcome:
-        """Let an event happen, and write its record."""
+    def _decide(
+        self, transactional_id: str, event: Callable[[int], Outcome], node_id: int | None
+    ) -> Outcome:
+        """Let an event happen, and write its record.
+
+        See: C-33.
+        """
+        if node_id is not None and not self.topic.is_led(transactional_id, node_id):
+            return Outcome(ErrorCode.NOT_COORDINATOR)
         if not self._log.is_loaded(transactional_id):
             return Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         try:

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable
 
 from broker_lite.control.metadata.image import MetadataImage
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.topics.topic_configs import TopicConfigs
 from broker_lite.errors import KafkaStorageError, UnknownTopicOrPartition, cause_of
 from broker_lite.log.config import LogConfig
@@ -50,6 +50,7 @@ class PartitionLogs:
         except UnknownTopicOrPartition:
             self._make(topic, partition, self.configs.log_config(topic))
             log = self._manager.get(topic_name, partition)
+        log.leader_id = topic.partitions[partition].leader
         self.loaded[topic_name, partition] = log
         return log
 
@@ -71,8 +72,26 @@ class PartitionLogs:
             partition,
             topic.topic_id,
             config,
-            leader_epoch=topic.leader_epochs[partition],
+            leader_epoch=topic.partitions[partition].leader_epoch,
         )
+
+    def become_leader(
+        self, topic_name: str, partition: int, registration: PartitionRegistration
+    ) -> None:
+        """Let a partition go on under a new leader; who waits at its log is woken.
+
+        Where the file of epochs cannot be written, the next append tries again.
+        """
+        log = self.loaded.get((topic_name, partition))
+        if log is not None:
+            log.leader_id = registration.leader
+        try:
+            self._manager.become_leader(topic_name, partition, registration.leader_epoch)
+        except (UnknownTopicOrPartition, KafkaStorageError) as error:
+            _log.error(
+                "leader epoch not written topic=%s-%d reason=%s",
+                *(topic_name, partition, cause_of(error)),
+            )
 
     def remove(self, topic: Topic) -> None:
         """Remove the logs of a topic that is gone; whoever waits at them is woken.

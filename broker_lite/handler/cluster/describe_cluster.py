@@ -1,7 +1,7 @@
 """DescribeCluster (60): the cluster's id and its brokers (KIP-700).
 
 - v1 asks for brokers or controllers (KIP-919): this endpoint is a broker's.
-- v2 tells which brokers are fenced (KIP-1073): none is, and none is left out.
+- v2 tells which brokers are fenced, and leaves them out unless it is asked for them (KIP-1073).
 
 Not done: controllers, which Kafka tells at an endpoint of their own; there is none here.
 """
@@ -19,7 +19,7 @@ _CONTROLLERS: Final = 2
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Describe the one broker, by the address of the client's listener.
+    """Describe the brokers, by the addresses of the client's listener.
 
     Rule: P-140.
     See: P-75.
@@ -33,14 +33,24 @@ def _describe(
     context: HandlerContext, body: messages.DescribeClusterRequest
 ) -> messages.DescribeClusterResponse:
     cluster = context.cluster
-    host, port = context.advertised_address()
-    broker = messages.DescribeClusterResponse.DescribeClusterBroker(
-        broker_id=cluster.node_id, host=host, port=port, rack=cluster.rack
-    )
-    return messages.DescribeClusterResponse(
+    types = messages.DescribeClusterResponse
+    brokers = [one for _, one in sorted(cluster.brokers.by_id.items())]
+    if not body.include_fenced_brokers:
+        brokers = list(cluster.brokers.alive())
+    return types(
         cluster_id=cluster.cluster_id,
-        controller_id=cluster.node_id,
-        brokers=[broker],
+        controller_id=cluster.controller_id,
+        brokers=[
+            types.DescribeClusterBroker(
+                broker_id=one.node_id,
+                host=address[0],
+                port=address[1],
+                rack=one.rack,
+                is_fenced=one.is_fenced,
+            )
+            for one in brokers
+            if (address := context.address_of(one.node_id)) is not None
+        ],
         cluster_authorized_operations=if_asked(
             body.include_cluster_authorized_operations, CLUSTER_OPERATIONS
         ),

@@ -8,6 +8,7 @@ is never one to list or to cancel.
 Not done: timeout_ms, since nothing is waited for.
 """
 
+from broker_lite.control.metadata.brokers import BrokerRegistrations
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.control.topics.topic_rules import check_assignment
 from broker_lite.errors import BrokerError, ErrorCode
@@ -31,7 +32,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
             types.ReassignableTopicResponse(
                 name=asked.name,
                 partitions=[
-                    _result(asked.name, cluster.topics.get(asked.name), one, cluster.node_id)
+                    _result(asked.name, cluster.topics.get(asked.name), one, cluster.brokers)
                     for one in asked.partitions
                 ],
             )
@@ -47,7 +48,7 @@ def _result(
     name: str,
     topic: Topic | None,
     asked: "messages.AlterPartitionReassignmentsRequest.ReassignablePartition",
-    node_id: int,
+    brokers: BrokerRegistrations,
 ) -> "messages.AlterPartitionReassignmentsResponse.ReassignablePartitionResponse":
     index, text = asked.partition_index, None
     if topic is None:
@@ -59,15 +60,15 @@ def _result(
     elif asked.replicas is None:
         code = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
     else:
-        code, text = _check(asked.replicas, node_id)
+        code, text = _check(asked.replicas, brokers)
     return messages.AlterPartitionReassignmentsResponse.ReassignablePartitionResponse(
         partition_index=index, error_code=code, error_message=text
     )
 
 
-def _check(replicas: list[int], node_id: int) -> tuple[int, str | None]:
+def _check(replicas: list[int], brokers: BrokerRegistrations) -> tuple[int, str | None]:
     try:
-        check_assignment(replicas, None, frozenset((node_id,)))
+        check_assignment(replicas, None, brokers)
     except BrokerError as error:
         return error.code, error.message
     return ErrorCode.NONE, None

@@ -25,6 +25,7 @@ from anyio.lowlevel import checkpoint
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.codec import decode
 from broker_lite.handler.context import HandlerContext, Parts, Request
+from broker_lite.handler.endpoints import endpoints_of
 from broker_lite.handler.fetch.long_poll import wait
 from broker_lite.handler.fetch.many import (
     PARTITIONS_AT_A_TIME,
@@ -194,6 +195,7 @@ def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -
         body.max_wait_ms,
         min(body.min_bytes, max_bytes),
         max_bytes,
+        context.node_id,
         version < ZSTD_FROM and context.apis[_FETCH_KEY].min_version < MAGIC_2_FROM,
     )
 
@@ -340,7 +342,7 @@ async def _answer(
     """Encode the answers, and let go of them."""
     # Kafka leaves the addresses out for followers.
     node_endpoints = (
-        _endpoints(context)
+        _endpoints(context, answers)
         if terms.version >= CURRENT_LEADER_FROM
         and not terms.is_follower
         and any(each.current_leader is not None for each in answers)
@@ -360,10 +362,13 @@ async def _answer(
     )
 
 
-def _endpoints(context: HandlerContext) -> list[NodeEndpoint]:
-    cluster = context.cluster
-    host, port = context.advertised_address()
-    return [NodeEndpoint(cluster.node_id, host, port, cluster.rack)]
+def _endpoints(context: HandlerContext, answers: list[PartitionRead]) -> list[NodeEndpoint]:
+    """The addresses of the leaders that the answers name.
+
+    Rule: C-31 (KafkaApis.handleFetchRequest).
+    """
+    leaders = {each.current_leader[0] for each in answers if each.current_leader is not None}
+    return endpoints_of(context, leaders)
 
 
 async def _fail(body: messages.FetchRequest, version: int) -> Parts:

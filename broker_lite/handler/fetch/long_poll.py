@@ -18,7 +18,7 @@ from broker_lite.handler.fetch.read import (
     FetchRead,
     FetchTerms,
     UnknownPartition,
-    check_leader_epoch,
+    check_epoch_and_leader,
     diverging_epoch,
     find_log,
     limit_offset,
@@ -101,8 +101,7 @@ def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPart
     """
     try:
         log = find_log(cluster, partition)
-        if partition.current_leader_epoch >= 0:
-            check_leader_epoch(log, partition.current_leader_epoch)
+        check_epoch_and_leader(cluster, terms, partition, log)
         if partition.last_fetched_epoch >= 0 and diverging_epoch(log, partition) is not None:
             return _ENOUGH
         partition.watch(log)

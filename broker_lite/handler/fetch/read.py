@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
 
+from broker_lite.control.metadata.topic import PartitionRegistration
 from broker_lite.errors import (
     BrokerError,
     ErrorCode,
-    FencedLeaderEpoch,
     NotLeaderOrFollower,
     OffsetOutOfRange,
     UnknownLeaderEpoch,
 )
 from broker_lite.handler.fetch.partition import FetchPartition
+from broker_lite.handler.leadership import check_leader, check_leader_epoch
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.log import Log
 from broker_lite.wire.fetch import AbortedTransaction, FetchedPartition
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("broker_lite.handler")
 
-NO_EPOCH: Final = -1
 READ_COMMITTED: Final = 1
 LOGS_AT_A_TIME: Final = 64
 """Logs that are loaded before other connections have their turn: 2 ms, after a restart 20 ms."""
 _FIRST_BATCH_FROM: Final = 3
+_FOLLOWERS_FROM: Final = 11
 CURRENT_LEADER_FROM: Final = 16
 _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
@@ -37,8 +38,8 @@ _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LE
 class FetchTerms(NamedTuple):
     """What a Fetch request says for all its partitions.
 
-    `isolation_level` is 0 for replicas, which read up to the log end offset. `is_old`: the client
-    is answered as an old one.
+    `isolation_level` is 0 for replicas, which read up to the log end offset. `node_id` is the
+    broker that is asked. `is_old`: the client is answered as an old one.
     """
 
     version: int
@@ -47,6 +48,7 @@ class FetchTerms(NamedTuple):
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
+    node_id: int
     is_old: bool = False
 
 
@@ -220,7 +222,7 @@ def read_partitions(
         try:
             log = find_log(cluster, partition)
             is_first = read.may_exceed and terms.version >= _FIRST_BATCH_FROM
-            answer = _read(log, terms, partition, read.left_bytes, is_first)
+            answer = _read(cluster, log, terms, partition, read.left_bytes, is_first)
         except UnknownPartition as absent:
             # the list of aborted transactions is empty here, not null (F-04)
             unknown = PartitionRead(partition, None, absent.code, aborted_transactions=())
@@ -253,25 +255,9 @@ def find_log(cluster: "Cluster", partition: FetchPartition) -> Log:
         if topic is None:
             raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     # as topic.partition_count, but without a call of Python in each request
-    if not 0 <= partition.index < len(topic.leader_epochs):
+    if not 0 <= partition.index < len(topic.partitions):
         raise UnknownPartition(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     return cluster.log(topic.name, partition.index)
-
-
-def check_leader_epoch(log: Log, current_leader_epoch: int) -> None:
-    """Demand that a client and this leader know the same leader epoch; -1 is not checked.
-
-    Raises:
-        FencedLeaderEpoch: the client's is older.
-        UnknownLeaderEpoch: the client's is newer.
-
-    Rule: F-05, F-20 (Partition.checkCurrentLeaderEpoch).
-    """
-    if current_leader_epoch == NO_EPOCH or current_leader_epoch == log.leader_epoch:
-        return
-    if current_leader_epoch < log.leader_epoch:
-        raise FencedLeaderEpoch
-    raise UnknownLeaderEpoch
 
 
 def limit_offset(log: Log, isolation_level: int) -> int:
@@ -298,16 +284,50 @@ def diverging_epoch(log: Log, partition: FetchPartition) -> tuple[int, int] | No
     return None
 
 
+def check_epoch_and_leader(
+    cluster: "Cluster", terms: FetchTerms, partition: FetchPartition, log: Log
+) -> None:
+    """Demand that this broker may be read from, and knows the leader epoch that the client knows.
+
+    Raises:
+        NotLeaderOrFollower: it has no replica, or the request is too old for a follower.
+        FencedLeaderEpoch, UnknownLeaderEpoch: the epochs differ.
+
+    Rule: C-30 (FetchParams.fetchOnlyLeader).
+    """
+    if log.leader_id == terms.node_id:
+        if partition.current_leader_epoch >= 0:
+            check_leader_epoch(log, partition.current_leader_epoch)
+        return
+    may_follow = terms.version >= _FOLLOWERS_FROM and not terms.is_follower
+    epoch = partition.current_leader_epoch
+    check_leader(cluster, terms.node_id, log, epoch, may_follow=may_follow)
+
+
+def find_partition(cluster: "Cluster", partition: FetchPartition) -> PartitionRegistration | None:
+    """Find who has a partition, by the name or id of its topic; None if there is no such one."""
+    name = partition.topic
+    topics = cluster.topics_by_id if isinstance(name, bytes) else cluster.topics
+    topic = topics.get(name)  # type: ignore[arg-type]  # the one or the other
+    if topic is None or not 0 <= partition.index < len(topic.partitions):
+        return None
+    return topic.partitions[partition.index]
+
+
 def _read(
-    log: Log, terms: FetchTerms, partition: FetchPartition, left_bytes: int, is_first: bool
+    cluster: "Cluster",
+    log: Log,
+    terms: FetchTerms,
+    partition: FetchPartition,
+    left_bytes: int,
+    is_first: bool,
 ) -> PartitionRead:
     """Read one partition; is_first while no partition before it gave bytes, since version 3.
 
     Rule: F-05, F-06, F-21 (Partition.fetchRecords).
     See: F-11.
     """
-    if partition.current_leader_epoch >= 0:
-        check_leader_epoch(log, partition.current_leader_epoch)
+    check_epoch_and_leader(cluster, terms, partition, log)
     if terms.is_follower:
         _refuse_follower(partition)
     if partition.last_fetched_epoch >= 0:
@@ -384,5 +404,7 @@ def _failed(
     """Rule: F-05."""
     current_leader = None
     if code in _MOVED and terms.version >= CURRENT_LEADER_FROM:
-        current_leader = (cluster.node_id, find_log(cluster, partition).leader_epoch)
+        registration = find_partition(cluster, partition)
+        if registration is not None:
+            current_leader = (registration.leader, registration.leader_epoch)
     return PartitionRead(partition, None, code, current_leader=current_leader)

@@ -13,6 +13,7 @@ from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.groups.coordinated import split
 from broker_lite.wire import messages
 
 
@@ -25,6 +26,10 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
     try:
         context.groups.check_all_loaded()
         response = context.groups.coordinator.admin.list_groups(body)
+        led, _ = split(context, [group.group_id for group in response.groups])
+        if len(led) < len(response.groups):
+            ids = frozenset(led)
+            response.groups = [group for group in response.groups if group.group_id in ids]
     except BrokerError as error:
         response = messages.ListGroupsResponse(error_code=error.code)
     return encode(messages.ListGroupsResponse, response, request)
@@ -36,14 +41,17 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     See: G-103.
     """
     body = decode(messages.DescribeGroupsRequest, request)
+    group = messages.DescribeGroupsResponse.DescribedGroup
+    body.groups, others = split(context, body.groups)
     try:
         context.groups.check_loaded(body.groups)
         response = context.groups.coordinator.admin.describe_groups(body, request.api_version)
     except BrokerError as error:
-        group = messages.DescribeGroupsResponse.DescribedGroup
         response = messages.DescribeGroupsResponse(
             groups=[group(group_id=group_id, error_code=error.code) for group_id in body.groups]
         )
+    code = ErrorCode.NOT_COORDINATOR
+    response.groups += [group(group_id=each, error_code=code) for each in others]
     if body.include_authorized_operations:
         for described in response.groups:
             if described.error_code == ErrorCode.NONE:
@@ -58,14 +66,19 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     See: G-104.
     """
     body = decode(messages.DeleteGroupsRequest, request)
+    result = messages.DeleteGroupsResponse.DeletableGroupResult
+    body.groups_names, others = split(context, body.groups_names)
     try:
         response = context.groups.delete_groups(body)
     except BrokerError as error:
-        result = messages.DeleteGroupsResponse.DeletableGroupResult
         response = messages.DeleteGroupsResponse(
             results=[
                 result(group_id=group_id, error_code=error.code)
                 for group_id in dict.fromkeys(body.groups_names)
             ]
         )
+    response.results += [
+        result(group_id=each, error_code=ErrorCode.NOT_COORDINATOR)
+        for each in dict.fromkeys(others)
+    ]
     return encode(messages.DeleteGroupsResponse, response, request)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from broker_lite.coordinator.effects import Caller, Effects
-from broker_lite.errors import BrokerError
+from broker_lite.errors import BrokerError, NotCoordinator
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import leave_lane
@@ -52,9 +52,12 @@ async def ask_group(
         refusal: makes the response when nothing could be done.
 
     Rule: G-118, G-119.
+    See: C-33.
     """
     leave_lane(request)
     try:
+        if not context.groups.topic.is_led(body.group_id, context.node_id):
+            raise NotCoordinator
         caller = caller_of(context, request)
         response = cast("Answer", await context.groups.ask(event, body.group_id, body, caller))
     except BrokerError as error:

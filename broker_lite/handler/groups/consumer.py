@@ -18,6 +18,7 @@ from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.groups.ask_group import ask_group
+from broker_lite.handler.groups.coordinated import split
 from broker_lite.handler.groups.regexes import prepare_regexes
 from broker_lite.wire import messages
 
@@ -60,6 +61,7 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     See: G-101.
     """
     body = decode(messages.ConsumerGroupDescribeRequest, request)
+    body.group_ids, others = split(context, body.group_ids)
     try:
         if not _is_on(context):
             raise UnsupportedVersion
@@ -76,6 +78,12 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
                 for group_id in body.group_ids
             ]
         )
+    response.groups += [
+        messages.ConsumerGroupDescribeResponse.DescribedGroup(
+            group_id=each, error_code=ErrorCode.NOT_COORDINATOR
+        )
+        for each in others
+    ]
     if body.include_authorized_operations:
         for group in response.groups:
             if group.error_code == ErrorCode.NONE:

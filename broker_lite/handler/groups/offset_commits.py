@@ -15,10 +15,11 @@ OffsetCommit v1 may bring.
 
 from typing import Final
 
-from broker_lite.errors import BrokerError, UnsupportedVersion
+from broker_lite.errors import BrokerError, NotCoordinator, UnsupportedVersion
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.groups.ask_group import answer_group, ask_group
+from broker_lite.handler.groups.coordinated import split
 from broker_lite.wire import messages
 
 """Of both, of what brokers before 4.0 offer."""
@@ -73,8 +74,18 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
     try:
         if version == _ZOOKEEPER_VERSION:
             raise UnsupportedVersion
-        context.groups.check_loaded(group_ids)
+        led, others = split(context, group_ids)
+        if others and version < _GROUPS_SINCE:
+            raise NotCoordinator
+        context.groups.check_loaded(led)
+        foreign = frozenset(others)
+        elsewhere = [group for group in body.groups if group.group_id in foreign]
+        body.groups = [group for group in body.groups if group.group_id not in foreign]
         response = context.groups.coordinator.fetches.fetch(body, version)
+        if elsewhere:
+            body.groups = elsewhere
+            refused = context.groups.coordinator.fetches.refuse(body, version, NotCoordinator.code)
+            response.groups += refused.groups
     except BrokerError as error:
         response = context.groups.coordinator.fetches.refuse(body, version, error.code)
     return encode(messages.OffsetFetchResponse, response, request)

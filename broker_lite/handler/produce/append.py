@@ -17,6 +17,7 @@ from broker_lite.errors import (
     BrokerError,
     ErrorCode,
     KafkaStorageError,
+    NotLeaderOrFollower,
     cause_of,
 )
 from broker_lite.handler.context import CloseConnection, HandlerContext
@@ -99,6 +100,8 @@ async def append(
     try:
         config = cluster.validation_config(topic)
         log = cluster.log(name, index)
+        if log.leader_id != context.node_id:
+            raise NotLeaderOrFollower
         now_ms = context.clock.now_ms()
         validated = validate_at_once(records, config, now_ms, index, is_old=is_old)
         if validated is None:
@@ -110,6 +113,8 @@ async def append(
             if topic.topic_id not in cluster.topics_by_id:
                 return None
             log = cluster.log(name, index)
+            if log.leader_id != context.node_id:
+                raise NotLeaderOrFollower
         info = log.append(
             validated,
             now_ms=now_ms,

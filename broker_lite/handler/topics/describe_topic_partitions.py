@@ -2,21 +2,18 @@
 
 Topics come sorted by name, never created on demand; what does not fit into the limit is named by
 next_cursor.
-
-Not done: eligible leader replicas, empty for a partition with one replica (P-95).
-
-Rule: P-95.
 """
 
 from collections.abc import Iterable
 
-from broker_lite.control.metadata.topic import Topic
+from broker_lite.control.metadata.topic import PartitionRegistration, Topic
 from broker_lite.control.metadata.topic_names import INTERNAL_TOPICS, is_legal_topic_name
 from broker_lite.errors import ErrorCode
 from broker_lite.handler.authorized import TOPIC_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.large import in_turns, sorted_in_turns
+from broker_lite.handler.topics.placed import Placed, Places
 from broker_lite.wire import messages
 
 
@@ -67,6 +64,7 @@ class _Page:
     def __init__(self, context: HandlerContext, limit: int) -> None:
         self.response = messages.DescribeTopicPartitionsResponse()
         self._cluster = context.cluster
+        self._places = Places(context)
         self._remaining = limit
 
     def add(self, name: str, first_index: int) -> None:
@@ -82,7 +80,7 @@ class _Page:
             return
         end = min(first_index + self._remaining, topic.partition_count)
         indexes = range(first_index, end)
-        self.response.topics.append(_describe(topic, indexes, self._cluster.node_id))
+        self.response.topics.append(_describe(topic, indexes, self._places))
         self._remaining -= len(indexes)
         if end < topic.partition_count:
             self._continue_at(name, end)
@@ -110,26 +108,34 @@ def _unknown(
 
 
 def _describe(
-    topic: Topic, indexes: Iterable[int], node_id: int
+    topic: Topic, indexes: Iterable[int], places: Places
 ) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic":
     types = messages.DescribeTopicPartitionsResponse
-    replicas = [node_id]
     return types.DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         topic_authorized_operations=TOPIC_OPERATIONS,
         partitions=[
-            types.DescribeTopicPartitionsResponsePartition(
-                partition_index=index,
-                leader_id=node_id,
-                leader_epoch=topic.leader_epochs[index],
-                replica_nodes=replicas,
-                isr_nodes=replicas,
-                # not null, the schema's default: Java's admin client cannot read that
-                eligible_leader_replicas=[],
-                last_known_elr=[],
-            )
+            _partition(index, topic.partitions[index], places.of(topic.partitions[index]))
             for index in indexes
         ],
+    )
+
+
+def _partition(
+    index: int, partition: PartitionRegistration, place: Placed
+) -> "messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition":
+    """Rule: P-95."""
+    return messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition(
+        error_code=place.error_code,
+        partition_index=index,
+        leader_id=place.leader,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=place.replicas,
+        isr_nodes=place.isr,
+        # not null, the schema's default: Java's admin client cannot read that
+        eligible_leader_replicas=list(partition.eligible),
+        last_known_elr=list(partition.last_leader),
+        offline_replicas=place.offline,
     )

@@ -18,6 +18,7 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
+from broker_lite.handler.leadership import check_leader
 from broker_lite.handler.refusals import tell_transaction
 from broker_lite.handler.transactions.partitions import before_fencing
 from broker_lite.record.control import EndTransactionMarker
@@ -41,6 +42,7 @@ async def handle_end(context: HandlerContext, request: Request) -> Parts:
         (body.producer_id, body.producer_epoch),
         is_commit=body.committed,
         client_version=EPOCH_BUMP_VERSION if version >= _BUMPED_SINCE else 0,
+        node_id=context.node_id,
     )
     response.error_code = outcome.error
     tell_transaction(context, request, outcome.error, body.transactional_id)
@@ -92,6 +94,7 @@ def _write(
     partition: TopicPartition,
 ) -> int:
     try:
+        check_leader(context.cluster, context.node_id, context.cluster.log(*partition))
         context.transactions.write_marker(
             partition,
             (marker.producer_id, marker.producer_epoch),

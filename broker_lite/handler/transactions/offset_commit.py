@@ -65,6 +65,8 @@ def _refused(
         return None
     if not body.group_id:
         return ErrorCode.INVALID_GROUP_ID
+    if not context.groups.topic.is_led(body.group_id, context.node_id):
+        return ErrorCode.NOT_COORDINATOR
     partition = context.transactions.partition_of_group(body.group_id)
     producer = (body.producer_id, body.producer_epoch)
     try:

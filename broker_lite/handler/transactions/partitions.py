@@ -107,9 +107,15 @@ async def _add(
     partitions = list(known)
     transactions = context.transactions
     if verify_only:
+        if not transactions.topic.is_led(transactional_id, context.node_id):
+            return dict.fromkeys(partitions, ErrorCode.NOT_COORDINATOR)
         return transactions.verify(transactional_id, producer, partitions)
     error_code = transactions.add_partitions(
-        transactional_id, producer, partitions, client_version=client_version
+        transactional_id,
+        producer,
+        partitions,
+        client_version=client_version,
+        node_id=context.node_id,
     )
     tell_transaction(context, request, error_code, transactional_id)
     return dict.fromkeys(partitions, error_code)
@@ -162,6 +168,7 @@ async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
         (body.producer_id, body.producer_epoch),
         [transactions.partition_of_group(body.group_id)],
         client_version=0,
+        node_id=context.node_id,
     )
     tell_transaction(context, request, error_code, body.transactional_id)
     if request.api_version < _FENCED_SINCE:

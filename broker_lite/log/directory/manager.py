@@ -233,6 +233,20 @@ class LogManager:
         entry.leader_epoch = leader_epoch
         entry.config = config if config is not None else self.defaults
 
+    def become_leader(self, topic: str, partition: int, leader_epoch: int) -> None:
+        """Begin a leader epoch of a partition; one that is not loaded begins it when it is.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: the epoch counts, but its file is not written yet.
+        """
+        entry = self._partitions.get((topic, partition))
+        if entry is None:
+            raise UnknownTopicOrPartition
+        entry.leader_epoch = leader_epoch
+        if entry.log is not None:
+            entry.log.become_leader(leader_epoch)
+
     def get(self, topic: str, partition: int) -> Log:
         """Give a partition's log; the first call loads it.
 

@@ -28,6 +28,19 @@ NETWORK_SETTINGS: Final = (
     ),
     Setting("broker.rack", ConfigType.STRING, None, "Rack of this node, as Metadata tells it."),
     Setting(
+        "broker.lite.brokers",
+        ConfigType.INT,
+        "1",
+        "Brokers in this process: ids from node.id on, ports side by side.",
+        Between(1, 1000),
+    ),
+    Setting(
+        "broker.lite.racks",
+        ConfigType.LIST,
+        "",
+        "Racks of the brokers in turns, such as a,b,c; without any all have broker.rack.",
+    ),
+    Setting(
         "listeners",
         ConfigType.LIST,
         "PLAINTEXT://127.0.0.1:9092",
