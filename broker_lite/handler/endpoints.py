@@ -1,15 +1,21 @@
 """The addresses of brokers, as answers about a leader that is elsewhere name them (KIP-951)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
+from broker_lite.errors import ErrorCode
 from broker_lite.handler.context import HandlerContext
-from broker_lite.wire.fetch import NodeEndpoint
+from broker_lite.wire.node_endpoints import NodeEndpoint
+from broker_lite.wire.produce import PartitionAnswer, PartitionKey
+
+LEADERS_FROM: Final = 10
+"""The first version of Produce whose answers name the current leader."""
 
 
 def endpoints_of(context: HandlerContext, node_ids: Iterable[int]) -> list[NodeEndpoint]:
     """Return the addresses of those brokers that this client can reach.
 
-    Rule: C-31 (KafkaApis.handleProduceRequest, handleFetchRequest).
+    Rule: C-31 (KafkaApis.handleFetchRequest).
     """
     found = []
     for node_id in sorted(node_ids):
@@ -18,3 +24,26 @@ def endpoints_of(context: HandlerContext, node_ids: Iterable[int]) -> list[NodeE
         if broker is not None and not broker.is_fenced and address is not None:
             found.append(NodeEndpoint(node_id, *address, broker.rack))
     return found
+
+
+def leaders_elsewhere(
+    context: HandlerContext, answers: Mapping[PartitionKey, PartitionAnswer]
+) -> dict[PartitionKey, tuple[int, int]]:
+    """Return id and epoch of the leaders of partitions that were produced to the wrong broker.
+
+    See: C-31 (KafkaApis.handleProduceRequest).
+    """
+    cluster = context.cluster
+    leaders: dict[PartitionKey, tuple[int, int]] = {}
+    for key, answer in answers.items():
+        if answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            name, index = key
+            topic = (
+                cluster.topics_by_id.get(name)
+                if isinstance(name, bytes)
+                else cluster.topics.get(name)
+            )
+            if topic is not None and index < topic.partition_count:
+                partition = topic.partitions[index]
+                leaders[key] = partition.leader, partition.leader_epoch
+    return leaders

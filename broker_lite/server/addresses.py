@@ -41,8 +41,8 @@ def _check_ports(listeners: Sequence[Listener], count: int) -> None:
         for port in range(listener.port, listener.port + count):
             if used.setdefault(port, listener.name) != listener.name:
                 raise SettingsError(
-                    f"listener {listener.name}: port {port} is wanted by listener {used[port]}, too: "
-                    f"each has as many ports as there are brokers, {count}, one after the other"
+                    f"listener {listener.name}: port {port} is also wanted by listener "
+                    f"{used[port]}: each has {count} ports, one for each broker"
                 )
 
 

@@ -10,12 +10,12 @@ See: P-178.
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+from broker_lite.wire.node_endpoints import NodeEndpoint, encode_node_endpoints
 from broker_lite.wire.primitives import (
     EncodeError,
     encode_count,
-    encode_nullable_string,
     encode_string,
     encode_tags,
     encode_uvarint,
@@ -132,15 +132,6 @@ class FetchedPartition:
         self.current_leader = current_leader
 
 
-class NodeEndpoint(NamedTuple):
-    """The address of a leader named in current_leader, v16+."""
-
-    node_id: int
-    host: str
-    port: int
-    rack: str | None = None
-
-
 def encode_fetch_response(
     version: int,
     partitions: Sequence[FetchedPartition],
@@ -252,7 +243,7 @@ class FetchEncoder:
         pending = self._pending
         if self._flexible:
             has_endpoints = self._version >= _NODE_ENDPOINTS_FROM
-            pending.append(_response_tags(node_endpoints if has_endpoints else ()))
+            pending.append(encode_node_endpoints(node_endpoints if has_endpoints else ()))
         if pending:
             self._parts.append(b"".join(pending))
         return self._parts
@@ -309,13 +300,3 @@ def _partition_tags(partition: FetchedPartition) -> bytes:
     if current_leader is not None:
         tags.append((1, _CURRENT_LEADER(current_leader[0], current_leader[1])))
     return encode_tags(tags, None)
-
-
-def _response_tags(node_endpoints: Sequence[NodeEndpoint]) -> bytes:
-    if not node_endpoints:
-        return _NO_TAGS
-    parts = [encode_uvarint(len(node_endpoints) + 1)]
-    for node_id, host, port, rack in node_endpoints:
-        parts += (_INT32(node_id), encode_string(host, flexible=True), _INT32(port))
-        parts += (encode_nullable_string(rack, flexible=True), _NO_TAGS)
-    return encode_tags([(0, b"".join(parts))], None)

@@ -112,7 +112,7 @@ class Cluster(ClusterView):
             make_id=self.make_id,
             rack_of=self.rack_of,
         )
-        self._chance = random.Random(int.from_bytes(random_bytes(8)))
+        self._chance = random.Random(int.from_bytes(random_bytes(8)))  # noqa: S311 - no secret
         self._producer_ids = ProducerIds(self._take_producer_ids)
 
     @classmethod

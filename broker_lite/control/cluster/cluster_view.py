@@ -117,7 +117,7 @@ class ClusterView:
         return topic.partitions[partition].leader_epoch
 
     def has_replica(self, topic_name: str, partition: int, node_id: int) -> bool:
-        """Whether a broker has a replica of a partition; false for a partition that is not there."""
+        """Whether a broker has a replica of a partition that there is."""
         topic = self._image.topics.get(topic_name)
         if topic is None or not 0 <= partition < topic.partition_count:
             return False

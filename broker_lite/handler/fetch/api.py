@@ -56,7 +56,8 @@ from broker_lite.handler.fetch.session import (
 from broker_lite.handler.large import LargeRequest, leave_lane, let_go
 from broker_lite.handler.refusals import tell_fetch
 from broker_lite.wire import messages
-from broker_lite.wire.fetch import NodeEndpoint, encode_fetch_response
+from broker_lite.wire.fetch import encode_fetch_response
+from broker_lite.wire.node_endpoints import NodeEndpoint
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
@@ -363,10 +364,7 @@ async def _answer(
 
 
 def _endpoints(context: HandlerContext, answers: list[PartitionRead]) -> list[NodeEndpoint]:
-    """The addresses of the leaders that the answers name.
-
-    Rule: C-31 (KafkaApis.handleFetchRequest).
-    """
+    """Return the addresses of the leaders that the answers name."""
     leaders = {each.current_leader[0] for each in answers if each.current_leader is not None}
     return endpoints_of(context, leaders)
 

@@ -9,7 +9,7 @@ them are through. Then the partitions are validated and appended one after the o
 
 - v3 transactional id (KIP-98), one v2 batch a partition; v5 log start offset (KIP-107).
 - v7 zstd (KIP-110); v8 record errors and a message (KIP-467); v9 flexible.
-- v10 current leader of a partition that moved (KIP-951), for which one broker has no cause.
+- v10 current leader of a partition that moved (KIP-951).
 - v11 TRANSACTION_ABORTABLE, v12 partitions are added to the transaction (KIP-890).
 - v13 topic ids instead of names (KIP-516).
 
@@ -26,6 +26,7 @@ from anyio.lowlevel import checkpoint
 from broker_lite.control.metadata.topic import Topic
 from broker_lite.errors import BrokerError, ErrorCode, Why
 from broker_lite.handler.context import CloseConnection, HandlerContext, Parts, Request
+from broker_lite.handler.endpoints import LEADERS_FROM, endpoints_of, leaders_elsewhere
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce.append import append
@@ -45,6 +46,7 @@ from broker_lite.wire.produce import (
 
 """Of what brokers before 4.0 serve."""
 
+_NO_LEADERS: Final[dict[PartitionKey, tuple[int, int]]] = {}
 _ACKS: Final = frozenset((-1, 0, 1))
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 _GO_ON: Final = Verdict(None)
@@ -121,10 +123,14 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     if produce.acks == 0:
         _close_after_failure(answers)
         return None
+    leaders = (
+        leaders_elsewhere(context, answers) if failed and version >= LEADERS_FROM else _NO_LEADERS
+    )
+    endpoints = endpoints_of(context, {leader for leader, _ in leaders.values()}) if leaders else ()
     return (
-        [encode_produce_response(answers, version)]
+        [encode_produce_response(answers, version, leaders, endpoints)]
         if large is None
-        else await answer_many(large, answers)
+        else await answer_many(large, answers, leaders, endpoints)
     )
 
 

@@ -89,8 +89,8 @@ async def append(
     Raises:
         CloseConnection: the broker stops, or the client has been gone for a while.
 
-    Rule: V-13, V-23, V-43, V-72, P-92.
-    See: V-14 to V-59.
+    Rule: V-23, V-43, V-72, P-92.
+    See: V-13, V-14 to V-59.
     """
     cluster = context.cluster
     name = topic.name
@@ -99,9 +99,7 @@ async def append(
         return None
     try:
         config = cluster.validation_config(topic)
-        log = cluster.log(name, index)
-        if log.leader_id != context.node_id:
-            raise NotLeaderOrFollower
+        log = _led_log(context, name, index)
         now_ms = context.clock.now_ms()
         validated = validate_at_once(records, config, now_ms, index, is_old=is_old)
         if validated is None:
@@ -112,9 +110,7 @@ async def append(
             # the name is another one.
             if topic.topic_id not in cluster.topics_by_id:
                 return None
-            log = cluster.log(name, index)
-            if log.leader_id != context.node_id:
-                raise NotLeaderOrFollower
+            log = _led_log(context, name, index)
         info = log.append(
             validated,
             now_ms=now_ms,
@@ -141,6 +137,21 @@ async def append(
     return _make(
         PartitionAnswer, (0, base_offset, append_time_ms, log_start_offset, (), None, None)
     )
+
+
+def _led_log(context: HandlerContext, name: str, index: int) -> "Log":
+    """Return the log of a partition that this broker leads.
+
+    Raises:
+        NotLeaderOrFollower: another one does.
+        UnknownTopicOrPartition, KafkaStorageError: see Cluster.log.
+
+    Rule: V-13 (Partition.appendRecordsToLeader).
+    """
+    log = context.cluster.log(name, index)
+    if log.leader_id != context.node_id:
+        raise NotLeaderOrFollower
+    return log
 
 
 def _note_failing(topic: str, index: int, log: "Log | None", error: KafkaStorageError) -> None:
