@@ -1,15 +1,15 @@
-"""Build the compiled modules: Python as it stands in the repository, and runs without a compiler.
+"""Builds the compiled modules; their sources are plain Python that also runs without a compiler.
 
-pyproject.toml lists them, by compiler: Cython translates what has work for every record, with the
-types of the .pxd beside each module, and mypyc what has work for every request, from its
-annotations.
+pyproject.toml lists these modules by compiler. Cython compiles the modules that work on every
+record, with types from the .pxd file beside each module. mypyc compiles the modules that work on
+every request, with types from their annotations.
 
-BROKER_LITE_NATIVE=require fails the build when it cannot be compiled (wheels, CI), off skips it,
-anything else tries. BROKER_LITE_COMPILERS=cython leaves out what mypyc compiles, which takes most
-of the time.
+BROKER_LITE_NATIVE=require fails the build if a module cannot be compiled (for wheels and CI); off
+compiles nothing; with any other value the build goes on without the modules that fail.
+BROKER_LITE_COMPILERS=cython leaves out mypyc, which takes most of the time.
 
-Beside the package's modules goes a file with the hashes of what was compiled, by which
-broker_lite.native knows whether it still is what its sources say.
+The build also writes a file with the hashes of the sources that were compiled. With it,
+broker_lite.native finds out whether a compiled module is still current.
 """
 
 import ast
@@ -40,22 +40,23 @@ DIRECTIVES = {
 PACKAGE = "broker_lite"
 SUFFIX: str = sysconfig.get_config_var("EXT_SUFFIX")
 MYPYC = "mypyc"
-# What the value of a constant consists of that mypyc writes where it is used.
+# The parts of an expression whose value mypyc copies to the places where the constant is used.
 PLAIN: tuple[type[ast.AST], ...] = (
     *(ast.BinOp, ast.Constant, ast.Name, ast.Tuple, ast.UnaryOp),
     *(ast.expr_context, ast.operator, ast.unaryop),
 )
-# The part in which a module is compiled: what Cython compiles is one for each module.
+# The part that each module is compiled in. Each module of Cython is a part of its own; all modules
+# of mypyc are one part.
 PART = {path: path for path in (*COMPILED["cython"], *COMPILED["cython-unchecked"])}
 PART |= dict.fromkeys(COMPILED["mypyc"], MYPYC)
 # The sources of each part, with their hashes when the compiler read them.
 READ: dict[str, dict[str, str]] = {}
-# What mypyc compiles calls itself as functions of one library, which each of the modules loads.
+# The code of all modules of mypyc is in one library, which each of these modules loads.
 LIBRARY = f"{PACKAGE}__mypyc"
 
 
 class BuildExt(build_ext):  # type: ignore[misc]  # setuptools is not typed
-    """Translates to C, which takes a while, unless only questions about the package are asked."""
+    """Compiles the modules, except for commands that only need metadata, because it takes long."""
 
     def finalize_options(self) -> None:
         if not {"dist_info", "egg_info", "sdist"}.intersection(self.distribution.commands):
@@ -84,7 +85,7 @@ class BuildExt(build_ext):  # type: ignore[misc]  # setuptools is not typed
         loaders = [extension for extension in found if extension.name in modules]
         self.extensions = others
         super().build_extensions()
-        # without their library, those modules stay as they are written
+        # without their library, the modules of mypyc are not built and run as plain Python
         self.extensions = loaders if LIBRARY in self.built else []
         super().build_extensions()
         self.extensions = found
@@ -108,7 +109,8 @@ def by_cython() -> list[Extension]:
     ):
         paths = COMPILED[kind]
         modules = [Extension(name, [path]) for name, path in zip(_names(paths), paths, strict=True)]
-        # what lies beside a source from an earlier build may be newer than it, and made of another
+        # force, because C files of an earlier build may be newer than the source, but made from
+        # another version of it
         found += cythonize(modules, compiler_directives=directives, force=True)
     return found
 
@@ -116,7 +118,8 @@ def by_cython() -> list[Extension]:
 def by_mypyc() -> list[Extension]:
     from mypyc.build import mypycify
 
-    # What a build environment lacks is no error, and what a newer compiler warns of is none.
+    # Imports that are missing in the build environment are no errors. Nor are warnings of a newer
+    # C compiler, so -Werror is removed below.
     checker = ["--config-file=", "--ignore-missing-imports"]
     found: list[Extension] = mypycify(
         [*checker, *COMPILED["mypyc"]],
@@ -131,7 +134,7 @@ def by_mypyc() -> list[Extension]:
 
 
 def read_by_cython() -> dict[str, set[str]]:
-    """The sources of each part: a module, its types, and the modules whose C types it takes."""
+    """Return the sources of each part: a module, its types, and modules whose C types it uses."""
     from Cython.Build.Dependencies import create_dependency_tree
 
     tree = create_dependency_tree()
@@ -143,9 +146,9 @@ def read_by_cython() -> dict[str, set[str]]:
 
 
 def read_by_mypyc() -> dict[str, set[str]]:
-    """The sources of all modules, which are one part, and those of the constants they take.
+    """Return the sources of mypyc's one part: its modules, and those whose constants they import.
 
-    mypyc writes the value of a constant into the code of the module that imports it.
+    The latter matter, because mypyc copies the value of a constant into the module that imports it.
     """
     found = set(COMPILED["mypyc"])
     left = list(found)
@@ -165,7 +168,7 @@ def _homes_of_constants(path: str) -> Iterator[str]:
 
 def _home_of(module: str, name: str) -> Iterator[str]:
     path = _path(f"{module}.{name}")
-    if path is not None:  # of a module that is imported as a whole, each may be taken
+    if path is not None:  # the module is imported as a whole, so any of its constants may be used
         yield from [path] if _constants(path) else []
         return
     path = _path(module)
@@ -190,7 +193,7 @@ def _path(module: str) -> str | None:
 
 @functools.cache
 def _constants(path: str) -> set[str]:
-    """The constants of a module that are plain values, and its classes that have some."""
+    """Return the constants of a module with plain values, and its classes with such constants."""
     found = set()
     for node in _tree(path).body:
         if _is_constant(node):
@@ -229,12 +232,12 @@ def extensions() -> list[Extension]:
             if MODE == "require":
                 raise
     for extension in found:
-        extension.optional = MODE != "require"  # cythonize() drops what its input said
+        extension.optional = MODE != "require"  # set here, because cythonize() drops it
     return found
 
 
 def sums(built: set[str]) -> Iterator[str]:
-    """The lines that broker_lite.native reads, about the parts of which all is built."""
+    """Yield the lines that broker_lite.native reads, for the parts that are built completely."""
     sound = {part: files for part, files in READ.items() if built.issuperset(_needed(part, files))}
     for file in sorted({file for files in sound.values() for file in files}):
         parts = sorted(part for part, files in sound.items() if file in files)
@@ -246,9 +249,9 @@ def sums(built: set[str]) -> Iterator[str]:
 
 
 def _needed(part: str, files: Iterable[str]) -> Iterator[str]:
-    """The compiled modules without which a part does not run."""
+    """Yield the modules that must be compiled for a part to run."""
     for file in files:
-        # of the constants that mypyc takes, the modules may be there as Python
+        # modules that mypyc only takes constants from may stay plain Python
         if file.endswith(".py") and (part != MYPYC or PART.get(file) == MYPYC):
             yield _name(file)
 
@@ -260,7 +263,7 @@ def has_compiler() -> bool:
 
 is_compiled = MODE == "require" or (MODE != "off" and has_compiler())
 setup(
-    # which of them is known when they are to be built
+    # a placeholder: BuildExt replaces it by the real list of extensions
     ext_modules=[Extension(LIBRARY, [])] if is_compiled else [],
     cmdclass={"build_ext": BuildExt},
 )

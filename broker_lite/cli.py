@@ -1,8 +1,8 @@
-"""The command line: finds the module of a command, runs it, and tells how it ended.
+"""The command line: find the module of a command, run it, and return its exit code.
 
-What a person did wrong is one line on standard error and exit code 2; a disk that fails, or a
-broker that cannot be asked or says no, is one line and exit code 1. Only the module of the command
-that was asked for is imported, so that each answers at once.
+A mistake of the user is one line on standard error and exit code 2. A disk that fails, or a broker
+that cannot be reached or refuses, is one line and exit code 1. Only the module of the requested
+command is imported, so that each command starts fast.
 """
 
 import argparse
@@ -25,7 +25,7 @@ _FAILURE: Final = 1
 COMMANDS: Final[Mapping[str, Subcommand]] = {
     "serve": Subcommand("broker_lite.commands.serve", "start a broker"),
     "config": Subcommand("broker_lite.commands.config", "print every setting"),
-    "container": Subcommand("broker_lite.commands.container", "do what the image's arguments say"),
+    "container": Subcommand("broker_lite.commands.container", "run as the image's entry point"),
     "topics": Subcommand(
         "broker_lite.commands.topics.command", "list and change topics (kafka-topics)"
     ),
@@ -39,23 +39,21 @@ COMMANDS: Final[Mapping[str, Subcommand]] = {
         "broker_lite.commands.console.consume", "print records (kafka-console-consumer)"
     ),
     "groups": Subcommand(
-        "broker_lite.commands.groups.command", "look after groups (kafka-consumer-groups)"
+        "broker_lite.commands.groups.command", "list and change groups (kafka-consumer-groups)"
     ),
     "offsets": Subcommand(
         "broker_lite.commands.topics.offsets", "print offsets (kafka-get-offsets)"
     ),
     "api-versions": Subcommand(
         "broker_lite.commands.api_versions",
-        "print what a broker speaks (kafka-broker-api-versions)",
+        "print a broker's API versions (kafka-broker-api-versions)",
     ),
     "cluster": Subcommand("broker_lite.commands.cluster", "print a cluster's id (kafka-cluster)"),
     "storage": Subcommand("broker_lite.commands.storage", "make a data directory (kafka-storage)"),
     "kafka": Subcommand("broker_lite.commands.kafka.tools", "Kafka's other scripts, by name"),
-    "log": Subcommand(
-        "broker_lite.commands.log.actions", "look at logs, check, repair and move them"
-    ),
+    "log": Subcommand("broker_lite.commands.log.actions", "print, check, repair and move logs"),
     "spark": Subcommand(
-        "broker_lite.commands.spark.jobs", "check, measure and change logs, on Spark"
+        "broker_lite.commands.spark.jobs", "check, measure and change logs with Spark"
     ),
 }
 
@@ -64,7 +62,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]
-        """End with the message."""
+        """Raise the message as an error of the user."""
         raise SettingsError(message)
 
 
@@ -75,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if arguments is None:
             arguments = as_command(os.path.basename(sys.argv[0]), sys.argv[1:])
         code = _main(arguments)
-        sys.stdout.flush()  # here an error is told as any other, at the interpreter's end it is not
+        sys.stdout.flush()  # an error here is reported like any other; at the exit it would not be
         return code
     except (SettingsError, ClientError, KafkaStorageError) as error:
         text = " ".join(str(error if str(error) else cause_of(error)).split())

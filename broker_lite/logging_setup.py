@@ -1,4 +1,4 @@
-"""Sets up the broker's log on standard error, as text or as one JSON object per line.
+"""Set up the broker's log on standard error, as text or as one JSON object per line.
 
 A message is an event and its facts: `logger.info("segment rolled topic=%s partition=%d", ...)`. In
 JSON, each fact becomes a field.
@@ -29,7 +29,7 @@ class JsonFormatter(logging.Formatter):
     """Formats a message as a JSON object: time, level, logger, event, facts, traceback."""
 
     def format(self, record: logging.LogRecord) -> str:  # type: ignore[explicit-override]
-        """Format a message."""
+        """Return a message as one JSON object."""
         moment = datetime.fromtimestamp(record.created, UTC)
         event, facts = split_facts(record)
         entry: dict[str, Any] = {

@@ -84,7 +84,7 @@ class CurrentModules:
 
 
 def watch(package: str, folder: str) -> None:
-    """Import the modules of a package by CurrentModules from now on."""
+    """Use CurrentModules to import the modules of a package from now on."""
     finders = sys.meta_path
     place = finders.index(PathFinder) if PathFinder in finders else 0
     finders.insert(place, CurrentModules(package, folder))

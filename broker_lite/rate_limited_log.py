@@ -65,17 +65,17 @@ class RateLimitedLog:
         Args:
             logger: gets the line.
             level: a line below the logger's level is neither written nor counted.
-            key: of its kind; texts from clients in it must be short.
-            message: with args, as for logging.
+            key: the key of the line's kind; texts from clients in it must be short.
+            message: a format for args, as in logging.
             args: formatted only when the line is written.
-            exc_info: as logging takes it.
-            extra: as logging takes it.
+            exc_info: as in logging.
+            extra: as in logging.
         """
         if self.admits(logger, level, key):
             logger.log(level, message, *args, exc_info=exc_info, extra=extra)
 
     def admits(self, logger: logging.Logger, level: int, key: Key) -> bool:
-        """Tell whether the caller may write a line now; otherwise it is counted as omitted."""
+        """Return whether the caller may write a line now; if not, count it as omitted."""
         if not logger.isEnabledFor(level):
             return False
         self.write_counts()

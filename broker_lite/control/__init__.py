@@ -1,5 +1,5 @@
-"""The control room: the cluster's topics, configs, features and ids, and the log that keeps them.
+"""The control room: the cluster's topics, configs, features and ids, and the metadata log.
 
-In: what a handler was asked to change. Out: the image of the cluster, and the logs of its
-partitions. It never touches a socket, and no data file but through the log room.
+It takes the changes that handlers ask for. It provides the image of the cluster and the logs of its
+partitions. It uses no socket, and it reads and writes data files only through the log room.
 """

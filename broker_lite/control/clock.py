@@ -1,8 +1,13 @@
-"""The one clock of a broker, handed down; nothing else asks the time.
+"""The clock of a broker: its only source of time, passed to every part that needs it.
 
-Three readings: milliseconds since the epoch for what is stored or sent, monotonic milliseconds for
-how long something took or may take, and for timers whose deadlines are stored the wall time of the
-start plus what has passed since. All can be stepped forward, by a test or by the control API.
+It has three readings:
+
+- milliseconds since the epoch, for times that are stored or sent;
+- monotonic milliseconds, for durations;
+- steady milliseconds, for timers whose deadlines are stored: the wall time of the start plus the
+  monotonic time since then.
+
+A test or the control API can step all of them forward.
 """
 
 import time
@@ -14,7 +19,7 @@ _NS_PER_S: Final = 1_000_000_000
 
 
 class Clock:
-    """The machine's time plus what it has been stepped by."""
+    """The machine's time, plus all steps."""
 
     __slots__ = ("_monotonic_ns", "_start_ns", "_stepped_ms", "_wall_ns", "_watchers")
 
@@ -32,32 +37,32 @@ class Clock:
 
     @classmethod
     def standing_still(cls, now_ms: int = 1_700_000_000_000) -> "Clock":
-        """A clock that moves only when it is stepped; monotonic time starts at 0."""
+        """Make a clock that moves only when it is stepped; its monotonic time starts at 0."""
         return cls(wall_ns=lambda: now_ms * _NS_PER_MS, monotonic_ns=lambda: 0)
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch; follows the machine's clock, so it may go backwards."""
+        """Return milliseconds since the epoch; may go backwards, as the machine's clock may."""
         return self._wall_ns() // _NS_PER_MS + self._stepped_ms
 
     def monotonic_ms(self) -> int:
-        """Milliseconds since an arbitrary moment; never goes backwards."""
+        """Return milliseconds since an arbitrary moment; never goes backwards."""
         return self._monotonic_ns() // _NS_PER_MS + self._stepped_ms
 
     def steady_ms(self) -> int:
-        """Milliseconds since the epoch, never going backwards, nor forwards but with time.
+        """Return milliseconds since the epoch, whatever is done to the machine's clock.
 
-        It is the wall time of the start plus the monotonic time since: nobody is thrown out of a
-        group because the machine's clock was set.
+        It is the wall time of the start plus the monotonic time since then. So no member loses its
+        session because somebody sets the machine's clock.
         """
         return (self._start_ns + self._monotonic_ns()) // _NS_PER_MS + self._stepped_ms
 
     def seconds_until(self, steady_ms: int) -> float:
-        """How long it takes until steady_ms() gives this; exact, and negative if that is past."""
+        """Return the exact time until steady_ms() has this value; negative if it is in the past."""
         target_ns = (steady_ms - self._stepped_ms) * _NS_PER_MS
         return (target_ns - self._start_ns - self._monotonic_ns()) / _NS_PER_S
 
     def watch(self, watcher: Callable[[], object]) -> None:
-        """Have a function called after each step, so that whoever waits for a time looks again."""
+        """Call a function after each step, so that a task that waits for a time checks it again."""
         self._watchers.append(watcher)
 
     def step(self, step_ms: int) -> None:

@@ -1,10 +1,10 @@
 """Coordinators of groups and transactions, as pure state machines.
 
-In come requests as decoded messages, timers and the time in milliseconds; out come records for the
-state logs and answers to open requests. No socket, loop, file or clock is ever touched: who runs a
-coordinator writes the records, then sends the answers, and tells it when a timer is due.
+A coordinator takes decoded requests, due timers and the time in milliseconds. It returns records
+for the state logs and responses to open requests. It uses no socket, event loop, file or clock: its
+caller writes the records, then sends the responses, and calls it when a timer is due.
 
-`groups` and `transactions` are the two coordinators. Below `groups` stand the requests about
-offsets, the registry of all groups, and the two kinds of groups with the ways between them. What
-has no folder is shared.
+`groups` and `transactions` are the two coordinators. `groups` uses the handling of offsets
+(`offsets`), the registry of all groups, the two kinds of groups (`classic`, `consumer`) and the
+conversion between them (`migration`). Modules outside these folders are shared.
 """

@@ -1,9 +1,10 @@
-"""The committed offsets of all groups, and those that wait for the end of a transaction.
+"""The committed offsets of all groups, and pending offsets, which wait for a transaction's end.
 
-The state is what the records of the log say, one after the other: each method is what one kind of
-record does. An offset remembers the place of its record in that order, because a transaction that
-ends must not bring back what was committed after its own commit (OffsetMetadataManager does the
-same: after a compaction the older record may be gone, and the answer has to stay).
+The state is the result of the log's records, applied in order: each method applies one kind of
+record. Every offset keeps the position of its record in that order, because the end of a
+transaction must not overwrite an offset that was committed after the transaction's own. Kafka's
+OffsetMetadataManager does the same: after a compaction the older record may be gone, and the
+result must be the same as before.
 """
 
 from collections.abc import Collection, Iterator
@@ -11,7 +12,7 @@ from typing import Final
 
 from broker_lite.coordinator.offset_records import CommittedOffset
 
-# how a commit and its place in the order of all commits are kept
+# a commit's position in the order of all commits, and the commit
 Stored = tuple[int, CommittedOffset]
 TopicPartition = tuple[str, int]
 
@@ -39,31 +40,31 @@ class GroupOffsets:
         )
 
     def get(self, topic: str, partition: int) -> CommittedOffset | None:
-        """What is committed for a partition, None for nothing."""
+        """Return the committed offset of a partition, or None if there is none."""
         stored = self.committed.get(topic, _NOTHING).get(partition)
         return None if stored is None else stored[1]
 
     def unstable(self) -> set[TopicPartition]:
-        """The partitions that a transaction has not yet ended for.
+        """Return the partitions with a pending offset, whose transaction has not ended yet.
 
         See: G-70.
         """
         return {key for offsets in self.pending.values() for key in offsets}
 
     def of_topic(self, topic: str) -> Iterator[tuple[int, CommittedOffset]]:
-        """What is committed for the partitions of a topic."""
+        """Iterate over a topic's partitions and their committed offsets."""
         for partition, stored in self.committed.get(topic, _NOTHING).items():
             yield partition, stored[1]
 
     def topics(self) -> set[str]:
-        """Every topic that has an offset, committed or pending."""
+        """Return every topic that has an offset, committed or pending."""
         return {*self.committed, *(topic for one in self.pending.values() for topic, _ in one)}
 
     def partitions(self, topics: Collection[str] | None = None) -> list[TopicPartition]:
-        """Every partition that has an offset, committed or pending, each once.
+        """Return every partition that has an offset, committed or pending, each once.
 
         Args:
-            topics: only those of these topics, None for all.
+            topics: the topics to look at, None for all.
         """
         found = dict.fromkeys(
             (topic, partition)
@@ -90,15 +91,15 @@ class OffsetStore:
         return len(self._groups)
 
     def of(self, group_id: str) -> GroupOffsets | None:
-        """The offsets of a group, None if it has none."""
+        """Return the offsets of a group, or None if it has none."""
         return self._groups.get(group_id)
 
     def group_ids(self) -> list[str]:
-        """The groups that have offsets."""
+        """Return the ids of the groups that have offsets."""
         return list(self._groups)
 
     def put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
-        """Store a commit; what was there is replaced (G-72)."""
+        """Store a commit; it replaces an earlier one of the same partition (G-72)."""
         self._order += 1
         offsets = self._groups.get(group_id)
         if offsets is None:
@@ -116,12 +117,12 @@ class OffsetStore:
         key: TopicPartition,
         committed: CommittedOffset,
     ) -> None:
-        """Store a commit that counts once its transaction is committed.
+        """Store a pending commit, which becomes valid when its transaction is committed.
 
         Args:
-            state_partition: of the state topic, where the marker is going to be.
+            state_partition: of the state topic, where the transaction's end marker will be.
             producer_id: of the transaction.
-            group_id: whose offset it is.
+            group_id: the group that commits.
             key: topic and partition; the last commit of a transaction counts.
             committed: the offset.
 
@@ -135,7 +136,7 @@ class OffsetStore:
         self._open.setdefault((state_partition, producer_id), set()).add(group_id)
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
-        """Remove an offset, and with it what waits for the same partition (T-45)."""
+        """Remove the offset of a partition and its pending offsets (T-45)."""
         offsets = self._groups.get(group_id)
         if offsets is None:
             return
@@ -149,7 +150,7 @@ class OffsetStore:
         self._drop_if_empty(group_id, offsets)
 
     def complete(self, state_partition: int, producer_id: int, *, committed: bool) -> None:
-        """A transaction ended: its offsets become committed ones, or go.
+        """End a transaction: its pending offsets become committed ones, or are dropped.
 
         Rule: T-53, G-72 (OffsetMetadataManager.replayEndTransactionMarker).
         """
@@ -157,21 +158,21 @@ class OffsetStore:
             offsets = self._groups.get(group_id)
             pending = None if offsets is None else offsets.pending.pop(producer_id, None)
             if offsets is None or pending is None:
-                # its group was deleted meanwhile
+                # the group, or its pending offsets, were deleted meanwhile
                 continue
             if committed:
                 _take_over(offsets, pending)
             self._drop_if_empty(group_id, offsets)
 
     def forget(self, state_partition: int, group_ids: set[str]) -> None:
-        """Drop what is known of the groups of a partition of the state topic."""
+        """Drop the offsets of the groups of one partition of the state topic."""
         for group_id in group_ids:
             self._groups.pop(group_id, None)
         for key in [key for key in self._open if key[0] == state_partition]:
             del self._open[key]
 
     def forget_all(self) -> None:
-        """Drop everything."""
+        """Drop all offsets."""
         self._groups.clear()
         self._open.clear()
 
@@ -188,7 +189,7 @@ def _remove_pending(offsets: GroupOffsets, key: TopicPartition) -> None:
 
 
 def _take_over(offsets: GroupOffsets, pending: dict[TopicPartition, Stored]) -> None:
-    """Make pending offsets committed ones, but for those that a later commit replaced."""
+    """Make pending offsets committed ones, except where a later commit replaced them."""
     for (topic, partition), stored in pending.items():
         partitions = offsets.committed.setdefault(topic, {})
         present = partitions.get(partition)

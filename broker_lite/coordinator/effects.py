@@ -1,8 +1,8 @@
-"""What an event does to the world outside a coordinator: records to write, answers to give.
+"""The effects of an event outside a coordinator: records to write and responses to send.
 
 A coordinator is a pure state machine: it takes an event and the time, changes its own state, and
-says what has to happen. The records come first: they are written as one batch, and only then does
-any answer leave. When they cannot be written, what the log says counts: the state is loaded anew.
+returns these effects. The records are written first, as one batch; only then are the responses
+sent. If the records cannot be written, the coordinator's state is loaded from the log again.
 """
 
 from typing import NamedTuple
@@ -11,10 +11,10 @@ from broker_lite.wire.structs import Struct
 
 
 class Caller(NamedTuple):
-    """Who sent a request, and where its answer goes.
+    """The client that sent a request, and the token to answer it.
 
-    `token` stands for the open request: it comes back with the answer, at once or much later. A
-    coordinator never looks into it.
+    `token` stands for the open request: the coordinator returns it with the response, at once or
+    much later. A coordinator never looks into it.
     """
 
     version: int
@@ -24,23 +24,24 @@ class Caller(NamedTuple):
 
 
 class StateRecord(NamedTuple):
-    """One record of a state log; without a value it is a tombstone, which removes the key."""
+    """One record of a state log; without a value it is a tombstone, which deletes its key."""
 
     key: bytes
     value: bytes | None
 
 
 Reply = tuple[object, Struct]
-"""The token of an open request, and the response that it gets."""
+"""The token of an open request, and its response."""
 
 
 class Effects:
-    """What one event leads to, collected while it is handled.
+    """The records and replies of one event, collected while the event is handled.
 
     Attributes:
-        records: to be written in this order, as one batch, before any reply leaves.
+        records: to be written in this order, as one batch, before any reply is sent.
         replies: each with the token of the request that it answers.
-        producer: id and epoch of the transaction that the records belong to, None for none.
+        producer: the producer id and epoch of the transaction that the records belong to, None if
+            they belong to none.
     """
 
     __slots__ = ("producer", "records", "replies")

@@ -1,8 +1,9 @@
-"""What consumers of the classic protocol tell each other through the broker (KIP-429, KIP-792).
+"""The messages that classic consumers exchange through the broker (KIP-429, KIP-792).
 
-A consumer's metadata is a Subscription, what its leader decides an Assignment. Both are a version
-and a message; to the broker they are opaque, but for the topics of a subscription and for groups
-that move between the classic and the consumer protocol.
+A consumer sends its metadata as a Subscription, and the leader sends an Assignment for each member.
+Both consist of a version and a message. They are opaque to the broker, with two exceptions: it
+reads the topics of a subscription, and it reads and writes both when a group moves between the
+classic and the consumer protocol.
 
 Rule: G-75, G-76 (ConsumerProtocol).
 """
@@ -15,17 +16,17 @@ from broker_lite.coordinator.texts import is_too_long
 from broker_lite.wire import DecodeError, messages
 
 PROTOCOL_TYPE: Final = "consumer"
-# later versions begin with all of this one
+# every later version begins with the fields of this one
 VERSION_MAX: Final = 3
 
 _INT16: Final = struct.Struct(">h")
 
 
 def read_version(data: bytes) -> int:
-    """Return the version that a subscription or assignment says it has.
+    """Return the version in a subscription or assignment.
 
     Raises:
-        DecodeError: too short, or negative.
+        DecodeError: the data is too short, or the version is negative.
     """
     if len(data) < _INT16.size:
         raise DecodeError("too short for a version")
@@ -39,7 +40,7 @@ def parse_subscription(data: bytes) -> messages.ConsumerProtocolSubscription:
     """Return the ConsumerProtocolSubscription in a member's metadata.
 
     Raises:
-        DecodeError: it is none, or names what fits into no record.
+        DecodeError: the metadata is no valid subscription, or has a name too long for a record.
     """
     version = min(read_version(data), VERSION_MAX)
     value, _ = messages.ConsumerProtocolSubscription.decode(data, version, _INT16.size)
@@ -49,7 +50,7 @@ def parse_subscription(data: bytes) -> messages.ConsumerProtocolSubscription:
 
 
 def serialize_subscription(value: messages.ConsumerProtocolSubscription, version: int) -> bytes:
-    """Return a ConsumerProtocolSubscription as metadata; fields of later versions are left out."""
+    """Return a ConsumerProtocolSubscription as metadata, without the fields of later versions."""
     version = min(version, VERSION_MAX)
     encoded = messages.ConsumerProtocolSubscription.encode(value, version)
     return _INT16.pack(version) + encoded
@@ -59,7 +60,7 @@ def parse_assignment(data: bytes) -> tuple[dict[str, list[int]], bytes]:
     """Return the partitions by topic in a member's assignment, and the assignor's own data.
 
     Raises:
-        DecodeError: it is none.
+        DecodeError: the data is no valid assignment.
     """
     version = min(read_version(data), VERSION_MAX)
     value, _ = messages.ConsumerProtocolAssignment.decode(data, version, _INT16.size)
@@ -86,10 +87,11 @@ def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
     """Return the topics that members subscribe to.
 
     Args:
-        metadata: of each member; every version begins with version 0, so it is read as that.
+        metadata: of each member; decoded as version 0, because every version begins with its
+            fields.
 
     Returns:
-        None if one of them cannot be read.
+        The topics, or None if the metadata of a member cannot be read.
 
     Rule: G-75 (ClassicGroup.computeSubscribedTopics).
     """

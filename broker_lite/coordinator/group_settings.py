@@ -1,4 +1,4 @@
-"""The settings that groups and their offsets live by, of the broker and of single groups.
+"""The settings for groups and their offsets, of the broker and of single groups.
 
 Rule: G-01 to G-06, G-08 to G-11.
 """
@@ -10,10 +10,10 @@ from typing import Final
 from broker_lite.settings import Settings
 
 _MS_PER_MINUTE: Final = 60_000
-# a member that joins for the first time is held this long, whatever its session timeout (G-04)
+# how long a first JoinGroup may wait for its response, whatever the session timeout is (G-04)
 _NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
 
-# the configs of one group, resource type 32, that act on its consumer protocol (G-91)
+# the configs of a single group (resource type 32) for the consumer protocol (G-91)
 _FIELD_OF_GROUP_CONFIG: Final = {
     "consumer.session.timeout.ms": "consumer_session_timeout_ms",
     "consumer.heartbeat.interval.ms": "consumer_heartbeat_interval_ms",
@@ -23,24 +23,24 @@ _FIELD_OF_GROUP_CONFIG: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettings:
-    """What a group coordinator needs of the settings; the defaults are the broker's.
+    """The settings that a group coordinator needs; the defaults are the broker's defaults.
 
     Args:
-        session_timeout_ms_min: shortest session of a classic member (G-01).
-        session_timeout_ms_max: longest session of a classic member (G-01).
-        initial_rebalance_delay_ms: wait for more members in an empty classic group (G-02).
-        classic_size_max: members of a classic group (G-03).
-        new_member_join_timeout_ms: for how long a first join is held (G-04).
-        metadata_characters_max: longest metadata of an offset, in UTF-16 characters (G-05).
-        offsets_retention_ms: for how long unused offsets are kept (G-06).
-        consumer_session_timeout_ms: session of a consumer group's member (G-08).
-        consumer_heartbeat_interval_ms: interval that is told to such a member (G-09).
-        consumer_assignors: names, the first is the default (G-10).
-        consumer_size_max: members of a consumer group (G-11).
+        session_timeout_ms_min: the shortest session timeout of a classic member (G-01).
+        session_timeout_ms_max: the longest session timeout of a classic member (G-01).
+        initial_rebalance_delay_ms: how long an empty classic group waits for more members (G-02).
+        classic_size_max: how many members a classic group may have (G-03).
+        new_member_join_timeout_ms: how long a first JoinGroup may wait for its response (G-04).
+        metadata_characters_max: the longest metadata of an offset, in UTF-16 characters (G-05).
+        offsets_retention_ms: how long unused offsets are kept (G-06).
+        consumer_session_timeout_ms: the session timeout of a consumer group's member (G-08).
+        consumer_heartbeat_interval_ms: the heartbeat interval of a consumer group's member (G-09).
+        consumer_assignors: their names; the first one is the default (G-10).
+        consumer_size_max: how many members a consumer group may have (G-11).
         upgrade: whether a classic group may become a consumer group (G-12).
         downgrade: whether a consumer group may become a classic group (G-12).
-        consumer_assignment_interval_ms: least time between two target assignments (G-13).
-        held_bytes_max: what the members of all groups may take in memory.
+        consumer_assignment_interval_ms: the least time between two target assignments (G-13).
+        held_bytes_max: how much memory the members of all groups may take.
     """
 
     session_timeout_ms_min: int = 6_000
@@ -61,7 +61,7 @@ class GroupSettings:
 
     @classmethod
     def of(cls, settings: Settings) -> "GroupSettings":
-        """The part of the broker's settings that is about groups."""
+        """Make the settings for groups from the broker's settings."""
         policy = settings.group_consumer_migration_policy.lower()
         return cls(
             session_timeout_ms_min=settings.group_min_session_timeout_ms,
@@ -81,11 +81,11 @@ class GroupSettings:
         )
 
     def for_group(self, configs: Mapping[str, str]) -> "GroupSettings":
-        """The same settings under the configs of one group.
+        """Return these settings, overridden by the configs of one group.
 
         Args:
-            configs: the group's own, by Kafka's names; others than the consumer protocol's are
-                left aside. Each was checked to be a number within the broker's bounds.
+            configs: of the group, by Kafka's names; only those of the consumer protocol are used.
+                The caller has checked that each is a number within the broker's bounds.
 
         See: G-91.
         """

@@ -1,8 +1,9 @@
 """The records of committed offsets: OffsetCommitKey and OffsetCommitValue.
 
-A key starts with its type, a value with its version, both int16. Every commit writes one record a
-partition and a start reads all of them, so the forms that Kafka 4.3 writes are packed and unpacked
-by hand here (a tenth of the codec's time); all other versions go through the codec.
+A key starts with its type, a value with its version, both int16. Every commit writes one record per
+partition, and the broker reads all of them when it starts. So the versions that Kafka 4.3 writes
+are packed and unpacked by hand here, in a tenth of the codec's time. All other versions go through
+the codec.
 
 See: G-66 (GroupCoordinatorRecordHelpers.newOffsetCommitRecord).
 """
@@ -18,7 +19,7 @@ OFFSET_COMMIT: Final = 1
 
 NO_EXPIRY: Final = -1
 
-# with an expiry, which only v1 can carry; without one; both as Kafka 4.3 chooses
+# the versions that Kafka 4.3 writes: v1 with an expiry, which no other one has, and v4 without
 _VERSION_WITH_EXPIRY: Final = 1
 _VERSION: Final = 4
 
@@ -35,20 +36,21 @@ _ONE_TAG: Final = b"\x01\x00\x10"
 _NO_TAGS: Final = b"\x00"
 _UUID_SIZE: Final = 16
 _TAGS_SIZE: Final = len(_ONE_TAG) + _UUID_SIZE
-# the first length that a varint does not hold in one byte; a length is stored plus one
+# shorter lengths take one byte as a varint; the stored number is the length plus one
 _ONE_BYTE_LENGTH_MAX: Final = 0x7E
 
 
 class CommittedOffset(NamedTuple):
-    """What a group committed for one partition.
+    """The offset that a group committed for one partition.
 
     Attributes:
         offset: any int64, also negative (G-65).
         leader_epoch: of the record before that offset, -1 if unknown.
-        metadata: the client's own text.
+        metadata: a text of the client.
         commit_ms: when it was committed.
-        expire_ms: when it goes whatever its group does, -1 for never (only OffsetCommit v2 to v4).
-        topic_id: of the topic at that time, ZERO_UUID if unknown.
+        expire_ms: when it is removed, even if the group still uses it; -1 for never. Only
+            OffsetCommit v2 to v4 set it.
+        topic_id: of the topic at the time of the commit, ZERO_UUID if unknown.
     """
 
     offset: int
@@ -79,10 +81,10 @@ def encode_offset_key(group_id: str, topic: str, partition: int) -> bytes:
 
 
 def decode_offset_key(key: bytes) -> OffsetKey:
-    """Return what the key of an offset's record names.
+    """Return the group id, topic and partition in the key of an offset's record.
 
     Raises:
-        DecodeError: no valid key.
+        DecodeError: the key is not valid.
     """
     try:
         group_size = _INT16.unpack_from(key, 2)[0]
@@ -94,7 +96,7 @@ def decode_offset_key(key: bytes) -> OffsetKey:
             topic = key[group_end + 2 : name_end].decode()
             return group_id, topic, _INT32.unpack_from(key, name_end)[0]
     except (*UNDERFLOW, UnicodeDecodeError):
-        # whatever it is, the codec says it better
+        # the codec raises an error with a better text
         pass
     decoded, _ = messages.OffsetCommitKey.decode(key, 0, _INT16.size)
     return decoded.group, decoded.topic, decoded.partition
@@ -124,10 +126,10 @@ def encode_offset_value(committed: CommittedOffset) -> bytes:
 
 
 def decode_offset_value(value: bytes) -> CommittedOffset:
-    """Return what the value of an offset's record holds.
+    """Return the committed offset in the value of an offset's record.
 
     Raises:
-        DecodeError: no valid value of a known version.
+        DecodeError: the value is not valid, or has an unknown version.
     """
     try:
         version, offset, leader_epoch = _VALUE_HEAD.unpack_from(value)
@@ -142,13 +144,13 @@ def decode_offset_value(value: bytes) -> CommittedOffset:
                     offset, leader_epoch, metadata, commit_ms, NO_EXPIRY, topic_id
                 )
     except (*UNDERFLOW, UnicodeDecodeError):
-        # whatever it is, the codec says it better
+        # the codec raises an error with a better text
         pass
     return _decode_any_value(value)
 
 
 def _topic_id(value: bytes, position: int) -> bytes | None:
-    """The tagged fields from a position to the end; None if they are of another form."""
+    """Return the topic id in the tagged fields at a position; None if only the codec knows them."""
     size_bytes = len(value) - position
     if size_bytes == _TAGS_SIZE and value.startswith(_ONE_TAG, position):
         return value[position + len(_ONE_TAG) :]
@@ -171,7 +173,7 @@ def _decode_any_value(value: bytes) -> CommittedOffset:
 
 
 def _compact_length(size_bytes: int) -> bytes:
-    """The length of a compact string; metadata is far below three bytes of it by G-05's bound."""
+    """Return the length of a compact string as a varint, usually of one or two bytes (G-05)."""
     stored = size_bytes + 1
     encoded = bytearray()
     while stored > 0x7F:

@@ -1,4 +1,4 @@
-"""Which partition of a state topic an id belongs to.
+"""Finds the partition of a state topic that a group id or transactional id belongs to.
 
 Rule: P-73.
 """
@@ -11,7 +11,7 @@ _INT32_MIN: Final = -0x8000_0000
 
 
 def java_string_hash(text: str) -> int:
-    """Java's String.hashCode: over the UTF-16 characters, as a signed 32-bit number."""
+    """Return Java's String.hashCode: over the UTF-16 characters, as a signed 32-bit number."""
     value = 0
     data = text.encode("utf-16-le", "surrogatepass")
     for position in range(0, len(data), 2):
@@ -20,9 +20,9 @@ def java_string_hash(text: str) -> int:
 
 
 def partition_of(entity_id: str, partition_count: int) -> int:
-    """The partition of a group or transactional id, as Kafka's Utils.abs of the hash gives it.
+    """Return the partition of a group id or transactional id, from Kafka's Utils.abs of its hash.
 
-    That is the absolute value, and 0 for the one number that has none.
+    Utils.abs is the absolute value; for the smallest int32, which has none in 32 bits, it is 0.
 
     Rule: G-07 (GroupCoordinatorService.partitionFor).
     """

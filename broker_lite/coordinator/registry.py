@@ -1,4 +1,4 @@
-"""All groups of a broker with what they share: settings, topics, timers and committed offsets."""
+"""All groups of a broker, and what they share: settings, topics, timers and committed offsets."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -18,27 +18,27 @@ from broker_lite.errors import ErrorCode, NotCoordinator
 
 Group = ClassicGroup | ConsumerGroup
 
-# of the records of one batch; Kafka's own limit is about 1 MB
+# the most bytes of records in one batch; Kafka's own limit is about 1 MB
 _BATCH_BYTES_MAX: Final = 500_000
 
 GroupEffects = list[tuple[str, Effects]]
-"""What an event that is about several groups leads to; the effects of a group are in order."""
+"""Group ids with the effects of one event on several groups; those of one group are in order."""
 
 
 class GroupRegistry:
     """The groups by id.
 
     Attributes:
-        settings: the broker's, those of a group without configs of its own.
-        topics: the topics of the moment.
-        make_uuid: gives the random part of a member id.
-        partition_of: the partition of the state topic that a group id belongs to.
+        settings: of the broker; a group without configs of its own uses them.
+        topics: the current topics.
+        make_uuid: returns the random part of a member id.
+        partition_of: returns the partition of the state topic that a group id belongs to.
         timers: of all groups.
-        held: what the members of all groups take in memory.
-        groups: every group, changed by add() and remove() only; one without members may have
-            offsets only, or nothing at all.
-        offsets: what all groups committed.
-        is_available: tells whether there is a topic to keep the state of groups in.
+        held: how much memory the members of all groups take.
+        groups: every group, changed by add() and remove() only. A group without members may only
+            have offsets, or nothing at all.
+        offsets: the committed offsets of all groups.
+        is_available: returns whether the topic for the state of groups exists.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class GroupRegistry:
         self._configs: dict[str, Mapping[str, str]] = {}
 
     def find(self, group_id: str) -> Group | None:
-        """The group that a request is about, None if there is none.
+        """Return the group of an id, or None if there is none.
 
         Raises:
-            NotCoordinator: the topic that holds the state of groups is not there yet.
+            NotCoordinator: the topic for the state of groups does not exist yet.
 
         See: G-23.
         """
@@ -72,7 +72,7 @@ class GroupRegistry:
         return self.groups.get(group_id)
 
     def settings_of(self, group_id: str) -> GroupSettings:
-        """The settings of a group, whether it exists or not.
+        """Return the settings of a group, whether it exists or not.
 
         See: G-91.
         """
@@ -80,7 +80,7 @@ class GroupRegistry:
         return self.settings if configs is None else self.settings.for_group(configs)
 
     def configure(self, group_id: str, configs: Mapping[str, str]) -> None:
-        """Put the configs of a group in the place of those that it had.
+        """Replace the configs of a group.
 
         See: G-91.
         """
@@ -93,13 +93,13 @@ class GroupRegistry:
             group.settings = self.settings_of(group_id)
 
     def update_settings(self, settings: GroupSettings) -> None:
-        """Put the broker's settings in the place of those that it had."""
+        """Replace the broker's settings."""
         self.settings = settings
         for group_id, group in self.groups.items():
             group.settings = self.settings_of(group_id)
 
     def topics_changed(self, names: Collection[str]) -> None:
-        """Let consumer groups look again at topics that were made, deleted or grew.
+        """Let consumer groups look again at topics that were created, deleted or grew.
 
         See: G-84.
         """
@@ -108,17 +108,17 @@ class GroupRegistry:
                 group.topics_changed(names)
 
     def classic(self, group_id: str) -> ClassicGroup | None:
-        """The classic group of an id, None if there is none."""
+        """Return the classic group of an id, or None if there is none."""
         group = self.groups.get(group_id)
         return group if isinstance(group, ClassicGroup) else None
 
     def consumer(self, group_id: str) -> ConsumerGroup | None:
-        """The consumer group of an id, None if there is none."""
+        """Return the consumer group of an id, or None if there is none."""
         group = self.groups.get(group_id)
         return group if isinstance(group, ConsumerGroup) else None
 
     def add(self, group: Group) -> None:
-        """Put a group under its id, in the place of what is there."""
+        """Add a group; it replaces a group with the same id."""
         old = self.groups.get(group.group_id)
         if old is not None:
             old.roster.held.join(None)
@@ -126,13 +126,13 @@ class GroupRegistry:
         self.groups[group.group_id] = group
 
     def remove(self, group_id: str) -> None:
-        """Forget a group, if there is one; what its members hold counts no more."""
+        """Forget a group if it exists; the memory of its members is no longer counted."""
         group = self.groups.pop(group_id, None)
         if group is not None:
             group.roster.held.join(None)
 
     def make_classic(self, group_id: str, now_ms: int) -> ClassicGroup:
-        """Make an empty classic group; it writes nothing.
+        """Add an empty classic group; no record is written.
 
         Without a protocol type it is what Kafka calls a simple group: it only has offsets (G-61).
         """
@@ -143,7 +143,7 @@ class GroupRegistry:
         return group
 
     def make_consumer(self, group_id: str) -> ConsumerGroup:
-        """Make an empty consumer group; it writes nothing."""
+        """Add an empty consumer group; no record is written."""
         group = ConsumerGroup(
             group_id, self.timers, self.settings_of(group_id), self.topics, self.make_uuid
         )
@@ -154,7 +154,10 @@ class GroupRegistry:
     def _downgrade(
         self, group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
     ) -> bool:
-        """Put a classic group in the place of one that only such members will be in.
+        """Replace a consumer group by a classic group if only classic members will be left in it.
+
+        Returns:
+            Whether the group was replaced.
 
         See: G-107.
         """
@@ -169,12 +172,12 @@ class GroupRegistry:
             delete_group(group, effects)
         else:
             group.write_tombstone(effects)
-            # members that were only given an id may be left
+            # ids that were given out, and that no member joined with, may be left
             group.dismiss(ErrorCode.UNKNOWN_MEMBER_ID, effects)
         self.remove(group.group_id)
 
     def groups_in(self, partition: int) -> list[Group]:
-        """The groups that a partition of the state topic holds; it looks at all groups."""
+        """Return the groups of a partition of the state topic; takes time for all groups."""
         partition_of = self.partition_of
         return [
             group for group_id, group in self.groups.items() if partition_of(group_id) == partition
@@ -182,10 +185,10 @@ class GroupRegistry:
 
 
 def in_batches(group_id: str, effects: Effects) -> GroupEffects:
-    """Divide effects that may be about any number of offsets, so that each part is one batch.
+    """Split effects with any number of records into parts that each fit into one batch.
 
-    What is removed may be removed step by step: if not all of it is written, the rest is still
-    there after a restart and goes the next time.
+    Only removals may be split: if a later batch is not written, its offsets are still there after a
+    restart and are removed the next time.
     """
     batches = [(group_id, Effects())]
     size_bytes = 0
@@ -200,12 +203,14 @@ def in_batches(group_id: str, effects: Effects) -> GroupEffects:
 
 
 def is_empty(group: Group) -> bool:
-    """Whether a group has no members."""
+    """Return whether a group has no members."""
     return bool(group.state.value == "Empty")
 
 
 def unsubscribed(group: Group) -> Callable[[str], bool]:
-    """Tells of topics whether no member of a group has them; if that is unknown, one has.
+    """Return a function that tells whether no member of a group subscribes to a topic.
+
+    If the subscriptions are unknown, every topic counts as subscribed.
 
     See: G-75 (ClassicGroup.isSubscribedToTopic).
     """

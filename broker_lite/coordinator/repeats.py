@@ -1,7 +1,7 @@
-"""Requests that name the same group again and again.
+"""Limits how often one request may name the same group.
 
-Kafka answers each time. That lets a request of a few kilobytes ask for gigabytes, and no client
-sends such a thing, so what is large is repeated only a few times here; the rest is left out.
+Kafka answers for every repetition, so a request of a few kilobytes can ask for gigabytes. No client
+sends such a request. So a large answer is repeated only a few times here; the rest is left out.
 """
 
 from collections import Counter
@@ -20,11 +20,11 @@ def _itself(one: object) -> str:
 def few_repeats(
     asked: Iterable[One], group_of: Callable[[One], str | None] = _itself
 ) -> Iterator[One]:
-    """Each one in its place, but only so many times.
+    """Iterate over the entries of a request, without those that repeat a group too often.
 
     Args:
-        asked: what a request names.
-        group_of: the group that it is about; None for what may be there as often as it likes.
+        asked: the entries of the request.
+        group_of: returns the group id of an entry; None if the entry may be repeated without limit.
     """
     seen: Counter[str] = Counter()
     for one in asked:

@@ -1,11 +1,11 @@
 """Subscriptions by regular expression, in RE2's syntax as in Kafka.
 
-RE2 takes time in proportion to the compiled pattern times the name, whatever the pattern is, and
-its memory has a bound; backreferences and lookaround, which would break that, are not in its
-syntax. A few hundred characters can still make a pattern that takes 0.3 s a name, so patterns are
-also held against how many names there are. What takes long is done by a thread, before the
-heartbeat that needs it. The library is loaded by the first pattern that is used, as most brokers
-never see one.
+RE2's time is proportional to the size of the compiled pattern times the length of the name, for
+every pattern, and its memory is bounded. Its syntax has no backreferences and no lookaround, which
+would break that. A few hundred characters can still make a pattern that takes 0.3 s per name. So
+the size of a pattern is also limited by the number of names. A match that takes long runs in a
+thread, before the heartbeat that needs it. The first pattern loads the library, because most
+brokers never use one.
 
 A difference to Kafka: a regular expression with more than 128 Unicode classes or more than 128
 optional parts is refused, because RE2 may take seconds to compile it and cannot be interrupted.
@@ -17,33 +17,34 @@ from typing import Final, NamedTuple, Protocol
 
 from broker_lite.errors import InvalidRegularExpression
 
-# A quarter of RE2's own default: to compile a pattern takes 40 ms at the most, in which no other
-# thread of the interpreter goes on, also not the event loop's.
+# A quarter of RE2's own default: compiling a pattern takes 40 ms at most. Meanwhile no other thread
+# of the interpreter can run, not even the event loop's.
 _PATTERN_MEMORY_BYTES: Final = 2 << 20
-# What takes RE2 long within that memory: a Unicode class takes 0.3 ms, and n optional parts in a
-# row take n * n * 2 ns, in each of the copies that a repetition makes.
+# These parts take RE2 long to compile even within that memory: a Unicode class takes 0.3 ms, and n
+# optional parts in a row take n * n * 2 ns, in each of the copies that a repetition makes.
 _COSTLY_PARTS_MAX: Final = 128
 _UNICODE_CLASS: Final = re.compile(rb"\\[pP]")
 _OPTIONAL_PART: Final = re.compile(rb"(?<!\()\?|\{0")
-# Instructions of the pattern times characters of all names: 0.3 s or less, at 5 to 10 ns measured
-# for each in the worst case. Usual patterns have tens of instructions, which does for 40,000 names
-# of 30 characters, and take 100 times less for each.
+# Work is the number of instructions of the pattern times the number of characters of all names.
+# This much takes 0.3 s or less: in the worst case, 5 to 10 ns were measured per unit. Usual
+# patterns have tens of instructions, so the limit is enough for 40,000 names of 30 characters, and
+# they take 100 times less per unit.
 _WORK_MAX: Final = 30_000_000
-# What a name costs besides, and compiling a small pattern, in the same measure.
+# The extra work per name, and that of compiling a small pattern, in the same unit.
 _WORK_PER_NAME: Final = 500
 _WORK_TO_COMPILE: Final = 20_000
-# 10 ms in the worst case; more than this is for a thread.
+# This takes 10 ms in the worst case; more work than this runs in a thread.
 _WORK_IN_PASSING: Final = 1_000_000
-# the longest text that the key of its record can hold
+# the longest pattern that fits into the key of its record
 _PATTERN_BYTES_MAX: Final = 32_767
 
 
 class Matching(NamedTuple):
-    """What a pattern matched.
+    """The names that a pattern matched.
 
     Attributes:
         names: sorted.
-        work: about how much it took, in instructions of patterns times characters.
+        work: roughly how much work it was, in instructions of the pattern times characters.
     """
 
     names: tuple[str, ...]
@@ -55,32 +56,32 @@ class _Pattern(Protocol):
 
     @property
     def programsize(self) -> int:
-        """How many instructions it has."""
+        """The number of its instructions."""
 
     def fullmatch(self, text: str) -> object | None:
         """Match a whole text; None if it does not match."""
 
 
 class Prepared:
-    """A compiled pattern, and those of the names that it is known to match.
+    """A compiled pattern, and the names that are already known to match.
 
     Attributes:
-        work: how much it takes to match all names.
+        work: how much work it is to match all names.
     """
 
     __slots__ = ("_compiled", "_error", "_known", "_matched", "_names", "work")
 
     def __init__(self, pattern: str, names: Iterable[str]) -> None:
-        """Compile a pattern; one that cannot be used says so when it is asked for its names.
+        """Compile a pattern; if it is invalid, check() and matching() raise the error.
 
         Args:
             pattern: in RE2's syntax.
-            names: those of the moment.
+            names: all current names.
         """
         self._names = list(names)
         self._known: set[str] = set()
         self._matched: list[str] = []
-        # its text: the error itself would refer to this object, and both to all names
+        # only the error's text: the exception would refer to this object and keep all names alive
         self._error: str | None = None
         self._compiled: _Pattern | None = None
         self.work = _WORK_TO_COMPILE
@@ -94,16 +95,19 @@ class Prepared:
 
     @property
     def is_heavy(self) -> bool:
-        """Whether a thread should match the names."""
+        """Whether matching the names should run in a thread."""
         return self._error is None and self.work > _WORK_IN_PASSING
 
     def match_names(self, is_stopped: Callable[[], bool]) -> bool:
         """Match all names, which may take 0.3 s.
 
+        Args:
+            is_stopped: asked before each name.
+
         Returns:
-            False when it was stopped.
+            False if it was stopped.
         """
-        assert self._compiled is not None, "one that cannot be used is not heavy"
+        assert self._compiled is not None, "an invalid pattern is not heavy"
         fullmatch = self._compiled.fullmatch
         matched = []
         for name in self._names:
@@ -116,15 +120,15 @@ class Prepared:
         return True
 
     def matching(self, names: Iterable[str]) -> Matching:
-        """Those of the names of this moment that the pattern matches as a whole.
+        """Return those of the current names that the pattern matches as a whole.
 
         Raises:
-            InvalidRegularExpression: it is not in RE2's syntax, or too large.
+            InvalidRegularExpression: the pattern is not in RE2's syntax, or too large.
 
         Rule: G-100 (TopicRegexResolver).
         """
         self.check()
-        assert self._compiled is not None, "check() raises then"
+        assert self._compiled is not None, "otherwise check() raises"
         there = set(names)
         matched = [name for name in self._matched if name in there]
         fullmatch = self._compiled.fullmatch
@@ -133,7 +137,7 @@ class Prepared:
         return Matching(tuple(matched), self.work)
 
     def check(self) -> None:
-        """Make sure that the pattern is one, and can be matched against the names.
+        """Make sure that the pattern is valid, and small enough for the number of names.
 
         Raises:
             InvalidRegularExpression: see matching().
@@ -143,7 +147,7 @@ class Prepared:
 
 
 def matching_names(pattern: str, names: Iterable[str]) -> tuple[str, ...]:
-    """The names that a pattern matches as a whole, sorted.
+    """Return the names that a pattern matches as a whole, sorted.
 
     Raises:
         InvalidRegularExpression: see Prepared.matching().
@@ -173,7 +177,7 @@ def _compile(pattern: str) -> _Pattern:
                 f"SubscribedTopicRegex has more than {_COSTLY_PARTS_MAX} Unicode classes or "
                 "optional parts."
             )
-    import re2  # most brokers never need it
+    import re2  # here, because most brokers never need it
 
     options = re2.Options()
     options.max_mem = _PATTERN_MEMORY_BYTES
@@ -187,5 +191,5 @@ def _compile(pattern: str) -> _Pattern:
             f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {reason}."
         ) from None
     finally:
-        re2.purge()  # its cache would keep the memory of 128 patterns
+        re2.purge()  # the library's cache would keep up to 128 patterns in memory
     return compiled

@@ -1,26 +1,26 @@
-"""Which texts fit into the state log and into responses.
+"""Checks which texts fit into the state log and into responses.
 
-What a client sends fits, as long as it is text: bytes that are no UTF-8 are read as U+FFFD, which
-takes three of them. And ids that are made of what a client sent are longer than that.
+A client's text always fits if it is valid UTF-8. But each byte that is not valid is read as U+FFFD,
+which takes three bytes. And an id that is made from a client's text is longer than that text.
 """
 
 from typing import Final
 
-# a string's length is a signed 16-bit number, or held to what such a number can say
+# a string's length is a signed 16-bit number; where the field is wider, the limit is the same
 TEXT_BYTES_MAX: Final = 32_767
-# of a character in UTF-8
+# the most bytes of a character in UTF-8
 _CHARACTER_BYTES_MAX: Final = 4
-# of the text of an error, which may have in it what a client sent
+# the limit for the text of an error, which may contain a client's text
 _MESSAGE_CHARACTERS_MAX: Final = TEXT_BYTES_MAX // _CHARACTER_BYTES_MAX
 
 
 def is_too_long(text: str) -> bool:
-    """Whether a string fits into no record."""
+    """Return whether a string is too long for a record."""
     if _CHARACTER_BYTES_MAX * len(text) <= TEXT_BYTES_MAX:
         return False
     return len(text.encode(errors="replace")) > TEXT_BYTES_MAX
 
 
 def cut(message: str | None) -> str | None:
-    """As much of the text of an error as fits into every response."""
+    """Return the beginning of an error's text, as much as fits into every response."""
     return None if message is None else message[:_MESSAGE_CHARACTERS_MAX]

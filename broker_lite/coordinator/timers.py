@@ -1,7 +1,7 @@
-"""Timers of a coordinator: keys with deadlines, and which of them are due.
+"""Timers of a coordinator: keys with deadlines.
 
-Time is an argument. Setting a timer again moves it, and the entries that this leaves in the heap
-are passed over when they come up, so both cost a heap's logarithm and a dictionary's look-up.
+The time is an argument. Setting a timer again moves it. Its old entry stays in the heap and is
+skipped when it comes up, so setting and moving both cost one heap push and one dictionary write.
 """
 
 import heapq
@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 Key = TypeVar("Key", bound=Hashable)
 
 TimerKey = tuple[str, str, str]
-"""Group id, kind of timer, member id, which is empty for a timer of the whole group."""
+"""Group id, kind of timer, and member id; the member id is empty for a timer of the whole group."""
 
 SESSION: Final = "session"
 JOIN: Final = "join"
@@ -42,31 +42,31 @@ class Timers(Generic[Key]):
         return iter(self._deadlines)
 
     def deadline_ms(self, key: Key) -> int | None:
-        """When a key is due, None if it has no timer."""
+        """Return the deadline of a key, or None if it has no timer."""
         return self._deadlines.get(key)
 
     def set(self, key: Key, deadline_ms: int) -> None:
-        """Start a timer, or move the one that runs under this key."""
+        """Start the timer of a key, or move it if it runs."""
         self._deadlines[key] = deadline_ms
         heapq.heappush(self._heap, (deadline_ms, next(self._order), key))
         if len(self._heap) > 2 * len(self._deadlines) + _STALE_ENTRIES_MIN:
             self._rebuild()
 
     def cancel(self, key: Key) -> None:
-        """Stop a timer; it may have been none."""
+        """Stop the timer of a key, if it runs."""
         self._deadlines.pop(key, None)
 
     def next_deadline_ms(self) -> int | None:
-        """The earliest deadline, None without any timer."""
+        """Return the earliest deadline, or None without any timer."""
         heap = self._heap
         while heap and self._deadlines.get(heap[0][2]) != heap[0][0]:
             heapq.heappop(heap)
         return heap[0][0] if heap else None
 
     def pop_due(self, now_ms: int) -> Key | None:
-        """Take out the timer that is due the longest, None when none is.
+        """Remove the due timer with the earliest deadline and return its key, or None without one.
 
-        One at a time: what a timer leads to may cancel the next one.
+        It returns only one, because handling a timer may cancel the next one.
         """
         deadline_ms = self.next_deadline_ms()
         if deadline_ms is None or deadline_ms > now_ms:
@@ -86,7 +86,7 @@ class GroupTimers:
     """The timers of one group.
 
     Attributes:
-        all_groups: the timers that these are among.
+        all_groups: the timers of all groups, which include this group's.
     """
 
     __slots__ = ("_group_id", "all_groups")
@@ -96,13 +96,13 @@ class GroupTimers:
         self.all_groups = timers
 
     def set(self, kind: str, member_id: str, deadline_ms: int) -> None:
-        """Start or move a timer of a member; the empty id stands for the whole group."""
+        """Start or move a timer of a member, or with an empty member id one of the whole group."""
         self.all_groups.set((self._group_id, kind, member_id), deadline_ms)
 
     def cancel(self, kind: str, member_id: str) -> None:
-        """Stop a timer; it need not run."""
+        """Stop a timer, if it runs."""
         self.all_groups.cancel((self._group_id, kind, member_id))
 
     def is_set(self, kind: str, member_id: str) -> bool:
-        """Whether a timer runs."""
+        """Return whether a timer runs."""
         return (self._group_id, kind, member_id) in self.all_groups

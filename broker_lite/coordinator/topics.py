@@ -1,4 +1,4 @@
-"""What a group coordinator sees of the cluster's topics."""
+"""The cluster's topics as a group coordinator sees them."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class TopicView(Protocol):
-    """One topic: what assigning its partitions takes."""
+    """One topic, with the properties that assigning its partitions needs."""
 
     @property
     def name(self) -> str:
@@ -16,27 +16,28 @@ class TopicView(Protocol):
 
     @property
     def topic_id(self) -> bytes:
-        """16 bytes; a topic that is deleted and created again has another."""
+        """Its id of 16 bytes; a topic that is deleted and created again gets a new one."""
 
     @property
     def partition_count(self) -> int:
-        """How many partitions it has."""
+        """The number of its partitions."""
 
 
 class Topics(Protocol):
-    """All topics of the moment; whoever holds it sees every change at once.
+    """A live view of all topics: it shows every change at once.
 
     Attributes:
-        prepared: regular expressions that were matched beforehand, for the event that happens now.
+        prepared: regular expressions that a thread has matched already, for the event that is
+            being handled.
     """
 
     prepared: "Mapping[str, Prepared]"
 
     def get(self, name: str) -> TopicView | None:
-        """The topic of a name, None when there is none."""
+        """Return the topic of a name, or None if there is none."""
 
     def by_id(self, topic_id: bytes) -> TopicView | None:
-        """The topic of an id, None when there is none."""
+        """Return the topic of an id, or None if there is none."""
 
     def __iter__(self) -> Iterator[str]:
-        """The names of all topics."""
+        """Iterate over the names of all topics."""

@@ -1,11 +1,12 @@
 """The protocol's error codes, and the exceptions that carry them.
 
-BrokerError                       any error that has a code of the protocol
-├── one subclass a code that the rooms below the handlers raise, named as the code is
+BrokerError                       an error that has a code of the protocol
+├── one subclass for each code that the rooms below the handlers raise, with the code's name
 SettingsError                     a bad flag, file, variable or setting: one line for a person
-ClientError                       a broker cannot be asked, or says no: one line for a person
+ClientError                       a broker is not reachable or refuses: one line for a person
 
-Leaf rooms raise; a handler catches once per partition and answers that partition with the code.
+The rooms below raise these errors. A handler catches them for each partition, and answers with the
+code for that partition.
 Source: spec E-01 (Errors).
 """
 

@@ -1,10 +1,10 @@
-"""What stands behind an error, for the log."""
+"""Finds the cause of an error, for log lines."""
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Give what an error came from, or itself when it came from nothing.
+    """Return the error that caused this one, or the error itself if nothing caused it.
 
-    Modules that mypyc has compiled drop the `from` of a raise; what was being handled there, which
-    is the same, they keep.
+    __context__ is needed for modules that mypyc has compiled: they drop the `from` of a raise. The
+    error that was being handled there is the same one.
     """
     return error.__cause__ or error.__context__ or error

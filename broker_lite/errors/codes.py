@@ -1,4 +1,4 @@
-"""The numbers by which the protocol names errors."""
+"""The error codes of the protocol."""
 
 from enum import IntEnum
 

@@ -1,7 +1,7 @@
-"""The exceptions: first those that are no code of the protocol, then one a code, by number.
+"""The exceptions: first those without a code of the protocol, then one for each code, by number.
 
 A difference to Kafka: an error text of more than 32,767 bytes is cut. Kafka answers all parts of
-such a request with UNKNOWN_SERVER_ERROR, though it has carried out those that were right.
+such a request with UNKNOWN_SERVER_ERROR, although it has carried out the valid parts.
 
 Rule: E-02.
 """
@@ -22,35 +22,36 @@ class SettingsError(Exception):
 
 
 class ClientError(Exception):
-    """A broker cannot be asked, or says no; the text is one line for a person."""
+    """A broker cannot be reached, or refuses a request; the text is one line for a person."""
 
 
 class BrokerError(Exception):
     """An error that has a code of the protocol.
 
-    The text, where there is one, is what Kafka sends as error_message; else it is null there.
+    The text, if there is one, is what Kafka sends as error_message. Without a text, Kafka sends
+    null.
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
     why: Why | None = None
-    """For the log only."""
+    """The rule that was broken and the facts, only for log lines."""
 
     def because(self, rule: str, text: str, **facts: object) -> Self:
-        """Say which rule was broken: `raise CorruptMessage().because("V-20", ...)`.
+        """Add the rule that was broken: `raise CorruptMessage().because("V-20", ...)`.
 
         Args:
-            rule: its id.
-            text: with {names} of facts, which are formatted when the line is written.
-            facts: plain values, no views of buffers: they may be kept for a while.
+            rule: the rule's id.
+            text: what is wrong, with {names} of facts; formatted when the log line is written.
+            facts: plain values; no views of buffers, because facts may be kept for a while.
         """
         self.why = Why(rule, text, facts)
         return self
 
     @property
     def message(self) -> str | None:
-        """The text for the wire, None where Kafka sends null.
+        """The text for error_message, None if Kafka sends null.
 
-        One that repeats a long name may be longer than the wire allows.
+        It is cut if it is longer than the protocol allows, as with a very long name in it.
         """
         return _cut(str(self.args[0])) if self.args else None
 
@@ -65,13 +66,13 @@ def _cut(text: str) -> str:
 
 
 class UnknownServerError(BrokerError):
-    """Server failed in an unforeseen way (-1)."""
+    """The server failed unexpectedly (-1)."""
 
     code = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 class OffsetOutOfRange(BrokerError):
-    """Offset outside what the log holds (1)."""
+    """Offset outside the log's range (1)."""
 
     code = ErrorCode.OFFSET_OUT_OF_RANGE
 
@@ -83,7 +84,7 @@ class CorruptMessage(BrokerError):
 
 
 class UnknownTopicOrPartition(BrokerError):
-    """Topic or partition not known here (3)."""
+    """Topic or partition does not exist (3)."""
 
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -101,27 +102,27 @@ class MessageTooLarge(BrokerError):
 
 
 class DecompressedTooLarge(MessageTooLarge):
-    """Batch that decompresses to more than its reader allows (10)."""
+    """Batch decompresses to more bytes than its reader allows (10)."""
 
 
 class TooManyRecords(MessageTooLarge):
-    """Batch with more records than the broker allows (10); a producer may split it."""
+    """Batch has more records than the broker allows (10); a producer may split it."""
 
 
 class CoordinatorLoadInProgress(BrokerError):
-    """State of a coordinator is being read (14)."""
+    """Coordinator is still reading its state (14)."""
 
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 class CoordinatorNotAvailable(BrokerError):
-    """Coordinator cannot be made or asked now (15)."""
+    """Coordinator cannot be created or reached now (15)."""
 
     code = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 class NotCoordinator(BrokerError):
-    """State of the group or transactional id is not here (16)."""
+    """This broker does not coordinate the group or transactional id (16)."""
 
     code = ErrorCode.NOT_COORDINATOR
 
@@ -139,13 +140,13 @@ class RecordListTooLarge(BrokerError):
 
 
 class IllegalGeneration(BrokerError):
-    """Generation is not the member's (22)."""
+    """Generation is not the current one (22)."""
 
     code = ErrorCode.ILLEGAL_GENERATION
 
 
 class InconsistentGroupProtocol(BrokerError):
-    """Protocols of a member do not go with the group's (23)."""
+    """Protocols of a member do not fit the group's (23)."""
 
     code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
@@ -163,13 +164,13 @@ class InvalidTimestamp(BrokerError):
 
 
 class UnsupportedSaslMechanism(BrokerError):
-    """No such SASL mechanism here (33)."""
+    """SASL mechanism not supported (33)."""
 
     code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
 
 
 class UnsupportedVersion(BrokerError):
-    """Api version or feature unsupported (35)."""
+    """API version or feature not supported (35)."""
 
     code = ErrorCode.UNSUPPORTED_VERSION
 
@@ -217,25 +218,25 @@ class UnsupportedForMessageFormat(BrokerError):
 
 
 class PolicyViolation(BrokerError):
-    """Server policy forbids it (44)."""
+    """A policy of the server forbids the request (44)."""
 
     code = ErrorCode.POLICY_VIOLATION
 
 
 class OutOfOrderSequenceNumber(BrokerError):
-    """Sequence has a gap, or wrong start (45)."""
+    """Sequence number has a gap, or a wrong start (45)."""
 
     code = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 class InvalidProducerEpoch(BrokerError):
-    """Producer epoch older than known (47)."""
+    """Producer epoch older than the known one (47)."""
 
     code = ErrorCode.INVALID_PRODUCER_EPOCH
 
 
 class InvalidTxnState(BrokerError):
-    """Transaction state does not allow it (48)."""
+    """The transaction's state does not allow the request (48)."""
 
     code = ErrorCode.INVALID_TXN_STATE
 
@@ -265,7 +266,7 @@ class KafkaStorageError(BrokerError):
 
 
 class GroupIdNotFound(BrokerError):
-    """Group not there, or not of the kind that is asked for (69)."""
+    """Group does not exist, or is of another type (69)."""
 
     code = ErrorCode.GROUP_ID_NOT_FOUND
 
@@ -277,13 +278,13 @@ class TopicDeletionDisabled(BrokerError):
 
 
 class FencedLeaderEpoch(BrokerError):
-    """Leader epoch of the request is old (74)."""
+    """Leader epoch of the request is older than the broker's (74)."""
 
     code = ErrorCode.FENCED_LEADER_EPOCH
 
 
 class UnknownLeaderEpoch(BrokerError):
-    """Leader epoch of the request is newer (75)."""
+    """Leader epoch of the request is newer than the broker's (75)."""
 
     code = ErrorCode.UNKNOWN_LEADER_EPOCH
 
@@ -295,7 +296,7 @@ class UnsupportedCompressionType(BrokerError):
 
 
 class GroupMaxSizeReached(BrokerError):
-    """Group has as many members as it may have (81)."""
+    """Group has the largest allowed number of members (81)."""
 
     code = ErrorCode.GROUP_MAX_SIZE_REACHED
 
@@ -319,19 +320,19 @@ class ResourceNotFound(BrokerError):
 
 
 class DuplicateResource(BrokerError):
-    """Resource named twice (92)."""
+    """Resource is in the request twice (92)."""
 
     code = ErrorCode.DUPLICATE_RESOURCE
 
 
 class UnacceptableCredential(BrokerError):
-    """Credential that may not be had (93)."""
+    """Credential not allowed (93)."""
 
     code = ErrorCode.UNACCEPTABLE_CREDENTIAL
 
 
 class InvalidUpdateVersion(BrokerError):
-    """Level of a feature that cannot be had (95)."""
+    """Feature level not possible (95)."""
 
     code = ErrorCode.INVALID_UPDATE_VERSION
 
@@ -343,13 +344,13 @@ class UnknownTopicId(BrokerError):
 
 
 class InconsistentTopicId(BrokerError):
-    """Topic id differs from the log's (103)."""
+    """Topic id of the request differs from the log's (103)."""
 
     code = ErrorCode.INCONSISTENT_TOPIC_ID
 
 
 class FencedMemberEpoch(BrokerError):
-    """Member epoch is not the coordinator's (110)."""
+    """Member epoch differs from the coordinator's (110)."""
 
     code = ErrorCode.FENCED_MEMBER_EPOCH
 
@@ -361,7 +362,7 @@ class UnreleasedInstanceId(BrokerError):
 
 
 class UnsupportedAssignor(BrokerError):
-    """No such assignor here (112)."""
+    """Assignor not supported (112)."""
 
     code = ErrorCode.UNSUPPORTED_ASSIGNOR
 

@@ -1,12 +1,12 @@
 """ApiVersions (18): which APIs and features this broker has.
 
-Answers with what is offered on this listener: `context.apis`. A version above ours is answered by
-the dispatcher (P-45).
+The answer lists the APIs that this listener offers: `context.apis`. The dispatcher answers a
+request whose version is above ours (P-45).
 
 - v1 adds throttle_time_ms.
-- v3 is flexible but for the response's header (P-43) and has the client's name (KIP-511) and the
-  features (KIP-584), without those whose lowest level is 0 (KAFKA-17011).
-- v4 has the features whose lowest level is 0 too.
+- v3 is flexible except for the response's header (P-43). It adds the client's name (KIP-511) and
+  the features (KIP-584), but not the features whose lowest level is 0 (KAFKA-17011).
+- v4 adds the features whose lowest level is 0.
 - v5 checks the cluster id and node id that the client expects (KIP-1242).
 
 Not done: zk_migration_ready, which no broker without ZooKeeper sets.
@@ -32,7 +32,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Tell which APIs and features this broker has.
+    """Answer which APIs and features this broker has.
 
     Rule: P-47, P-48, P-49.
     """
@@ -45,7 +45,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 
 def _check(context: HandlerContext, body: messages.ApiVersionsRequest, version: int) -> ErrorCode:
-    """The error for what the client says of itself, or of the broker that it expects.
+    """Return the error in what the client says about itself or about the broker that it expects.
 
     Rule: P-47 (ApiVersionsRequest.isValid), P-48.
     """
@@ -71,9 +71,10 @@ def _response(context: HandlerContext, version: int) -> messages.ApiVersionsResp
 
 
 def _api_keys(apis: Mapping[int, Api]) -> list[Any]:
-    """The ranges of versions, ascending by key.
+    """Return the ranges of versions, ascending by key.
 
-    Produce starts at 0 whatever is served: else old librdkafka turns features off (KAFKA-18659).
+    The range of Produce always starts at 0, even if version 0 is not served. Otherwise an old
+    librdkafka turns features off (KAFKA-18659).
 
     Rule: P-49, P-50.
     """
@@ -89,10 +90,10 @@ def _api_keys(apis: Mapping[int, Api]) -> list[Any]:
 
 
 def _add_features(response: messages.ApiVersionsResponse, cluster: Cluster, version: int) -> None:
-    """The features that brokers of the release know.
+    """Add the features that brokers of the emulated release know.
 
-    A data directory may come from a Kafka where a level is in force that is not served here; what
-    is told is the highest one that is.
+    A data directory may come from a Kafka whose feature level is above the levels that are served
+    here. Then the answer names the highest level that is served.
 
     Rule: P-52, P-53.
     See: P-54.

@@ -1,4 +1,4 @@
-"""Body of a request to values, values to the body of a response."""
+"""Decode the body of a request, encode the body of a response."""
 
 from typing import Any, TypeVar, cast
 
@@ -11,10 +11,10 @@ T = TypeVar("T", bound="messages.Message")
 
 
 def decode(message: type[T], request: Request) -> T:
-    """The request's body; bytes after it are left alone (P-09).
+    """Decode the request's body; bytes after the body are ignored (P-09).
 
     Raises:
-        DecodeError: not a body of this version (P-08).
+        DecodeError: the bytes are not a body of this version (P-08).
     """
     if isinstance(request, LargeRequest):
         return cast("T", request.decoded)
@@ -23,10 +23,12 @@ def decode(message: type[T], request: Request) -> T:
 
 
 def encode(message: type[T], value: T, request: Request) -> Parts:
-    """The response's body in the version of the request; that of a large one is encoded later.
+    """Encode the response's body in the version of the request.
+
+    The response of a large request is only kept here; `handle_large` encodes it later.
 
     Raises:
-        EncodeError: it cannot be told in this version.
+        EncodeError: this version cannot express the value.
     """
     if isinstance(request, LargeRequest):
         request.answer = message, value
@@ -35,7 +37,7 @@ def encode(message: type[T], value: T, request: Request) -> Parts:
 
 
 async def encode_long(message: type[T], value: T, request: Request) -> Parts:
-    """As encode(), for an answer that may be long though the request is short.
+    """Encode as encode() does, for an answer that may be long though the request is short.
 
     Raises:
         EncodeError: see encode().
@@ -46,7 +48,7 @@ async def encode_long(message: type[T], value: T, request: Request) -> Parts:
 
 
 def code_and_message(error: BrokerError | None) -> dict[str, Any]:
-    """The two fields that most results have, as arguments of their structs."""
+    """Return the error code and message of a result, as arguments of its struct."""
     if error is None:
         return {"error_code": 0, "error_message": None}
     return {"error_code": int(error.code), "error_message": error.message}

@@ -1,12 +1,12 @@
 """What a handler is given and what it gives back.
 
 A handler is `async def handle(context, request) -> Parts | None`: the response body as parts, or
-None for no answer (acks=0). It raises CloseConnection when closing is the answer. `request.body` is
-a view into the connection's receive buffer: it is valid, and nobody else writes to it, until the
-handler has returned. What is kept for longer is copied.
+None for no answer (acks=0). It raises CloseConnection to close the connection instead of answering.
+`request.body` is a view into the connection's receive buffer: it is valid, and nobody else writes
+to it, until the handler has returned. A handler copies the bytes that it keeps for longer.
 
-A handler that is suspended when its client goes away is cancelled. Work that must be finished then
-too is shielded (anyio.CancelScope(shield=True)).
+If the client goes away while its handler waits, the handler is cancelled. Work that must be
+finished all the same is shielded (anyio.CancelScope(shield=True)).
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -44,16 +44,17 @@ Handler: TypeAlias = "Callable[[HandlerContext, Request], Awaitable[Parts | None
 
 
 class CloseConnection(Exception):
-    """The answer is to close the connection without a response; the text says why, for the log.
+    """Close the connection without a response. The text says why; it is written to the log.
 
     See: P-07, P-08, P-10.
     """
 
 
 class Api(NamedTuple):
-    """One row of the API table: the versions that are served, both inclusive, and by what.
+    """One row of the API table: the versions that are served, and the handler that serves them.
 
-    `flexible_from` is the first flexible version, NEVER_FLEXIBLE if there is none (P-44).
+    `min_version` and `max_version` are both inclusive. `flexible_from` is the first flexible
+    version, NEVER_FLEXIBLE if there is none (P-44).
     """
 
     name: str
@@ -64,15 +65,16 @@ class Api(NamedTuple):
 
 
 class Hook(Protocol):
-    """Something around every handler call: faults, the request journal.
+    """A function that is called around every handler call: faults, the request journal.
 
-    It awaits `handle(context, request)`, or does not, and returns the parts that leave.
+    It may await `handle(context, request)`, or answer without the handler. It returns the parts
+    that are sent.
     """
 
     def __call__(
         self, context: "HandlerContext", request: Request, handle: Handler, /
     ) -> Awaitable[Parts | None]:
-        """Answer the request in the handler's stead or around it."""
+        """Answer the request, by calling the handler or without it."""
 
 
 class ListenerInfo(NamedTuple):
@@ -92,22 +94,22 @@ class ListenerInfo(NamedTuple):
     gateway_port: int | None = None
 
     def through_gateway(self) -> "ListenerInfo":
-        """The same listener as clients see it that come through the default gateway."""
+        """Return this listener as clients see it that come through the default gateway."""
         return self._replace(advertised_host=self.gateway_host, advertised_port=self.gateway_port)
 
 
 class HandlerContext:
-    """What the handlers of one connection know; one per connection, it lives as long.
+    """What the handlers of one connection know. Each connection has one, for as long as it lives.
 
     `node_id` is the broker that the client talks to. `sibling` finds the listener of the same name
     of another broker of this process, as this client sees it; None where there is none.
     `apis` is the table as offered on this listener (P-56). `hooks` is one list for the whole node:
-    it may be changed while connections are open, and is empty when nobody watches.
-    `client_log` takes the lines that clients can cause at will; it is one for the whole node.
-    `lane` is where large requests of all connections are worked on, one at a time.
-    `has_waited` tells that a Produce of this connection had to wait for the disk: the next one may,
-    too, and no answer is to wait for that.
-    `stop` is set when what a thread does for this connection is to end.
+    it may be changed while connections are open, and it is empty if there are no hooks.
+    `client_log` takes the log lines that a client can cause as often as it likes; the whole node
+    has one. In `lane`, large requests of all connections are worked on, one at a time.
+    `has_waited` is set once a Produce of this connection had to wait for the disk. The next Produce
+    may have to wait, too, so answers are no longer kept back to leave together with the next one.
+    `stop` is set when the work that threads do for this connection has to end.
     """
 
     __slots__ = (
@@ -168,7 +170,7 @@ class HandlerContext:
         self.stop = Stop()
 
     def advertised_address(self) -> tuple[str, int]:
-        """Host and port under which this connection's client reaches this node."""
+        """Return the host and port at which this connection's client reaches this node."""
         host, port = self.local_address
         return (
             self.listener.advertised_host or host,

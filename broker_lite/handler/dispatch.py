@@ -1,6 +1,7 @@
-"""From a decoded request to its handler, by the table.
+"""Find the handler of a request in the table and call it.
 
-Faults and the request journal hang on this one seam: `context.hooks`, around the handler call.
+Faults and the request journal use the one hook point here: `context.hooks`, which are called around
+the handler.
 
 Rule: E-07.
 """
@@ -30,13 +31,14 @@ _FALLBACK: Final = struct.Struct(">hihhh")
 def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | None]:
     """Find the handler of one request and call it.
 
-    A plain function that hands on the handler's own awaitable: one coroutine less per request.
+    This is a plain function that returns the handler's own awaitable, which saves one coroutine per
+    request.
 
     Returns:
         The response body when awaited, None for no answer.
 
     Raises:
-        CloseConnection: when awaited; the API or this version of it is not offered.
+        CloseConnection: the API or this version of it is not offered; raised when awaited.
 
     Rule: P-10, P-45.
     """
@@ -53,7 +55,7 @@ def dispatch(context: HandlerContext, request: Request) -> Awaitable[Parts | Non
 
 
 def _hooked(context: HandlerContext, handle: Handler) -> Handler:
-    """The handler inside all hooks, the first hook outermost."""
+    """Return the handler wrapped in all hooks, the first hook outermost."""
     for hook in reversed(context.hooks):
         handle = partial(_through_hook, hook, handle)
     return handle
@@ -66,10 +68,10 @@ def _through_hook(
 
 
 async def _unsupported(context: HandlerContext, request: Request) -> Parts | None:
-    """What an API or a version that is not offered is answered with.
+    """Answer a request whose API or version is not offered.
 
-    A version of ApiVersions above the offered ones gets a version 0 body with the range, whatever
-    the request's body holds; all else closes the connection.
+    An ApiVersions request above the offered versions is answered with a body of version 0 that
+    tells the range, whatever the request's body holds. Any other request closes the connection.
 
     Rule: P-10, P-45.
     """

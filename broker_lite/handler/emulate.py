@@ -1,11 +1,12 @@
-"""Releases to stand in for: the versions of each API that they offer.
+"""The versions of each API that a release of Kafka offers, for each release we can emulate.
 
-The table of the highest ones is data/releases.json, a column a release; columns up to 3.9 are those
-of a broker in ZooKeeper mode. Releases before 4.0 offer every version from 0 on, and so do we, as
-far as there is code for it; those since then have the lowest ones that the same file names.
+The highest versions are in data/releases.json, one column per release. The columns up to 3.9 are
+those of a broker in ZooKeeper mode. Releases before 4.0 offer every version from 0 on, and so do
+we, as far as there is code for it. The lowest versions of later releases are in the same file.
 
-Source: spec P-61, measured and read from the releases' own schemas; release 0.9, whose brokers know
-no ApiVersions yet, and OffsetFetch of 0.10.2, from the tables in the Java clients of these.
+Source: spec P-61, measured and read from the releases' own schemas. Brokers of release 0.9 do not
+know ApiVersions yet: that column, and OffsetFetch of 0.10.2, are from the tables in the Java
+clients of these releases.
 """
 
 import json
@@ -25,7 +26,7 @@ def _table() -> Mapping[str, Any]:
 
 
 def max_versions(release: str) -> Mapping[int, int]:
-    """The highest version of each API that a release offers; what it lacks is not there.
+    """Return the highest version of each API that a release offers, by API key.
 
     Args:
         release: one of RELEASES.
@@ -38,7 +39,7 @@ def max_versions(release: str) -> Mapping[int, int]:
 
 
 def min_versions(release: str) -> Mapping[int, int]:
-    """The lowest version of each API that a release offers, of those where it is not 0.
+    """Return the lowest version of each API where it is not 0, by API key.
 
     Args:
         release: one of RELEASES.
@@ -51,7 +52,7 @@ def min_versions(release: str) -> Mapping[int, int]:
 
 
 def serves_old_messages(release: str) -> bool:
-    """Whether brokers of a release serve the versions that carry messages of magic 0 and 1.
+    """True if brokers of a release serve the versions that carry messages of magic 0 and 1.
 
     Rule: P-56.
     See: P-50, F-60, V-92.

@@ -1,7 +1,7 @@
-"""Waiting until what coordinators decided is on disk, where the broker asks for that.
+"""Wait until a coordinator's decision is on disk, if the settings ask for fsync.
 
-Where it does not, no log holds records back, and all of this is one look at an empty dict. A
-Produce waits for its own partitions, see produce/flushed.py.
+If they do not, no log holds records back, and the wait costs one look at an empty dict. A Produce
+waits for its own partitions, see produce/flushed.py.
 """
 
 import asyncio
@@ -12,15 +12,15 @@ from broker_lite.handler.context import CloseConnection, Handler, HandlerContext
 
 
 async def wait_for_coordinators(context: HandlerContext, failures: int) -> None:
-    """Wait until what coordinators have decided is on disk, with all else that is held back now.
+    """Wait until the coordinators' decisions are on disk, with all records that are held back now.
 
     Args:
         context: of the connection.
-        failures: of the logs' commits before the decision.
+        failures: the number of failed commits of the logs before the decision was made.
 
     Raises:
-        CloseConnection: something may not be on disk, so nothing can be said of what was decided.
-            Who asks again is told that the coordinator is not there.
+        CloseConnection: an fsync failed, so it is unknown whether the decision is on disk. A client
+            that asks again is answered that the coordinator is not available.
 
     See: S-32, T-72 (CoordinatorRuntime, which answers below the high watermark).
     """
@@ -29,14 +29,14 @@ async def wait_for_coordinators(context: HandlerContext, failures: int) -> None:
     for log in list(commits.held):
         waiting.append(asyncio.get_running_loop().create_future())
         log.when_flushed(partial(tell_waiting, waiting[-1]))
-    # a flush that has just failed in its thread is told of before it is counted
+    # Look at errors and the count: a flush that has just failed may answer before it is counted.
     errors = [await future for future in waiting]
     if commits.failures != failures or any(errors):
-        raise CloseConnection("what was decided may not be on disk")
+        raise CloseConnection("the decision of a coordinator may not be on disk")
 
 
 def answers_when_flushed(handle: Handler) -> Handler:
-    """Have a handler's answers wait until what they tell of is on disk."""
+    """Wrap a handler so that its answers wait until the decisions that they report are on disk."""
 
     @wraps(handle)
     async def wait_and_answer(context: HandlerContext, request: Request) -> Parts | None:
@@ -49,6 +49,6 @@ def answers_when_flushed(handle: Handler) -> Handler:
 
 
 def tell_waiting(future: "asyncio.Future[BrokerError | None]", error: BrokerError | None) -> None:
-    """Tell who waits for a flush how it ended, as long as somebody does."""
-    if not future.done():  # else its client has gone
+    """Give the result of a flush to a waiting request, unless the request was cancelled."""
+    if not future.done():  # a cancelled future is done: its client has gone
         future.set_result(error)

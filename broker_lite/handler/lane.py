@@ -1,4 +1,4 @@
-"""Where large requests wait for each other."""
+"""The lane: only one large request at a time is worked on, the others wait for it."""
 
 import asyncio
 import gc
@@ -9,11 +9,12 @@ _MANY_OBJECTS: Final = 10_000
 
 
 class Lane:
-    """Lets one large request of a node be worked on at a time, in the order in which they came.
+    """A lock of the node that large requests take one at a time, in the order in which they came.
 
-    The garbage collector is off while a request is in the lane, and what the request leaves behind
-    is not looked at later: one look at all objects of a large request takes longer than any slice
-    of it. There are no cycles among these objects, nor in what other connections leave meanwhile.
+    The garbage collector is off while a request is in the lane, and the objects that the request
+    leaves behind are frozen: one collection over all objects of a large request takes longer than
+    any slice of the request. Nothing leaks by that, because there are no reference cycles among
+    these objects, nor among those that other connections leave meanwhile.
     """
 
     __slots__ = ("_collects", "_lock")
@@ -29,7 +30,7 @@ class Lane:
         gc.disable()
 
     def leave(self) -> None:
-        """Let the next one in."""
+        """Let the next request in."""
         if gc.get_count()[0] > _MANY_OBJECTS:
             gc.freeze()
         if self._collects:

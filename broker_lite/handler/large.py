@@ -1,16 +1,17 @@
-"""Requests that take long: one at a time, and others have their turn meanwhile.
+"""Handle requests that take long in slices, so that other connections get their turn between them.
 
-A request of many elements is decoded and its answer encoded in slices of a few milliseconds, after
-each of which the event loop goes on with other connections. Where its parts are independent of each
-other, they are handled in slices, too (see split); other handlers go through their elements with
-in_turns(). Only one such request is worked on at a time, the others wait for it: however many come
-at once, all together take one slice of each round of the loop, and the memory of one.
+A request of many elements is decoded in slices of a few milliseconds, and so is its answer encoded;
+after each slice the event loop goes on with other connections. If the parts of the request are
+independent of each other, they are handled in slices, too (see split); other handlers go through
+their elements with in_turns(). Only one large request is worked on at a time, the others wait for
+it. So however many come at once, together they take one slice of each round of the loop, and the
+memory of one request.
 
 A difference to Kafka: a request of more than 131,072 elements closes the connection.
 
-A difference to Kafka: a request that changes very many things is carried out in parts. Others see
-it half done, and a kill can leave it so. In Kafka a request is one change of the metadata, or of a
-group.
+A difference to Kafka: a request that changes very many things is carried out in parts. Other
+clients can see it half done, and if the broker is killed, it stays half done. In Kafka such a
+request is one change of the metadata, or of a group.
 """
 
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
@@ -29,25 +30,25 @@ from broker_lite.wire.produce import ManyPartitions
 from broker_lite.wire.structs import Struct
 
 LARGE_BYTES: Final = 8192
-"""A request above this size is a large one; smaller ones hold the loop for some milliseconds."""
+"""A request above this size is a large one; a smaller one holds the loop for a few milliseconds."""
 ELEMENTS_MAX: Final = 131_072
 TURN_S: Final = 0.004
-"""How long one slice takes before others have their turn."""
+"""How long one slice may take before other connections have their turn."""
 
 _SORTED_AT_A_TIME: Final = 4096
 _LET_GO_AT_A_TIME: Final = 256
 
-# It is mostly large for its records only, and decodes itself then.
+# A large Produce is mostly large because of its records. Its handler decodes it without slices.
 _PRODUCE: Final = 0
 
 T = TypeVar("T")
 
 
 class LargeRequest(Request):
-    """A request that is decoded already, and whose answer is encoded when its handler is done.
+    """A request that is decoded before its handler is called, and encoded when the handler is done.
 
     Attributes:
-        decoded: its body, or a part of it.
+        decoded: the request's body, or a part of it.
         answer: the type and value of the response, once the handler has made it.
     """
 
@@ -57,38 +58,39 @@ class LargeRequest(Request):
 
     @classmethod
     def of(cls, request: Request) -> Self:
-        """Take over a request that is not decoded yet."""
+        """Make a large request from one that is not decoded yet."""
         large = cls._make(request)
         large.decoded = large.answer = large._lane = None
         return large
 
     async def enter(self, lane: Lane) -> None:
-        """Go into a lane, unless this request is in it."""
+        """Wait for a lane and enter it, unless this request is already in it."""
         if self._lane is None:
             await lane.enter()
             self._lane = lane
 
     def leave(self) -> None:
-        """Leave the lane: before waiting for anybody else, and at the end."""
+        """Leave the lane. Call it at the end, and before the request waits for another client."""
         if self._lane is not None:
             self._lane.leave()
             self._lane = None
 
 
 def leave_lane(request: Request) -> None:
-    """Let other large requests go on while this one, if it is large, waits for somebody."""
+    """Let other large requests go on while this request, if it is large, waits for a client."""
     if isinstance(request, LargeRequest):
         request.leave()
 
 
 def lazily(count: int, make: Iterable[T]) -> list[T]:
-    """The elements of an array of a response, each made when it is encoded and dropped then.
+    """Return an array of a response whose elements are made one by one while they are encoded.
 
-    It is a list to its type only: it can be counted and gone through once, as encoding does.
+    It is a list for the type checker only: it has a length and can be iterated once, which is all
+    that encoding does with it.
 
     Args:
-        count: how many make gives.
-        make: gives them, once.
+        count: the number of elements in `make`.
+        make: an iterable of the elements; it is iterated once.
     """
     return cast("list[T]", _Lazily(count, make))
 
@@ -111,8 +113,8 @@ async def in_turns(items: Iterable[T], *, at_least: int = 16) -> AsyncIterator[T
     """Go through items, and let other connections have their turn every few milliseconds.
 
     Args:
-        items: each takes microseconds.
-        at_least: so many are done in any case before others have their turn.
+        items: the items; the caller needs microseconds for each.
+        at_least: the time is checked only after this many items.
     """
     began = perf_counter()
     for number, item in enumerate(items, 1):
@@ -123,11 +125,11 @@ async def in_turns(items: Iterable[T], *, at_least: int = 16) -> AsyncIterator[T
 
 
 async def sorted_in_turns(items: Iterable[T], key: Callable[[T], Any]) -> Iterator[T]:
-    """Sort items some at a time, and let other connections have their turn between.
+    """Sort items some at a time, and let other connections have their turn in between.
 
     Args:
-        items: all of them.
-        key: tells their order.
+        items: the items to sort.
+        key: returns the sort key of an item.
     """
     every = list(items)
     starts = range(0, len(every), _SORTED_AT_A_TIME)
@@ -139,18 +141,18 @@ async def sorted_in_turns(items: Iterable[T], key: Callable[[T], Any]) -> Iterat
 
 
 async def let_go(items: list[Any]) -> None:
-    """Empty a list some at a time: all 100,000 of a large request at once take 40 ms."""
+    """Empty a list in slices: to free 100,000 elements of a large request at once takes 40 ms."""
     starts = range(0, len(items), _LET_GO_AT_A_TIME)
     async for start in in_turns(reversed(starts), at_least=1):
         del items[start:]
 
 
 async def handle_large(handle: Handler, context: HandlerContext, request: Request) -> Parts | None:
-    """Have a handler answer a large request.
+    """Decode a large request, call its handler and encode the answer, in slices.
 
     Raises:
-        DecodeError: not a body of this version, or one of too many elements.
-        EncodeError: the answer cannot be told in this version.
+        DecodeError: the bytes are not a body of this version, or it has too many elements.
+        EncodeError: this version cannot express the answer.
 
     See: P-08, P-34.
     """
@@ -158,7 +160,7 @@ async def handle_large(handle: Handler, context: HandlerContext, request: Reques
         try:
             return await handle(context, request)
         except ManyPartitions:
-            pass  # so it is decoded here, and handled again
+            pass  # decode it here in slices, and call the handler again
     large = LargeRequest.of(request)
     try:
         await large.enter(context.lane)
@@ -170,7 +172,7 @@ async def handle_large(handle: Handler, context: HandlerContext, request: Reques
         else:
             body = await _handle_parts(handle, context, large, split)
         large.decoded = None
-        # what the handler held is gone now, and to look at what is left for garbage takes as long
+        # To free the request took a while; let others have a turn before the answer is encoded.
         await checkpoint()
         if large.answer is None:
             return body
@@ -206,7 +208,7 @@ async def _decode(message: MessageType, request: Request) -> Struct:
 
 
 async def _result(slices: Generator[None, None, T]) -> T:
-    """What a generator returns in the end."""
+    """Run a generator in slices and return its result."""
     began = perf_counter()
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The table of APIs as a broker of some release offers it."""
+"""The part of the table of APIs that a broker of some release offers."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,13 @@ from broker_lite.handler.table import APIS, OLD_MIN_VERSIONS, Api
 
 
 def offered(release: str) -> Mapping[int, Api]:
-    """The table as a broker of a release offers it.
+    """Return the part of the table that a broker of a release offers.
 
     Args:
         release: one of settings.RELEASES.
 
     Returns:
-        What the release and the table have in common.
+        The APIs and versions that are both in the table and in the release.
 
     See: P-56.
     """

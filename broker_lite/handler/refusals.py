@@ -1,12 +1,13 @@
-"""What clients are refused, told in the broker's log: one line each, limited in number.
+"""Log the requests that are refused: one line each, limited in number.
 
-People look into the log first when a client fails. So a line names the client, its address, the
-topic and partition, group or transactional id, the error code, and what is wrong in plain words,
-with the id of the rule that was broken. Clients get what Kafka sends and no word more.
+When a client fails, people look into the broker's log first. So a line names the client, its
+address, the topic and partition, group or transactional id, the error code, and what is wrong in
+plain words, with the id of the rule that was broken. The client itself gets only what Kafka sends.
 
-Levels: WARNING for what the client does not get over by itself, as a record that is not stored.
-INFO for what it gets over (it looks up the leader again, goes to another offset, begins anew) and
-yet may explain why it is slow. DEBUG for what belongs to every rebalance or start.
+WARNING is for errors that the client does not recover from by itself, such as a record that is not
+stored. INFO is for errors that it recovers from (it looks up the leader again, goes to another
+offset, begins anew) but that may explain why it is slow. DEBUG is for errors that are part of every
+rebalance or start.
 """
 
 import logging
@@ -27,7 +28,7 @@ logger = logging.getLogger("broker_lite.refusals")
 
 _TEXT_MAX: Final = 249
 _KEY_TEXT_MAX: Final = 60
-# Of one request; it may have 100,000 partitions.
+# So many lines for one request and error code; a request may have 100,000 partitions.
 _PARTITIONS_MAX: Final = 5
 
 _RETRIED: Final = frozenset(
@@ -56,7 +57,7 @@ _USUAL: Final = frozenset(
     }
 )
 _GROUP_TEXTS: Final = {
-    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "the member's protocols do not go with the group's",
+    ErrorCode.INCONSISTENT_GROUP_PROTOCOL: "the member's protocols do not match the group's",
     ErrorCode.INVALID_GROUP_ID: "the group id is not valid for this request",
     ErrorCode.INVALID_SESSION_TIMEOUT: "the session timeout is outside of what the broker allows"
     " (group.min.session.timeout.ms, group.max.session.timeout.ms)",
@@ -66,8 +67,8 @@ _GROUP_TEXTS: Final = {
 }
 _TRANSACTION_TEXTS: Final = {
     ErrorCode.PRODUCER_FENCED: "a newer producer uses this transactional id: this one is fenced",
-    ErrorCode.INVALID_PRODUCER_EPOCH: "the epoch of the producer is not the known one: it is"
-    " fenced by a newer one, or was aborted",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "the producer's epoch is not the current one: a newer"
+    " producer fenced it, or its transaction was aborted",
     ErrorCode.INVALID_TXN_STATE: "the state of the transaction does not allow it",
     ErrorCode.INVALID_PRODUCER_ID_MAPPING: "the producer id is not the one of this transactional"
     " id, or there is no such transactional id",
@@ -81,7 +82,12 @@ _TRANSACTION_TEXTS: Final = {
 
 
 def why_of(error: BrokerError, rule: str) -> Why:
-    """What an error says of itself, at least what its code means; rule is for one that has none."""
+    """Return the reason of an error: its own, else its message, else the meaning of its code.
+
+    Args:
+        error: the error.
+        rule: the rule to name if the error has no reason of its own.
+    """
     if error.why is not None:
         return error.why
     text = error.message or (type(error).__doc__ or "").strip()
@@ -89,7 +95,7 @@ def why_of(error: BrokerError, rule: str) -> Why:
 
 
 def why_of_transaction(code: ErrorCode, rule: str) -> Why:
-    """What the coordinator of transactions means by a code."""
+    """Return what the coordinator of transactions means by a code."""
     return Why(rule, _TRANSACTION_TEXTS.get(code, code.name), {})
 
 
@@ -98,7 +104,10 @@ async def tell_produce(
     request: Request,
     answers: "Mapping[PartitionKey, PartitionAnswer]",
 ) -> None:
-    """Tell which partitions of a Produce failed; those without a reason were told before."""
+    """Log the partitions of a Produce that failed.
+
+    A failure without a reason is left out, because it was logged where it happened.
+    """
     told: Counter[int] = Counter()
     async for (topic, index), answer in in_turns(answers.items()):
         code, why = answer.error_code, answer.why
@@ -113,7 +122,7 @@ async def tell_produce(
 async def tell_fetch(
     context: HandlerContext, request: Request, answers: "Iterable[PartitionRead]"
 ) -> None:
-    """Tell which partitions of a Fetch were asked for an offset that they do not have."""
+    """Log the partitions of a Fetch that do not have the offset that was asked for."""
     told: Counter[int] = Counter()
     code = ErrorCode.OFFSET_OUT_OF_RANGE
     async for answer in in_turns(answers):
@@ -139,7 +148,10 @@ async def tell_fetch(
 
 
 def tell_group(context: HandlerContext, request: Request, group_id: str, response: Struct) -> None:
-    """Tell what a group refused, if it did; of partitions the first one that failed."""
+    """Log the error in a group's response, if it has one.
+
+    If the response has errors per partition, the first one is logged.
+    """
     number = getattr(response, "error_code", 0) or next(
         (
             partition.error_code
@@ -160,7 +172,7 @@ def tell_group(context: HandlerContext, request: Request, group_id: str, respons
 def tell_transaction(
     context: HandlerContext, request: Request, code: int, transactional_id: str | None
 ) -> None:
-    """Tell what the coordinator of transactions refused, if it did."""
+    """Log the error of the coordinator of transactions, if there is one."""
     if code:
         found = ErrorCode(code)
         why = why_of_transaction(found, "T-19")
@@ -174,14 +186,15 @@ def tell(
     why: Why,
     **subject: str | int,
 ) -> None:
-    """Write one line, or count it.
+    """Write one log line, or only count it if there were too many like it.
 
     Args:
         context: of the connection.
-        request: that is refused.
-        code: what it is answered.
+        request: the refused request.
+        code: the error code of the answer.
         why: what is wrong.
-        subject: what it is about, by name; the texts may be any that a client sends.
+        subject: the names and values of the things that were refused, such as topic and partition.
+            Texts may hold anything, because they come from a client.
     """
     level = _level(code)
     api = context.apis.get(request.api_key)
@@ -189,7 +202,7 @@ def tell(
     host, port = context.client_address
     client_id = shown(request.client_id or "", _KEY_TEXT_MAX)
     texts = [shown(each) if isinstance(each, str) else each for each in subject.values()]
-    # not by partition: one batch of a producer in each of many is one kind
+    # The partition does not count: a producer that fails in many partitions fails for one reason.
     kind = [str(each)[:_KEY_TEXT_MAX] for each in texts[:1]]
     key = (name, code.name, client_id, host, *kind)
     if not context.client_log.admits(logger, level, key):
@@ -210,7 +223,7 @@ def tell(
 
 
 def shown(text: str, characters_max: int = _TEXT_MAX) -> str:
-    """A client's text as it may stand in a line: without control characters, and not too long."""
+    """Return a client's text as it may stand in a log line: no control characters, not too long."""
     cut = text[:characters_max]
     if not cut.isprintable():
         cut = ascii(cut)
@@ -242,7 +255,7 @@ def _topic_name(context: HandlerContext, topic: str | bytes) -> str:
 
 
 def _tell_rest(context: HandlerContext, request: Request, told: Counter[int]) -> None:
-    """Tell how many partitions of a request, beyond the first ones, failed as they did."""
+    """Log how many more partitions of a request failed with the same code as the logged ones."""
     for code, count in told.items():
         left_out = count - _PARTITIONS_MAX
         if left_out > 0:

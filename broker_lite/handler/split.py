@@ -1,8 +1,8 @@
-"""Large requests of independent parts, handled as several smaller ones.
+"""Split a large request with independent parts into several smaller requests.
 
-What is asked of one partition, member, group or resource of these requests has nothing to do with
-the others, so a request for very many of them may be handled a few at a time, with the turns of
-other connections between. A table says where the parts are in the request and in the response.
+In these requests, the answer for one partition, member, group or resource does not depend on the
+others. So a request for very many of them may be handled a few at a time, and other connections get
+their turn in between. A table says where the parts are in the request and in the response.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,16 +13,16 @@ from broker_lite.wire.structs import Struct
 
 _Value = TypeVar("_Value")
 PARTS_AT_A_TIME: Final = 256
-"""Leaves of a request that are handled before others have their turn: 1 to 5 ms."""
+"""How many parts are handled before other connections have their turn: they take 1 to 5 ms."""
 
 
 class Split(NamedTuple):
-    """Where the parts are.
+    """Where the parts are in a request and in its response.
 
     Attributes:
-        asked: attributes of the arrays from the request to the parts.
-        answered: the same in the response.
-        is_distinct: the same text twice is one part.
+        asked: the path to the parts in the request, as names of attributes that hold arrays.
+        answered: the path to the parts in the response.
+        is_distinct: a text that the request names twice counts as one part.
     """
 
     asked: Sequence[str]
@@ -61,11 +61,11 @@ SPLITS: Final[Mapping[int, Split]] = {
     65: Split(("transactional_ids",), ("transaction_states",)),
     69: Split(("group_ids",), ("groups",)),
 }
-"""API key to where its parts are; the other APIs have none, or answer all of them together."""
+"""API key to where its parts are. Other APIs have no parts, or answer for all of them together."""
 
 
 def split_of(api_key: int, version: int) -> Split | None:
-    """Where the parts of a request are, None where it has to be handled whole."""
+    """Return where the parts of a request are, None if it has to be handled whole."""
     if api_key == _OFFSET_FETCH and version >= _GROUPS_SINCE:
         return _GROUP_INDEXES
     if api_key == _ADD_PARTITIONS and version >= _TRANSACTIONS_SINCE:
@@ -74,7 +74,7 @@ def split_of(api_key: int, version: int) -> Split | None:
 
 
 def parts(request: _Value, split: Split, at_a_time: int = PARTS_AT_A_TIME) -> Iterator[_Value]:
-    """Smaller requests that together ask what a request asks, in its order."""
+    """Return smaller requests that together ask the same as the request, in the same order."""
     if split.is_distinct:
         request = copy(request)
         (attribute,) = split.asked
@@ -83,7 +83,7 @@ def parts(request: _Value, split: Split, at_a_time: int = PARTS_AT_A_TIME) -> It
 
 
 def _pieces(value: _Value, path: Sequence[str], at_a_time: int) -> Iterator[tuple[_Value, int]]:
-    """Copies of a struct with some of its parts each, and how many."""
+    """Yield copies of a struct that hold some of its parts each, with the number of parts."""
     attribute, rest = path[0], path[1:]
     items: list[object] = []
     count = 0
@@ -96,7 +96,7 @@ def _pieces(value: _Value, path: Sequence[str], at_a_time: int) -> Iterator[tupl
             count += weight
     if items:
         yield _with(value, attribute, items), count
-    elif not getattr(value, attribute):  # empty, or null, which asks for all
+    elif not getattr(value, attribute):  # empty; or null, which asks for everything
         yield value, 1
 
 
@@ -107,10 +107,10 @@ def _with(value: _Value, attribute: str, items: list[object]) -> _Value:
 
 
 def merge(response: Struct, more: Struct, split: Split) -> bool:
-    """Add the answers of a later part to those of the earlier ones.
+    """Add the answers in a later response to those in the earlier one.
 
     Returns:
-        Whether that is possible; not when the later one is an error of the whole request.
+        False if that is not possible, because the later response is an error for the whole request.
     """
     if not _is_same(response, more, split.answered[0]):
         return False
@@ -129,7 +129,7 @@ def _extend(value: Struct, more: Struct, path: Sequence[str]) -> None:
 
 
 def _is_same(value: Struct, other: Struct, but: str) -> bool:
-    """Whether two structs of one type differ at most in one array."""
+    """True if two structs of one type are equal in all fields except `but`."""
     return all(
         getattr(value, name) == getattr(other, name) for name in value.__slots__ if name != but
     )

@@ -1,8 +1,8 @@
 """The one table of APIs: key, name, all versions there is code for, first flexible one, handler.
 
-What is offered is a part of it, see the module `offered`. ApiVersions answers from that part, the
-dispatcher indexes it, the README's table is made from it. A handler gets the table as offered on
-its listener in `context.apis`, it never imports this module.
+A listener offers a part of the table, see the module `offered`. ApiVersions answers from that part,
+and the dispatcher looks up handlers in it. The README's table is made from the whole table. A
+handler finds the offered part in `context.apis`; it never imports this module.
 
 Rule: P-44, P-60.
 """
@@ -105,4 +105,4 @@ APIS: Final[Mapping[int, Api]] = {
 }
 
 OLD_MIN_VERSIONS: Final[Mapping[int, int]] = {0: 0, 1: 0, 8: 0, 9: 0}
-"""API key to the lowest version of a broker that serves messages of magic 0 and 1 too."""
+"""API key to the lowest version, for emulated releases that serve messages of magic 0 and 1 too."""

@@ -1,7 +1,7 @@
 """Sans-IO framing of one connection.
 
-In come bytes as they were received, out go requests with their headers decoded; in come response
-bodies as parts, out go whole frames. No socket, no loop, no clock, and no request body is decoded.
+It turns received bytes into requests with decoded headers, and response bodies, given as parts,
+into whole frames. It has no socket, no loop and no clock, and it decodes no request body.
 """
 
 from broker_lite.protocol.framing import ProtocolError, Request, RequestFraming, framed

@@ -1,18 +1,19 @@
-"""Sans-IO framing of one connection: bytes in, requests out, limits kept; answers into frames.
+"""Sans-IO framing of one connection: split bytes into requests within limits, frame the answers.
 
 Bytes are received straight into one buffer, and a request is a view into it. So a produced batch is
 checked, stamped and written to its file where it arrived. The buffer of an idle connection is
-small. When 32 KB of a larger frame have arrived, the frame gets a buffer of its size. It is made of
-pages of the system, which take memory only as bytes are received into them, whatever size a client
-announces. Growing makes a new buffer, so views into the old one stay as they are. What all
-connections have beyond their first small buffer is bounded, see RequestMemory.
+small. When 32 KB of a larger frame have arrived, the frame gets a buffer of its size. Such a buffer
+is made of pages of the system, which take memory only as bytes are received into them, whatever
+size a client announces. Growing makes a new buffer, so views into the old one stay valid. The
+memory that all connections take beyond their first small buffers is bounded, see RequestMemory.
 
-Reading ahead makes small requests cheap (one receive call, many requests), but large ones dear: the
-head of the next one has to be moved to the front. So the space offered ends with the frame when
-much of the frame is missing, and is as large as the last frame when nothing is known yet.
+Reading ahead makes small requests cheap (one receive call, many requests), but large ones
+expensive: the head of the next request has to be moved to the front. So if much of a frame is
+missing, the offered space ends with the frame. If the size of the next frame is not known, the
+space is as large as the last frame.
 
-A request without records is small, and what it is decoded to may take 50 times its bytes. So only
-requests with records may have the size of `socket.request.max.bytes`.
+A request without records is small, but decoded it may take 50 times its bytes. So only requests
+with records may have the size of `socket.request.max.bytes`.
 
 A difference to Kafka: a request that is larger than `broker.lite.control.request.max.bytes` and is
 no Produce closes the connection before it is read (P-02).
@@ -46,7 +47,7 @@ _NEVER_FLEXIBLE: Final = 32768
 """Above every version."""
 _JOINED_BYTES_MAX: Final = 64 * 1024
 
-# a NamedTuple's own constructor is a Python function and takes 100 ns more
+# tuple.__new__, because a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
 
 _SIZE: Final = struct.Struct(">i")
@@ -54,7 +55,7 @@ _KEY: Final = struct.Struct(">h")
 _SIZE_AND_KEY: Final = struct.Struct(">ih")
 # api key, version, correlation id, length of the client id
 _REQUEST_HEADER: Final = struct.Struct(">hhih")
-# size and correlation id; the flexible header has tagged fields, which are none
+# size and correlation id; the flexible header adds tagged fields, of which there are none
 _RESPONSE_HEAD: Final = struct.Struct(">ii")
 _RESPONSE_HEAD_FLEXIBLE: Final = struct.Struct(">iix")
 
@@ -67,11 +68,11 @@ class ProtocolError(Exception):
 
 
 class Request(NamedTuple):
-    """One request: its header, decoded, and its body, not yet.
+    """One request: its header is decoded, its body is not.
 
     `body` is a writable view of the whole frame without its size prefix, header included; the
-    request's own fields start at `position`. The view is valid until the connection is asked for a
-    buffer again. `flexible` tells that the request's version is a flexible one.
+    request's own fields start at `position`. The view is valid until get_buffer() is called for
+    this connection again. `flexible` is set if the request's version is a flexible one.
     """
 
     api_key: int
@@ -88,7 +89,7 @@ class SizedPart(Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes it adds to the answer."""
+        """How many bytes the part adds to the answer."""
 
 
 PartT = TypeVar("PartT", bound=SizedPart)
@@ -124,9 +125,9 @@ class RequestFraming:
 
         Args:
             request_bytes_max: the largest size a frame may announce, its prefix not counted.
-            flexible_from: API key to its first flexible version; a key that is missing has none.
-            control_bytes_max: the same for a request that is not a Produce; None is no less.
-            memory: shared by all connections; None is without limit.
+            flexible_from: API key to its first flexible version; a missing key has none.
+            control_bytes_max: the same for a request that is not a Produce; None for the same size.
+            memory: shared by all connections; None for no limit.
         """
         self._request_bytes_max = request_bytes_max
         if control_bytes_max is None:
@@ -134,38 +135,38 @@ class RequestFraming:
         self._control_bytes_max = min(control_bytes_max, request_bytes_max)
         self._flexible_from = flexible_from
         self._memory = memory if memory is not None else RequestMemory()
-        # Where the memory of the buffer was taken from; None for the small one of the beginning.
+        # The pool that the buffer's memory was taken from; None for the small first buffer.
         self._pool: Pool | None = None
         self._buffer: bytearray | mmap.mmap = bytearray(IDLE_BUFFER_BYTES)
         self._capacity = IDLE_BUFFER_BYTES
         self._view = memoryview(self._buffer)
-        # What was received and not yet handed out is buffer[start:end].
+        # buffer[start:end] holds the bytes that were received but not returned as a request yet.
         self._start = 0
         self._end = 0
-        # Prefix included; 0 while the size of the frame at start is not known.
+        # The size of the frame at start, prefix included; 0 while it is not known.
         self._frame_bytes = 0
         self._last_frame_bytes = 0
 
     @property
     def buffer_bytes(self) -> int:
-        """What this connection's buffer may hold in memory."""
+        """The size of this connection's buffer."""
         return self._capacity
 
     @property
     def has_taken_memory(self) -> bool:
-        """Whether the buffer is more than the small one that every connection has."""
+        """True if the buffer is larger than the small one that every connection has."""
         return self._pool is not None
 
     @property
     def pending_bytes(self) -> int:
-        """What was received and not yet handed out."""
+        """How many bytes were received but not returned as a request yet."""
         return self._end - self._start
 
     def get_buffer(self) -> memoryview:
-        """Space to receive into, never empty; views of earlier requests end their life here.
+        """Return space to receive into, never empty; it makes views of earlier requests invalid.
 
         Raises:
-            NoMemory: nothing can be received now; what was received stays.
+            NoMemory: nothing can be received now; bytes that were received before stay.
         """
         if self._start == self._end:
             self._start = self._end = 0
@@ -181,14 +182,14 @@ class RequestFraming:
         return self._view[end : end + missing_bytes]
 
     def bytes_received(self, count: int) -> None:
-        """The first `count` bytes of the space that get_buffer() gave have been filled."""
+        """Note that the first `count` bytes of the space from get_buffer() have been filled."""
         self._end += count
 
     def next_request(self) -> Request | None:
-        """Hand out the next whole request.
+        """Return the next whole request.
 
         Returns:
-            None when more bytes are needed.
+            None if more bytes are needed.
 
         Raises:
             ProtocolError: the announced size is negative, too large for the API, or too small for
@@ -218,7 +219,7 @@ class RequestFraming:
         return decode_header(frame, self._flexible_from)
 
     def has_whole_produce(self) -> bool:
-        """Whether next_request() would give a Produce request."""
+        """True if next_request() would return a Produce request."""
         start = self._start
         available_bytes = self._end - start
         if available_bytes < _SIZE_AND_KEY_BYTES:
@@ -229,12 +230,12 @@ class RequestFraming:
         return 0 < size_bytes <= available_bytes - _SIZE_BYTES and key == _PRODUCE_KEY
 
     def rest(self) -> None:
-        """The request is answered: give back a grown buffer if others need its memory."""
+        """Note that the request is answered; free a grown buffer if others need its memory."""
         if self._pool is not None and self._pool.is_short:
             self.release_idle_memory()
 
     def release_idle_memory(self) -> None:
-        """Give back a grown buffer when nothing waits in it; views into it stay valid."""
+        """Free a grown buffer if it holds no received bytes; views into it stay valid."""
         if self._start == self._end and self._pool is not None:
             self._use(bytearray(IDLE_BUFFER_BYTES), IDLE_BUFFER_BYTES, None)
             self._start = self._end = 0
@@ -245,7 +246,7 @@ class RequestFraming:
         self.release_idle_memory()
 
     def _check_large(self, size_bytes: int) -> None:
-        """Let only records come in a frame above control_bytes_max.
+        """Refuse a frame above control_bytes_max that is not a Produce.
 
         Rule: P-02.
         See: P-34.
@@ -255,10 +256,10 @@ class RequestFraming:
             raise ProtocolError(f"a request of API {key} with {size_bytes} bytes is announced")
 
     def _make_room(self) -> None:
-        """Move what is pending to the front, of a larger buffer when the frame needs one.
+        """Move the received bytes to the front, of a larger buffer if the frame needs one.
 
         Raises:
-            NoMemory: it does, and there is none.
+            NoMemory: a larger buffer is needed, and there is no memory for it.
         """
         start = self._start
         pending = self._view[start : self._end]
@@ -279,9 +280,10 @@ class RequestFraming:
         self._start, self._end = 0, len(pending)
 
     def _wanted_capacity(self, pending_bytes: int) -> int:
-        """The size that the buffer should have.
+        """Return the size that the buffer should have.
 
-        The size of a large frame only when some of it has arrived: to announce it costs nothing.
+        It is the size of a large frame only once some of the frame has arrived, because announcing
+        a large frame costs the client nothing.
         """
         frame_bytes = self._frame_bytes
         if frame_bytes > _STEP_BYTES and (
@@ -291,7 +293,7 @@ class RequestFraming:
         return max(self._capacity, _STEP_BYTES)
 
     def _use(self, buffer: bytearray | mmap.mmap, capacity: int, pool: Pool | None) -> None:
-        """Change to a new buffer, whose memory is taken already, and give back that of the old."""
+        """Change to a new buffer, whose memory is already taken; give back the old one's memory."""
         before, before_bytes = self._pool, self._capacity
         self._buffer, self._capacity, self._pool = buffer, capacity, pool
         self._view = memoryview(buffer)
@@ -310,8 +312,8 @@ def decode_header(frame: memoryview, flexible_from: Mapping[int, int]) -> Reques
 
     Args:
         frame: one request without its size.
-        flexible_from: API key to its first version whose header ends with tagged fields; a key
-            that is missing has none.
+        flexible_from: API key to its first version whose header ends with tagged fields; a missing
+            key has none.
 
     Raises:
         DecodeError: the frame is too short, or a length in the header is wrong.
@@ -343,7 +345,7 @@ def framed(request: Request, body: Sequence[bytes | PartT]) -> list[bytes | Part
     """Put the size and the header in front of the body of an answer.
 
     Args:
-        request: what is answered.
+        request: the request that is answered.
         body: bytes, and parts that know their size.
 
     Returns:

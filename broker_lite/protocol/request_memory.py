@@ -1,13 +1,14 @@
-"""How much memory the receive buffers of all connections may take together.
+"""Limit the memory that the receive buffers of all connections take together.
 
-As in Kafka, a frame that begins takes memory for its whole size, once some of it has arrived; it
-gets it as long as any is left, and is then received to its end. So what is taken exceeds the limit
-by less than one frame, and nobody holds half a frame while waiting for the memory of the rest.
-A frame that gets none stays where it is: its connection is not read until others give memory back.
+As in Kafka, a frame takes memory for its whole size once some of it has arrived. It gets the memory
+as long as any is left, and is then received to its end. So the taken memory exceeds the limit by
+less than one frame, and no connection holds half a frame while it waits for the memory of the rest.
+If a frame gets no memory, its connection is not read until others give memory back.
 
-Two differences to Kafka. Buffers up to SMALL_BUFFER_BYTES have a memory of their own, a quarter in
-size, and the first bytes of each connection need none: small requests go on while large ones wait.
-And connections keep their buffers for the next request until somebody is short of memory.
+Two differences to Kafka. Buffers up to SMALL_BUFFER_BYTES have a pool of their own, a quarter in
+size, and the first bytes of each connection need no memory from a pool: so small requests go on
+while large ones wait. And connections keep their buffers for the next request until another
+connection is short of memory.
 """
 
 from collections import deque
@@ -16,7 +17,7 @@ from typing import Final
 
 SMALL_BUFFER_BYTES: Final = 128 * 1024
 _SMALL_SHARE: Final = 4
-# What is kept for small buffers however little memory there is.
+# The least size of the pool for small buffers, however small the limit is.
 _SMALL_BYTES_MIN: Final = 1024 * 1024
 
 
@@ -29,7 +30,7 @@ class NoMemory(Exception):
 
 
 class Pool:
-    """A number of bytes that buffers share; who gets none waits in line."""
+    """A number of bytes that buffers share; a connection that gets none waits in line."""
 
     __slots__ = ("_reclaim", "_waiting", "is_short", "limit_bytes", "used_bytes")
 
@@ -48,7 +49,7 @@ class Pool:
 
     @property
     def waiting_count(self) -> int:
-        """How many connections wait for memory."""
+        """The number of connections that wait for memory."""
         return len(self._waiting)
 
     def take(self, size_bytes: int) -> None:
@@ -67,18 +68,18 @@ class Pool:
         self._wake()
 
     def give_back(self, size_bytes: int) -> None:
-        """Give back what was taken, and wake the first who waits."""
+        """Give back taken memory, and wake the first connection that waits."""
         self.used_bytes -= size_bytes
         if self.is_short and not self._waiting and self.used_bytes < self.limit_bytes // 2:
             self.is_short = False
         self._wake()
 
     def wait(self, wake: Callable[[], object]) -> None:
-        """Stand in line; wake() is called once, when there may be memory."""
+        """Wait in line; wake() is called once, when there may be memory."""
         self._waiting.append(wake)
 
     def forget(self, wake: Callable[[], object]) -> None:
-        """Leave the line; whoever was woken and does not want the memory any more passes it on."""
+        """Leave the line; if wake() was called already, wake the next one instead."""
         if wake in self._waiting:
             self._waiting.remove(wake)
         else:
@@ -88,13 +89,13 @@ class Pool:
         return self.limit_bytes <= 0 or self.used_bytes < self.limit_bytes
 
     def _wake(self) -> None:
-        # one at a time: who takes memory wakes the next
+        # Wake one connection at a time: when it takes memory, it wakes the next one.
         if self._waiting and self._has_free():
             self._waiting.popleft()()
 
 
 class RequestMemory:
-    """The memory of all receive buffers of a node: that of large ones and that of small ones."""
+    """The memory of all receive buffers of a node: a pool for large ones, a pool for small ones."""
 
     __slots__ = ("large", "small")
 
@@ -105,9 +106,9 @@ class RequestMemory:
         self.small = Pool(small_bytes, reclaim)
 
     def has_waiting(self) -> bool:
-        """Whether a connection waits for memory."""
+        """True if a connection waits for memory."""
         return self.large.waiting_count > 0 or self.small.waiting_count > 0
 
     def of(self, size_bytes: int) -> Pool:
-        """The memory that a buffer of this size is taken from."""
+        """Return the pool from which a buffer of this size is taken."""
         return self.small if size_bytes <= SMALL_BUFFER_BYTES else self.large

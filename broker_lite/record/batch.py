@@ -1,10 +1,10 @@
 """The 61-byte header of a v2 record batch as a view.
 
 Nothing here looks at single records. A RecordBatch reads its header once; it keeps the buffer it
-was made from and copies no bytes. Setters work in place on a writable buffer: base offset and
-leader epoch lie outside the checksum, so stamping them costs nothing more.
+was made from and copies no bytes. Setters change a writable buffer in place. Base offset and leader
+epoch lie outside the checksum, so stamping them needs no new checksum.
 
-The walk over a buffer of batches is that of framing.py, for all magics; magic 0 and 1 have no view.
+The walk over a buffer of batches is in framing.py, for all magics; magic 0 and 1 have no view here.
 
 Rule: R-15.
 """
@@ -108,7 +108,7 @@ class Header(NamedTuple):
 
 
 def parse_header(buffer: bytes | bytearray | memoryview, position: int = 0) -> Header:
-    """Read the 61 bytes of a v2 header, whatever they hold.
+    """Read the 61 bytes of a v2 header, whatever values they hold.
 
     Raises:
         CorruptMessage: fewer than 61 bytes are there.
@@ -146,9 +146,9 @@ def _too_small(size_bytes: int) -> CorruptMessage:
 
 
 class RecordBatch:
-    """View of one v2 batch inside a buffer; the header is read once, here.
+    """A view of one v2 batch inside a buffer; the header is read once, when the view is made.
 
-    The attributes are those of Header. They follow the setters, not other writes to the buffer.
+    The attributes are those of Header. The setters update them, other writes to the buffer do not.
 
     Args:
         buffer: holds the whole batch; kept, not copied.
@@ -223,7 +223,7 @@ class RecordBatch:
 
     @property
     def data(self) -> memoryview:
-        """The bytes of the batch, a view."""
+        """A view of the bytes of the batch."""
         return self.buffer[self.position : self.position + self.size_bytes]
 
     @property
@@ -233,7 +233,7 @@ class RecordBatch:
 
     @property
     def records_data(self) -> memoryview:
-        """The records, or the compressed stream, a view.
+        """A view of the records, or of the compressed stream.
 
         Rule: R-19 (DefaultRecordBatch).
         """
@@ -246,32 +246,32 @@ class RecordBatch:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the records are one codec stream."""
+        """True if the records are one compressed stream."""
         return self.attributes & CODEC_MASK != 0
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether the timestamp of every record is max_timestamp."""
+        """True if the timestamp of every record is max_timestamp."""
         return self.attributes & LOG_APPEND_TIME_FLAG != 0
 
     @property
     def is_transactional(self) -> bool:
-        """Whether the batch is part of a transaction."""
+        """True if the batch is part of a transaction."""
         return self.attributes & TRANSACTIONAL_FLAG != 0
 
     @property
     def is_control(self) -> bool:
-        """Whether the records are control records."""
+        """True if the records are control records."""
         return self.attributes & CONTROL_FLAG != 0
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Whether base_timestamp is a delete horizon."""
+        """True if base_timestamp is a delete horizon."""
         return self.attributes & DELETE_HORIZON_FLAG != 0
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When tombstones and markers of the batch may go.
+        """The time from which compaction may remove tombstones and markers of the batch, or None.
 
         Rule: R-17 (DefaultRecordBatch.deleteHorizonMs).
         """
@@ -279,7 +279,7 @@ class RecordBatch:
 
     @property
     def last_offset(self) -> int:
-        """Offset of the last record, also of one that was cleaned away."""
+        """Offset of the last record, even if compaction removed that record."""
         return self.base_offset + self.last_offset_delta
 
     @property
@@ -296,11 +296,11 @@ class RecordBatch:
 
     @property
     def has_producer_id(self) -> bool:
-        """Whether there is a producer id; every negative one counts as none."""
+        """True if there is a producer id; every negative one counts as none."""
         return self.producer_id > NO_PRODUCER_ID
 
     def computed_crc(self) -> int:
-        """Checksum of the bytes from the attributes to the end.
+        """Return the checksum of the bytes from the attributes to the end.
 
         Rule: R-11 (DefaultRecordBatch.computeChecksum).
         """
@@ -309,14 +309,14 @@ class RecordBatch:
         )
 
     def crc_is_valid(self) -> bool:
-        """Whether the stored checksum is that of the bytes."""
+        """True if the stored checksum is that of the bytes."""
         return self.crc == self.computed_crc()
 
     def ensure_valid(self) -> None:
         """Check the checksum.
 
         Raises:
-            CorruptMessage: it differs.
+            CorruptMessage: the stored checksum is wrong.
 
         Rule: R-06 (DefaultRecordBatch.ensureValid).
         """
@@ -327,7 +327,7 @@ class RecordBatch:
             )
 
     def set_last_offset(self, offset: int) -> None:
-        """Move the batch so that its last record has this offset; the checksum stays.
+        """Move the batch so that its last record has this offset; the checksum stays valid.
 
         Rule: R-20 (DefaultRecordBatch.setLastOffset).
         """
@@ -335,7 +335,7 @@ class RecordBatch:
         _INT64.pack_into(self.buffer, self.position, self.base_offset)
 
     def set_leader_epoch(self, leader_epoch: int) -> None:
-        """Write the leader epoch; the checksum stays.
+        """Write the leader epoch; the checksum stays valid.
 
         Rule: R-20 (DefaultRecordBatch.setPartitionLeaderEpoch).
         """
@@ -345,7 +345,7 @@ class RecordBatch:
     def set_max_timestamp(self, append_time: bool, max_timestamp: int) -> None:
         """Write timestamp type and max_timestamp, and a new checksum if one of them changed.
 
-        A change clears the unused attribute bits; without one nothing is written.
+        A change clears the unused attribute bits; if nothing changes, nothing is written.
 
         Rule: R-13, R-20 (DefaultRecordBatch.setMaxTimestamp).
         """

@@ -1,13 +1,13 @@
-"""Walk batches that are as they should be: the per-batch loop of who checks a whole log.
+"""Walk over sound batches: the per-batch loop for checking a whole log.
 
-Compiled in place by Cython with the types of batch_walk.pxd, and plain Python without a compiler,
-as scan.py is. A BatchWalk passes over the batches about which there is nothing to say: v2, whole,
-of the offsets that come next, with the right checksum, in the sequence of their producer, and where
-an entry of an index is due, one that is true. It stops in front of any other one and says nothing
-about it: who called takes that batch, judges it, and lets the walk go on behind it.
+Cython compiles this module with the types of batch_walk.pxd; without a compiler it is plain Python.
+A BatchWalk passes over sound batches. Such a batch is v2 and whole, has the next offsets, the right
+checksum and the next sequences of its producer; and if an entry of an index is due there, the entry
+is right. The walk stops in front of any other batch without a word about it: its caller, the owner,
+takes that batch, judges it, and lets the walk go on behind it.
 
-A walk that is open knows the batch in front; after damage, and at the start of a file, nobody does,
-so it is closed until its owner has taken a batch.
+A walk is open if it knows the batch in front. After damage, and at the start of a file, that batch
+is not known, so the walk is closed until its owner has taken a batch.
 """
 
 import struct
@@ -20,21 +20,21 @@ _read_offset = struct.Struct(">q").unpack_from
 
 
 class IndexCursor:
-    """The entries of .index or .timeindex, one after the other, with a look at the one behind.
+    """The entries of .index or .timeindex one by one, with a look at the entry behind.
 
-    An entry of zeros is none, nor is anything behind it: Kafka extends its files ahead (S-12).
+    An entry of zeros ends the entries, because Kafka extends its index files ahead (S-12).
 
     Args:
-        numbers: of the file, in the byte order of the machine; format i.
-        width: how many of them an entry has; 2 in .index, 3 in .timeindex.
+        numbers: the numbers of the file, in the byte order of the machine; format i.
+        width: how many numbers an entry has; 2 in .index, 3 in .timeindex.
         step: by how much values rise at least from one entry to the next, 0 or 1.
 
     Attributes:
-        is_there: whether there is an entry, of which the others are.
+        is_there: True if there is a current entry; the other attributes are about it.
         key: relative offset, or timestamp.
         value: position, or relative offset.
-        is_below: whether it is below the entry behind it, as it has to be.
-        behind_is_there: whether there is an entry behind it.
+        is_below: True if the entry is below the entry behind it, as it has to be.
+        behind_is_there: True if there is an entry behind it.
 
     See: S-10 to S-12 (OffsetIndex, TimeIndex).
     """
@@ -86,10 +86,10 @@ class IndexCursor:
 
 
 class ProducerTrail:
-    """The last batch that a producer has so far.
+    """The last batch of a producer so far.
 
     Attributes:
-        file: that of the walk when it was there.
+        file: the walk's `file` when it passed that batch.
     """
 
     def __init__(
@@ -112,31 +112,31 @@ class ProducerTrail:
 
 
 class BatchWalk:
-    """Passes over batches about which there is nothing to say.
+    """Passes over sound batches.
 
-    Its owner sets the attributes, before the first batch and after each that the walk left to it.
+    Its owner sets the attributes before the first batch, and after each batch that the walk left.
 
     Args:
         size_bytes_max: a batch with a longer length field is left to the owner.
-        cleaned_end: below it batches may have fewer records than offsets.
-        trails: of the producers, by their ids; one that is not in there is left to the owner.
+        cleaned_end: batches below it may have fewer records than offsets.
+        trails: of the producers, by their ids; a batch of any other producer is left to the owner.
 
     Attributes:
-        is_open: whether the batch in front of the next one is known.
-        file: what producers' trails get.
-        file_offset: what relative offsets in the indexes count from.
+        is_open: True if the batch in front of the next one is known.
+        file: a text that is stored in the trails of producers.
+        file_offset: the offset to which relative offsets in the indexes are added.
         offsets: of the file's .index.
         times: of the file's .timeindex.
-        next_offset: what follows the batch in front.
+        next_offset: the offset after the batch in front.
         judged_from: offsets may be missing in front of a batch if next_offset is below it.
         pending: relative offset of an entry of .index whose last batch is still to come, or -1.
-        pending_position: to which that entry leads.
+        pending_position: the position in that entry.
         max_timestamp: of the file's batches so far, at least -1.
         stop_offset: batches that reach it are left to the owner.
-        position: in the file, of the batch that was passed last.
-        end: behind that batch.
+        position: position in the file of the batch that was passed last.
+        end: position after that batch.
         batches: how many were passed.
-        records: those in them, without markers.
+        records: how many records they have, without markers.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class BatchWalk:
         self.count = 0
 
     def forget_indexes(self) -> None:
-        """Look at no index from here on."""
+        """Check no index from here on."""
         self.file_offset = 0
         self.offsets = IndexCursor(memoryview(b"").cast("i"), 2, 1)
         self.times = IndexCursor(memoryview(b"").cast("i"), 3, 0)
@@ -176,15 +176,15 @@ class BatchWalk:
         self.stop_offset = 0x7FFFFFFFFFFFFFFF
 
     def pass_sound(self, buffer: memoryview, at: int, start: int) -> int:
-        """Go on over a buffer for as long as there is nothing to say.
+        """Pass over the sound batches of a buffer.
 
         Args:
             buffer: bytes of the file; format B.
-            at: where in it a batch begins.
+            at: where in the buffer a batch begins.
             start: position of the buffer's first byte in the file.
 
         Returns:
-            Where in the buffer the batch begins that is left to the owner, or that is not whole.
+            Where in the buffer the first batch begins that is left to the owner, or is not whole.
 
         Rule: R-18.
         See: R-04, R-06, R-10, S-05, S-10, S-11, V-57.
@@ -223,7 +223,7 @@ class BatchWalk:
         return at
 
     def has_next_offsets(self) -> bool:
-        """Whether offsets are those that come next, and each has a record.
+        """True if the batch has the next offsets, and a record for each, unless it was cleaned.
 
         Rule: R-18 (DefaultRecordBatch).
         """
@@ -231,7 +231,7 @@ class BatchWalk:
             self.base_offset < self.next_offset or self.next_offset >= self.judged_from
         ):
             return False
-        # Far below the end of 64 bits, so that nothing that is added here goes over it.
+        # Far below the largest 64-bit number, so that no sum here overflows.
         highest = 0x4000000000000000
         if self.last_delta < 0 or self.base_offset < 0 or self.base_offset > highest:
             return False
@@ -242,18 +242,18 @@ class BatchWalk:
         return 0 <= self.count <= self.last_delta and self.base_offset < self.cleaned_end
 
     def is_followed(self, buffer: memoryview, end: int) -> bool:
-        """Whether the batch behind agrees with the offset, which no checksum covers."""
+        """True if the batch behind agrees with the base offset, which no checksum covers."""
         if len(buffer) - end < 8:
             return False
         next_offset: int = _read_offset(buffer, end)[0]
         return next_offset > self.base_offset + self.last_delta
 
     def has_sequence(self) -> bool:
-        """Whether its sequence counts; that of a marker does not."""
+        """True if the batch's sequence counts; that of a marker does not."""
         return self.sequence >= 0 and self.attributes & 0x20 == 0
 
     def is_in_sequence(self) -> bool:
-        """Whether it has no sequence, or the one that comes next of its producer.
+        """True if the batch has no sequence, or the next one of its producer.
 
         See: V-57 (ProducerAppendInfo.checkSequence).
         """
@@ -269,7 +269,7 @@ class BatchWalk:
         return self.sequence == 0 and trail.last_sequence == 2147483647
 
     def is_rightly_indexed(self, position: int, end: int) -> bool:
-        """Whether the entries that are due, one of each index at most, are true.
+        """True if the entries that are due, at most one of each index, are right.
 
         See: S-10, S-11 (OffsetIndex, TimeIndex).
         """
@@ -291,7 +291,7 @@ class BatchWalk:
         return True
 
     def take(self, position: int) -> None:
-        """Count the batch in, now that all of it is known to be right."""
+        """Count the batch, now that all of it is known to be right."""
         last_offset = self.base_offset + self.last_delta
         last = last_offset - self.file_offset
         if self.pending == last:

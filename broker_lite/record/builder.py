@@ -1,8 +1,8 @@
 """Build v2 batches: for re-encoding on produce, control batches, compaction, tests and tools.
 
-A batch is written once, at build(), from the records appended so far. The rules it keeps are those
-of Kafka's builder; breaking one is an UnknownServerError, as Kafka's illegal argument becomes -1
-when it happens while a client's batch is re-encoded.
+A batch is written once, at build(), from the records appended so far. It keeps the rules of Kafka's
+builder. Breaking one is an UnknownServerError, because Kafka's illegal argument becomes -1 when it
+happens while a client's batch is re-encoded.
 """
 
 import re
@@ -69,10 +69,11 @@ def encode_record(
 
 
 def normalised_header_key(key: bytes) -> bytes:
-    """Give the bytes that Kafka writes for a header key it has read as text.
+    """Return the bytes that Kafka writes for a header key that it has read as text.
 
-    What is not UTF-8 becomes U+FFFD, by the same rule in Java and in Python but for the three bytes
-    of a surrogate or the first two of them: one sign in Java, one for each byte in Python.
+    Bytes that are not UTF-8 become U+FFFD. Java and Python agree how many, except for the three
+    bytes of a surrogate, or its first two: they become one character in Java, one per byte in
+    Python.
 
     Rule: R-32 (RecordHeader.key, DefaultRecord.writeTo).
     """
@@ -89,7 +90,7 @@ class BatchBuilder:
     """Collects records and writes them as one batch.
 
     Args:
-        base_offset: of the batch; the first record has it unless it brings its own.
+        base_offset: of the batch; the first record has it unless append() gives an offset.
         codec: id of compression.Codec.
         level: of compression; None is the codec's default.
         log_append_time_ms: the batch is LogAppendTime with this timestamp; None is CreateTime.
@@ -140,7 +141,7 @@ class BatchBuilder:
 
     @classmethod
     def like(cls, batch: RecordBatch, *, delete_horizon_ms: int | None) -> Self:
-        """Begin a batch that takes the place of another one with some of its records.
+        """Begin a batch that replaces another one and keeps some of its records.
 
         Args:
             batch: v2.
@@ -163,7 +164,7 @@ class BatchBuilder:
 
     @property
     def next_sequential_offset(self) -> int:
-        """Offset that the next record takes unless it brings its own.
+        """Offset that the next record gets unless append() gives one.
 
         Rule: R-52 (MemoryRecordsBuilder.nextSequentialOffset).
         """
@@ -178,7 +179,7 @@ class BatchBuilder:
 
     @property
     def uncompressed_size_bytes(self) -> int:
-        """Header and plain records so far, 0 before the first.
+        """Size of the header and the plain records so far, 0 before the first record.
 
         Rule: R-54 (DefaultRecordBatch.sizeInBytes).
         """
@@ -186,7 +187,7 @@ class BatchBuilder:
 
     @property
     def max_timestamp_offset(self) -> int:
-        """Offset that a time index notes for max_timestamp: the last one, -1 without timestamps.
+        """Offset that a time index stores for max_timestamp: the last one, -1 without timestamps.
 
         Rule: R-53 (MemoryRecordsBuilder.info).
         """
@@ -202,7 +203,7 @@ class BatchBuilder:
         value: bytes | None,
         headers: Iterable[tuple[bytes, bytes | None]] = (),
     ) -> bool:
-        """Whether the batch with a further record keeps within a size; the first always fits.
+        """True if the batch with a further record keeps within a size; the first always fits.
 
         Rule: R-55 (MemoryRecordsBuilder.hasRoomFor).
         """
@@ -229,7 +230,7 @@ class BatchBuilder:
         """Add a record.
 
         Returns:
-            Its offset.
+            The record's offset.
 
         Raises:
             UnknownServerError: the offset does not increase or is too far from the base offset, or
@@ -251,12 +252,12 @@ class BatchBuilder:
         return offset
 
     def append_values(self, timestamp: int, values: Sequence[bytes]) -> None:
-        """Add records that have a value and nothing else, all of one time.
+        """Add records that have a value and nothing else, all with the same timestamp.
 
-        It does what append() does for each of them, three times as fast.
+        It does the same as append() for each of them, three times as fast.
 
         Raises:
-            UnknownServerError: as append().
+            UnknownServerError: see append().
 
         Rule: R-50, R-52 (MemoryRecordsBuilder.append).
         See: R-30.
@@ -290,13 +291,13 @@ class BatchBuilder:
         base_timestamp: int,
         max_timestamp: int,
     ) -> None:
-        """Take records that are written already, in place of append().
+        """Set records that are already written, instead of append().
 
         Args:
             records: plain, relative to this batch; not copied before build().
             record_count: above 0.
-            base_timestamp: which their deltas are relative to.
-            max_timestamp: the largest of them.
+            base_timestamp: the timestamp to which the records' deltas are relative.
+            max_timestamp: the largest timestamp of the records.
         """
         self._taken = records
         self.record_count = record_count
@@ -308,7 +309,7 @@ class BatchBuilder:
         self.last_offset = last_offset
 
     def build(self) -> bytes:
-        """Write the batch; no bytes at all when no record was appended.
+        """Write the batch; return no bytes if no record was appended.
 
         Raises:
             UnknownServerError: the producer fields contradict each other.

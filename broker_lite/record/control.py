@@ -1,7 +1,7 @@
 """Control batches: their typed keys, and the markers that end a transaction.
 
-A control record's key says what it is, its value is that type's own: the end of a transaction here,
-those of a quorum's log in control_values.py.
+The key of a control record has its type, and each type has its own value: the end of a transaction
+is here, the values in a quorum's log are in control_values.py.
 
 Rule: R-40 (ControlRecordType, EndTransactionMarker).
 """
@@ -21,7 +21,7 @@ _VERSION: Final = 0
 
 
 class ControlType(IntEnum):
-    """Types of control records; UNKNOWN is any other and must be passed over.
+    """Types of control records; UNKNOWN stands for any other type, which must be skipped.
 
     Rule: R-42 (ControlRecordType).
     """
@@ -37,7 +37,7 @@ class ControlType(IntEnum):
 
 
 class EndTransactionMarker(NamedTuple):
-    """How a transaction ended, and the epoch of the coordinator that said so.
+    """The end of a transaction, and the epoch of the coordinator that ended it.
 
     Rule: R-43 (EndTransactionMarker).
     """
@@ -114,10 +114,10 @@ def decode_end_transaction(value: bytes | None) -> int:
 
 
 def read_end_transaction_marker(batch: RecordBatch) -> EndTransactionMarker | None:
-    """Look at the first record of a control batch.
+    """Read the marker in the first record of a control batch.
 
     Returns:
-        None when it ends no transaction: another type, or a batch that the cleaner emptied.
+        None if it ends no transaction: it has another type, or the cleaner emptied the batch.
 
     Raises:
         InvalidRecord: the record, its key or its value is damaged.
@@ -179,7 +179,7 @@ def control_batch(
     """Build a control batch of one record for a quorum's log.
 
     Args:
-        control_type: its own value goes with it.
+        control_type: the type of the value.
         value: as control_values.py writes it.
         timestamp: of the record.
         base_offset: of the batch.

@@ -1,7 +1,8 @@
 """Values of the control records in a quorum's log, in Kafka's flexible encoding.
 
-Each value has its version in front, arrays and strings carry their length plus one as an unsigned
-varint, and every structure ends with its tagged fields: none are written, unknown ones are skipped.
+Each value begins with its version. Arrays and strings have their length plus one in front, as an
+unsigned varint. Every structure ends with its tagged fields: none are written, unknown ones are
+skipped.
 
 See: R-45 (LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord, KRaftVersionRecord,
 VotersRecord).
@@ -26,14 +27,14 @@ _Item = TypeVar("_Item")
 
 
 class Voter(NamedTuple):
-    """A voter of a leader change; the directory is written since version 1."""
+    """A voter of a leader change; the directory id is written since version 1."""
 
     voter_id: int
     directory_id: bytes = _NO_DIRECTORY
 
 
 class LeaderChange(NamedTuple):
-    """LEADER_CHANGE: who leads the quorum, and who voted for it."""
+    """LEADER_CHANGE: the leader of the quorum, and the voters that voted for it."""
 
     leader_id: int
     voters: tuple[Voter, ...]
@@ -94,7 +95,7 @@ class KraftVersion(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """Where a voter listens."""
+    """An address where a voter listens."""
 
     name: str
     host: str
@@ -140,28 +141,28 @@ def decode_leader_change(value: bytes) -> LeaderChange:
     """Read the value of a LEADER_CHANGE record.
 
     Raises:
-        InvalidRecord: it ends too early.
+        InvalidRecord: the value ends too early.
     """
     return _decode(value, _leader_change)
 
 
 def decode_snapshot_header(value: bytes) -> SnapshotHeader:
-    """Read the value of a SNAPSHOT_HEADER record; errors as decode_leader_change."""
+    """Read the value of a SNAPSHOT_HEADER record; for errors see decode_leader_change()."""
     return _decode(value, _snapshot_header)
 
 
 def decode_snapshot_footer(value: bytes) -> SnapshotFooter:
-    """Read the value of a SNAPSHOT_FOOTER record; errors as decode_leader_change."""
+    """Read the value of a SNAPSHOT_FOOTER record; for errors see decode_leader_change()."""
     return _decode(value, lambda reader: SnapshotFooter(reader.number(_INT16)))
 
 
 def decode_kraft_version(value: bytes) -> KraftVersion:
-    """Read the value of a KRAFT_VERSION record; errors as decode_leader_change."""
+    """Read the value of a KRAFT_VERSION record; for errors see decode_leader_change()."""
     return _decode(value, _kraft_version)
 
 
 def decode_kraft_voters(value: bytes) -> KraftVoters:
-    """Read the value of a KRAFT_VOTERS record; errors as decode_leader_change."""
+    """Read the value of a KRAFT_VOTERS record; for errors see decode_leader_change()."""
     return _decode(value, _kraft_voters)
 
 
@@ -197,7 +198,7 @@ class _Reader:
             self.raw(self.unsigned())
 
     def array(self, read: Callable[["_Reader"], _Item]) -> tuple[_Item, ...]:
-        """Read a compact array; each item takes a byte at least, so a huge count ends early."""
+        """Read a compact array; each item takes at least a byte, so a huge count fails early."""
         return tuple(read(self) for _ in range(self.unsigned() - 1))
 
 

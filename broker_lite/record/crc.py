@@ -9,4 +9,4 @@ from typing import Final
 from crc32c import crc32c as _crc32c
 
 crc32c: Final[Callable[[bytes | bytearray | memoryview], int]] = _crc32c
-"""Checksum of the whole buffer, 0 to 2**32 - 1; the compiled function itself."""
+"""Return the checksum of the whole buffer, 0 to 2**32 - 1. It is the compiled function itself."""

@@ -1,4 +1,4 @@
-"""What is written of a batch whose records are all gone, but whose header is still of use."""
+"""The header that is written for a batch without records, when the header is still needed."""
 
 from typing import Final
 

@@ -1,7 +1,8 @@
-"""The framing all entries of a log have, whatever their magic, and the walk over it.
+"""The framing that all entries of a log have, whatever their magic, and the walk over it.
 
-An entry is a v2 batch, or a message or wrapper of magic 0 or 1: an int64 offset, an int32 length of
-what follows, and at byte 16 the magic that decides the layout of all the rest.
+An entry is a v2 batch, or a message or wrapper of magic 0 or 1. It begins with an int64 offset and
+an int32 length of the bytes that follow; byte 16 is the magic, which decides the layout of the
+rest.
 
 Rule: R-01, R-02.
 """
@@ -32,10 +33,10 @@ class Entry(NamedTuple):
 
 
 def walk(buffer: bytes | bytearray | memoryview, position: int = 0) -> Iterator[Entry]:
-    """Yield the complete entries of a buffer; a partial one at the end is dropped silently.
+    """Yield the complete entries of a buffer; a partial one at the end is ignored.
 
     Raises:
-        CorruptMessage: a length below 14, or a magic that does not exist; checked even when the
+        CorruptMessage: a length is below 14, or a magic does not exist; this is checked even if the
             entry is not complete.
         UnknownServerError: a length so near to 2**31 that Java's sum with 12 overflows.
 
@@ -56,17 +57,17 @@ def walk(buffer: bytes | bytearray | memoryview, position: int = 0) -> Iterator[
         yield Entry(position, size_bytes, magic)
         position += size_bytes
     if end - position >= LOG_OVERHEAD:
-        # The length is looked at before it is known whether the magic is there.
+        # The length is checked even if the magic is not there yet.
         length = _INT32.unpack_from(buffer, position + 8)[0]
         if length < RECORD_OVERHEAD_V0:
             raise _below_minimum(length)
 
 
 def valid_bytes(buffer: bytes | bytearray | memoryview) -> int:
-    """Sum of the sizes of the complete entries.
+    """Return the sum of the sizes of the complete entries.
 
     Raises:
-        CorruptMessage: as walk.
+        CorruptMessage: see walk().
 
     Rule: R-05 (MemoryRecords.validBytes).
     """

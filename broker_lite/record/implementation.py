@@ -1,4 +1,4 @@
-"""Which of their two forms the modules that a compiler makes fast have in this process."""
+"""Tell whether the modules that can be compiled are compiled in this process."""
 
 from types import ModuleType
 
@@ -7,14 +7,14 @@ from broker_lite.record.loops import scan
 
 
 def implementations() -> str:
-    """Name both kinds of them: "native" when they were compiled, "python" as they are written.
+    """Name the form of both kinds: "native" if they are compiled, "python" if not.
 
-    The scan stands for what Cython compiles, which has work for every record; the views of batches
-    for the path of Produce and Fetch requests, which mypyc compiles.
+    The scan stands for the modules that Cython compiles, which work on every record. The views of
+    batches stand for the request path of Produce and Fetch, which mypyc compiles.
     """
     return f"scan: {form_of(scan)}, request path: {form_of(batch)}"
 
 
 def form_of(module: ModuleType) -> str:
-    """Give "native" when a module was compiled, "python" when it runs as it is."""
+    """Return "native" if a module is compiled, "python" if it runs as it is written."""
     return "python" if str(module.__file__).endswith((".py", ".pyc")) else "native"

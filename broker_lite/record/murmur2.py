@@ -1,4 +1,4 @@
-"""Which partition a key belongs to, as Kafka's own producer chooses it.
+"""The partition of a key, as Kafka's own producer chooses it.
 
 Source: Utils.murmur2, BuiltInPartitioner.partitionForKey.
 """
@@ -15,7 +15,7 @@ _WORD_BYTES: Final = 4
 
 
 def murmur2(data: bytes) -> int:
-    """Hash bytes to 32 bits, without a sign."""
+    """Return an unsigned 32-bit hash of bytes."""
     tail_position = len(data) - len(data) % _WORD_BYTES
     hashed = _SEED ^ len(data)
     for (word,) in _WORDS.iter_unpack(data[:tail_position]):
@@ -31,5 +31,5 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of_key(key: bytes, partition_count: int) -> int:
-    """The partition, 0 to partition_count - 1, of all records with this key."""
+    """Return the partition, 0 to partition_count - 1, of all records with this key."""
     return (murmur2(key) & _INT32_MAX) % partition_count

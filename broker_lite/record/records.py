@@ -1,7 +1,7 @@
 """Single records as Python values: for slow paths, tools and tests, never for the hot path.
 
-Whether the records of a batch are sound, and what validation wants to know of them, is one call:
-check_records. Only who needs the content of each record iterates.
+To find out whether the records of a batch are sound, and the sums that validation needs, call
+check_records. Iterate only if the content of each record is needed.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Record(NamedTuple):
         offset: base offset + offset_delta.
         timestamp: max_timestamp of the batch if it is LogAppendTime.
         sequence: -1 without sequences.
-        size_bytes: as it would be written; an over-long length varint is not counted.
+        size_bytes: the size as it would be written; surplus bytes of a length varint do not count.
         attributes: of the record, 0 to 255, without meaning.
 
     Rule: R-31, R-33 (DefaultRecord).
@@ -49,7 +49,7 @@ class Record(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What scan_records returns, with names."""
+    """The result of scan_records(), with names."""
 
     status: int
     end_position: int
@@ -61,12 +61,12 @@ class Scan(NamedTuple):
 
 
 def check_records(batch: RecordBatch, content: Decompressed, *, full_reader: bool) -> Scan:
-    """Check the structure of all records of a batch and sum up what validation asks.
+    """Check the structure of all records of a batch and sum up what validation needs.
 
     Args:
-        batch: gives count and base timestamp.
-        content: of read_content.
-        full_reader: R-34, else R-36.
+        batch: its record count and base timestamp are used.
+        content: the result of read_content().
+        full_reader: True for the reader of R-34, False for that of R-36.
 
     Raises:
         InvalidRecord: the structure is wrong.
@@ -84,7 +84,7 @@ def check_records(batch: RecordBatch, content: Decompressed, *, full_reader: boo
             full_reader,
         )
     )
-    # With a count of 0 Kafka does not open the stream.
+    # If the count is 0, Kafka does not open the stream.
     error = scan_error(
         scan.status,
         compressed=batch.is_compressed,
@@ -96,11 +96,11 @@ def check_records(batch: RecordBatch, content: Decompressed, *, full_reader: boo
 
 
 def read_content(batch: RecordBatch, *, bounds: Bounds = UNBOUNDED) -> Decompressed:
-    """Give the plain records of a batch: a view when it is not compressed.
+    """Return the plain records of a batch: a view if it is not compressed.
 
     Raises:
         UnknownServerError: the codec does not exist.
-        WorkStopped: by the bounds' stop.
+        WorkStopped: the bounds' `stop` was set.
     """
     if not batch.is_compressed:
         return Decompressed(batch.records_data, False, False)
@@ -119,13 +119,13 @@ def iterate_records(
     """Yield the records of a batch.
 
     Args:
-        batch: any v2 batch; its checksum is not looked at.
+        batch: any v2 batch; its checksum is not checked.
         full_reader: R-34; else R-36, for streams that were accepted by that reader.
-        content: of read_content when it is there already.
+        content: the result of read_content(), if the caller has it already.
 
     Raises:
-        InvalidRecord: as check_records, when the iteration gets there.
-        UnknownServerError: as check_records.
+        InvalidRecord: see check_records(); raised when the iteration gets there.
+        UnknownServerError: see check_records().
 
     See: R-37 (DefaultRecordBatch.iterator).
     """
@@ -192,10 +192,10 @@ def _headers(buffer: memoryview, cursor: RecordCursor) -> Headers:
 
 
 def keys_and_values(batch: RecordBatch) -> list[tuple[bytes | None, bytes | None]]:
-    """Give key and value of each record: what a log of state holds, without the rest.
+    """Return key and value of each record, which is all that a log of state needs.
 
     Raises:
-        InvalidRecord, UnknownServerError: as iterate_records.
+        InvalidRecord, UnknownServerError: see iterate_records().
 
     See: R-34, R-37.
     """
@@ -203,7 +203,7 @@ def keys_and_values(batch: RecordBatch) -> list[tuple[bytes | None, bytes | None
     data = bytes(content.data)
     status, found = locate_keys_and_values(memoryview(data), 0, len(data), batch.record_count)
     if status != ScanStatus.OK or content.failed:
-        # With a count of 0 Kafka does not open the stream.
+        # If the count is 0, Kafka does not open the stream.
         error = scan_error(
             status,
             compressed=batch.is_compressed,

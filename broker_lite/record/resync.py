@@ -1,6 +1,6 @@
-"""Where in bytes a batch of magic 2 may begin: a guess for who has lost its place in a log.
+"""Guess where a batch of magic 2 may begin in some bytes, after the place in a log was lost.
 
-A guess is wrong most of the time it is made over other data, so its checksum has to be looked at.
+In other data most guesses are wrong, so the caller has to check the batch's checksum.
 """
 
 import re
@@ -12,14 +12,14 @@ from broker_lite.record.framing import CURRENT_MAGIC, MAGIC_OFFSET
 GUESS_BYTES: Final = 24
 """How many bytes of a batch a guess looks at."""
 
-# Magic, checksum, attributes of which only seven bits are used, a last offset delta of 0 or more.
+# Magic, checksum, attributes with only seven bits used, a last offset delta of 0 or more.
 _FROM_MAGIC: Final = re.compile(
     bytes((CURRENT_MAGIC,)) + rb"(?=.{4}\x00[\x00-\x7f][\x00-\x7f])", re.DOTALL
 )
 
 
 def possible_starts(data: bytes | memoryview) -> Iterator[int]:
-    """Yield where a batch may begin, of which at least the first bytes are there.
+    """Yield the positions where a batch may begin, if at least its first bytes are there.
 
     See: R-01, R-02.
     """

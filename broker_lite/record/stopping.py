@@ -1,7 +1,7 @@
-"""How long work in a thread learns that nobody wants its result any more.
+"""Tell long work in a thread that its result is not needed any more.
 
-A thread cannot be ended from outside. So what may work for long asks between its steps, each of
-which takes a few milliseconds, and a compiled loop is told through a function that it registers.
+A thread cannot be ended from outside. So long work checks a Stop between its steps, each of which
+takes a few milliseconds. A compiled loop cannot check it; it registers a function that is called.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,11 +10,11 @@ from typing import Final
 
 
 class WorkStopped(Exception):
-    """The work was given up on demand; nothing of it counts."""
+    """The work was stopped on demand; nothing of it counts."""
 
 
 class Stop:
-    """A demand to stop, made by one thread and seen by another; it stays once it is made."""
+    """A demand to stop, which one thread makes and others see; it cannot be taken back."""
 
     __slots__ = ("_tells", "is_set")
 
@@ -29,16 +29,16 @@ class Stop:
             tell()
 
     def check(self) -> None:
-        """Raise WorkStopped if it is to stop."""
+        """Raise WorkStopped if the stop was demanded."""
         if self.is_set:
             raise WorkStopped
 
     @contextmanager
     def telling(self, tell: Callable[[], object]) -> Iterator[None]:
-        """Call a function when the stop is demanded while the body runs.
+        """Call a function if the stop is demanded while the body runs.
 
         Raises:
-            WorkStopped: it was demanded before the end of the body.
+            WorkStopped: the stop was demanded before the end of the body.
         """
         self._tells.append(tell)
         try:
@@ -50,4 +50,4 @@ class Stop:
 
 
 NEVER: Final = Stop()
-"""For work that nobody stops."""
+"""For work that is never stopped."""

@@ -1,7 +1,7 @@
 """Variable-length integers: zigzag varint (32 bit) and varlong (64 bit), and the unsigned varint.
 
 Base 128, least significant group first, bit 7 set on all bytes but the last. Signed values are
-zigzag coded before that. Writers emit the shortest form, readers take any form of up to 5 (varlong:
+zigzag coded before that. Writers use the shortest form. Readers take any form of up to 5 (varlong:
 10) bytes and drop the bits of the last byte that do not fit.
 
 Rule: R-22, R-23, R-24, R-25 (ByteUtils).
@@ -48,12 +48,12 @@ def encode_varlong(value: int) -> bytes:
 
 
 def varint_size_bytes(value: int) -> int:
-    """How many bytes encode_varint gives, without encoding."""
+    """Return how many bytes encode_varint() would return, without encoding."""
     return _unsigned_size_bytes(((value << 1) ^ (value >> 31)) & _MASK_32)
 
 
 def varlong_size_bytes(value: int) -> int:
-    """How many bytes encode_varlong gives, without encoding."""
+    """Return how many bytes encode_varlong() would return, without encoding."""
     return _unsigned_size_bytes(((value << 1) ^ (value >> 63)) & _MASK_64)
 
 
@@ -76,14 +76,14 @@ def decode_unsigned(buffer: bytes | memoryview, position: int, end: int) -> tupl
 
 
 def decode_varint(buffer: bytes | memoryview, position: int, end: int) -> tuple[int, int]:
-    """Read a zigzag varint; results and errors as decode_unsigned."""
+    """Read a zigzag varint; for results and errors see decode_unsigned()."""
     raw, position = _decode(buffer, position, end, _VARINT_BITS)
     raw &= _MASK_32
     return (raw >> 1) ^ -(raw & 1), position
 
 
 def decode_varlong(buffer: bytes | memoryview, position: int, end: int) -> tuple[int, int]:
-    """Read a zigzag varlong of at most 10 bytes; results and errors as decode_unsigned."""
+    """Read a zigzag varlong of at most 10 bytes; for results and errors see decode_unsigned()."""
     raw, position = _decode(buffer, position, end, _VARLONG_BITS)
     raw &= _MASK_64
     return (raw >> 1) ^ -(raw & 1), position

@@ -1,6 +1,6 @@
 """The only room that touches sockets.
 
-In come addresses to listen on and a table of handlers; it receives requests, has them handled one
-by one for each connection, and sends what comes back: bytes, and ranges of files by os.sendfile. It
-never looks into a request's body or a response's.
+It gets addresses to listen on and a table of handlers. It receives requests, has the requests of
+each connection handled one by one, and sends the answers: bytes, and ranges of files by
+os.sendfile. It never looks into the body of a request or a response.
 """

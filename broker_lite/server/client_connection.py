@@ -1,7 +1,8 @@
 """The loop of one client's connection: a request, its answer, the next request.
 
-Requests are handled strictly in order, each in this connection's own task, so what a handler opens
-(tasks, timeouts) nests as usual. A handler that does not wait costs no task switch.
+The requests of a connection are handled strictly in order, in the connection's own task, so that
+tasks and timeouts that a handler opens nest as usual. A handler that does not wait costs no task
+switch.
 """
 
 import logging
@@ -25,11 +26,11 @@ from broker_lite.wire.primitives import DecodeError, EncodeError
 
 logger = logging.getLogger("broker_lite.server")
 
-# One client that sends without a pause lets the others run after so many requests.
+# After so many requests, a client that sends without a pause lets other connections run.
 _REQUESTS_PER_TURN: Final = 32
-# Answers to Produce requests leave together up to here.
+# Answers to Produce requests are kept back and sent together, up to so many bytes.
 _HELD_BYTES_MAX: Final = 1024
-# What a thread does for a client that has gone is stopped after this.
+# Work that a thread does for a client that has gone is stopped after so long.
 _ABANDONED_WORK_S: Final = 1.0
 
 
@@ -64,25 +65,25 @@ class ClientConnection:
 
     @property
     def events(self) -> int:
-        """Grows whenever something was received or sent after waiting."""
+        """A counter that grows at each receive, and at each send after a wait."""
         return self._stream.events
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is in progress; an answer that the client does not take is none.
+        """True if no request is in progress; an answer that is still being sent is no request.
 
         See: P-11.
         """
         return self._stream.is_waiting or self._stream.is_sending
 
     def release_idle_memory(self) -> None:
-        """Give back the receive buffer of a connection that handles no request."""
+        """Free the receive buffer if the connection handles no request."""
         if self.is_idle:
             self._stream.framing.release_idle_memory()
 
     @property
     def arrived_bytes(self) -> int | None:
-        """How much of a request is in taken memory; None when none is being received there."""
+        """Bytes of a partly received request for which memory was taken; None if there is none."""
         stream = self._stream
         framing = stream.framing
         if not stream.is_waiting or stream.waits_for_memory or not framing.has_taken_memory:
@@ -90,7 +91,7 @@ class ClientConnection:
         return framing.pending_bytes or None
 
     def stop(self) -> None:
-        """Close after the request in progress, at once if there is none."""
+        """Close after the request in progress, or at once if there is none."""
         self._stopping = True
         self._stream.finish()
 
@@ -100,17 +101,18 @@ class ClientConnection:
         self._scope.cancel()
 
     def _abandon(self) -> None:
-        """Close for a client that has gone.
+        """Close the connection, because its client has gone.
 
-        What a thread does for it then is mostly done soon, and counts, as in Kafka.
+        A thread may still work for the client. It gets a moment to finish, because such work is
+        mostly done soon, and its result counts, as in Kafka.
         """
         self._scope.cancel()
         self._loop.call_later(_ABANDONED_WORK_S, self._context.stop.set)
 
     def drop_if_abandoned(self) -> None:
-        """Close when the client has gone and left bytes that hide its close.
+        """Close if the client has gone and left unread bytes, which hide its close.
 
-        A long poll would else be held for nobody, for as long as the client cared to ask for.
+        Otherwise a long poll would wait for a client that has gone, for as long as it asked for.
         """
         if self._stream.handling and self._stream.is_closed_by_client():
             self._abandon()
@@ -129,22 +131,24 @@ class ClientConnection:
             except (ProtocolError, DecodeError, CloseConnection, TruncatedFile) as reason:
                 self._note_closing(reason, logging.INFO, "closing %s: %s")
             except EncodeError as unsayable:
-                self._note_closing(unsayable, logging.WARNING, "closing %s: no answer: %s")
+                self._note_closing(
+                    unsayable, logging.WARNING, "closing %s: its answer cannot be encoded: %s"
+                )
             except OSError as error:
                 logger.debug("lost %s: %s", self._context.client_address, error)
             except Exception as bug:
                 self._note_closing(bug, logging.ERROR, "closing %s after an error: %r")
             finally:
-                if self._held:  # what came behind it breaks the protocol, or was acks=0 and failed
+                if self._held:  # the request after it broke the protocol, or failed with acks=0
                     with suppress(OSError):
                         send_now(self._sock, [self._held])
                 self._stream.close()
                 ended(self)
 
     def _note_closing(self, reason: Exception, level: int, message: str) -> None:
-        """Say why the client is closed; for one that comes again and again, say how often.
+        """Log why the connection is closed; if that happens again and again, log how often.
 
-        What is no fault of the client is written with its traceback.
+        An error that is not the client's fault is logged with its traceback.
         """
         address = self._context.client_address
         key = "closing", type(reason).__name__, address[0]
@@ -191,11 +195,11 @@ class ClientConnection:
                 body = outgoing = None
 
     def _send(self, request: Request, body: Parts, *, more: bool) -> Outgoing | None:
-        """Send an answer, or keep a short one back to leave with that of the next request.
+        """Send an answer, or keep a short one back to send it together with the next answer.
 
-        A Produce that has arrived whole is answered within the same turn, unless it has to wait for
-        the disk. A client that sends several at a time is woken once for all of them, which is a
-        tenth of what each one costs.
+        If another whole Produce has arrived, it is answered within the same turn, unless it has to
+        wait for the disk. So a client that sends several at a time is woken once for all answers.
+        One more answer then costs a tenth of what it costs alone.
         """
         parts = framed(request, body)
         first = parts[0]
@@ -209,14 +213,17 @@ class ClientConnection:
         return send_now(self._sock, parts)
 
     async def _send_held(self) -> None:
-        """Send what was kept back, when only requests without an answer came behind it."""
+        """Send the answers that were kept back, if no further request has an answer."""
         outgoing = send_now(self._sock, [self._held])
         self._held = b""
         if outgoing is not None:
             await self._send_rest(outgoing)
 
     async def _send_rest(self, outgoing: Outgoing) -> None:
-        """Send on as the client takes it; meanwhile the answer counts, and the request is over."""
+        """Send the rest of an answer as the client reads it.
+
+        The request is over by then, so its buffer is freed, and the answer counts as unsent.
+        """
         self._stream.framing.rest()
         self._unsent.hold(self, outgoing.held_bytes)
         try:

@@ -1,7 +1,7 @@
-"""The cleaner's threads: which log is next, and the cleaning of it, step by step.
+"""The cleaner's threads: choose the next log, and clean it step by step.
 
-A step that reads or writes runs in a worker thread; between two of them, in the event loop, the new
-segment takes the place of the old ones. The loop never waits for the cleaner.
+A step that reads or writes runs in a worker thread. Between two such steps the new segment replaces
+the old ones, in the event loop. The loop never waits for the cleaner.
 """
 
 import logging
@@ -29,17 +29,17 @@ logger = logging.getLogger("broker_lite.server")
 
 T = TypeVar("T")
 
-# A thread that computes lends the interpreter to the event loop only when it has had it for so
-# long. Python's 5 ms would be added to each answer; this costs the cleaner nothing that shows.
+# How long a computing thread keeps the interpreter before the event loop gets it. Python's default
+# of 5 ms would be added to each answer; this value costs the cleaner nothing measurable.
 _TURN_S: Final = 0.0002
 
 
 async def compact(logs: LogManager, get_settings: Callable[[], Settings], clock: Clock) -> None:
-    """Compact the logs that are to be, until cancelled; a step that has begun ends soon then.
+    """Compact the logs that need it, until cancelled; a step that has begun is then ended soon.
 
     Args:
-        logs: open.
-        get_settings: the settings of now.
+        logs: the open logs.
+        get_settings: returns the current settings.
         clock: of the broker.
 
     See: S-80 to S-91 (LogCleaner).
@@ -57,7 +57,7 @@ async def compact(logs: LogManager, get_settings: Callable[[], Settings], clock:
 async def _keep_threads(
     logs: LogManager, get_settings: Callable[[], Settings], clock: Clock
 ) -> None:
-    """Have as many threads as are wanted now."""
+    """Keep as many cleaner threads as the settings currently say."""
     cleaner = Cleaner(
         logs.data_dir,
         logs.checkpoints.partitions,
@@ -82,9 +82,9 @@ class CleanerThread:
 
     Args:
         cleaner: of the data directory.
-        get_settings: the settings of now.
+        get_settings: returns the current settings.
         pauses: of the broker's clock.
-        number: from 0 on; one of log.cleaner.threads and more ends.
+        number: from 0 on; the thread ends if it is not below log.cleaner.threads.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class CleanerThread:
         self._limiter = anyio.CapacityLimiter(1)
 
     async def run(self) -> None:
-        """Clean what is due, and sleep when there is nothing, until cancelled.
+        """Clean the logs that are due, and sleep if there are none, until cancelled.
 
         See: S-81 (CleanerThread.doWork).
         """
@@ -120,7 +120,7 @@ class CleanerThread:
             self._pace.stop()
 
     async def clean_dirtiest(self) -> bool:
-        """Clean the log of which the greatest part is dirty; False when none was cleaned.
+        """Clean the log with the largest dirty ratio; return False if none was cleaned.
 
         See: S-81, S-91 (CleanerThread.cleanFilthiestLog).
         """
@@ -134,7 +134,7 @@ class CleanerThread:
         except (BrokerError, OSError, CorruptTransactionIndex) as error:
             self._cleaner.failed(found.log, error)
         except Exception as error:
-            # A bug of ours must not end the broker, nor hold up the other logs.
+            # A bug of ours must not end the broker, nor stop the cleaning of other logs.
             logger.exception("cleaning broke topic=%s-%d", found.log.topic, found.log.partition)
             self._cleaner.failed(found.log, error)
         return False
@@ -163,7 +163,7 @@ class CleanerThread:
         return cleaning.is_complete
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        # A limiter of its own: a long cleaning must not keep others from their threads.
+        # It has its own limiter, because a long cleaning must not take threads from other work.
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
     def _limits(self) -> MapLimits:

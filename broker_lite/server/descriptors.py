@@ -1,8 +1,8 @@
-"""How many descriptors clients may have: the others are for log files and for the broker itself.
+"""Limit the file descriptors of clients: the others are for log files and the broker itself.
 
-Without a share of their own the connections would take all of them, and a produce to a partition
-whose file is not open would fail. While clients have all of theirs nobody is accepted: who connects
-waits in the backlog of the listening socket, and is served when another one goes.
+Without a limit the connections could take all descriptors, and then a produce to a partition whose
+file is not open would fail. While clients use all of theirs, none is accepted: a client that
+connects waits in the backlog of the listening socket, and is served when another one goes.
 """
 
 import logging
@@ -15,30 +15,30 @@ from broker_lite.rate_limited_log import RateLimitedLog
 
 logger = logging.getLogger("broker_lite.server")
 
-# The directory, sockets that listen, the event loop, and what worker threads open for a moment.
+# For the directory, listening sockets, the event loop, and files that threads open for a moment.
 _KEPT_FOR_BROKER: Final = 64
-# With fewer descriptors than are kept, some clients are served all the same.
+# So many clients are served even if there are too few descriptors.
 _CLIENTS_MIN: Final = 8
 _NO_LIMIT: Final = 2**31 - 1
 
 
 def raise_descriptor_limit() -> None:
-    """Let the process have as many descriptors as the system allows it, as a Java VM does."""
+    """Let the process have as many descriptors as the system allows, as a Java VM does."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     except (OSError, ValueError) as error:
-        # a container may forbid it; fewer clients are served then
+        # A container may forbid it; then fewer clients are served.
         logger.warning("the limit of descriptors stays at %d: %s", soft, error)
 
 
 def clients_max(open_files_max: int) -> int:
-    """How many connections there may be beside so many open log files.
+    """Return how many connections there may be beside so many open log files.
 
-    Answers may hold files back when the cache opens others: a quarter of its number, see FileCache.
+    Answers may keep files open that the cache has dropped: a quarter of its number, see FileCache.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if limit < 0:  # none
+    if limit < 0:  # no limit
         return _NO_LIMIT
     return max(limit - open_files_max * 5 // 4 - _KEPT_FOR_BROKER, _CLIENTS_MIN)
 
@@ -50,7 +50,7 @@ class ClientDescriptors:
         """Begin with all of them free.
 
         Args:
-            count_max: how many there are.
+            count_max: the number of descriptors for clients.
             client_log: takes the lines that clients can cause.
         """
         self.count = 0
@@ -59,7 +59,7 @@ class ClientDescriptors:
         self._freed = anyio.Event()
 
     def has_free(self) -> bool:
-        """Whether another client can be accepted."""
+        """True if another client can be accepted."""
         return self.count < self._count_max
 
     def take(self) -> None:
@@ -80,7 +80,7 @@ class ClientDescriptors:
             logger,
             logging.WARNING,
             ("accepting no clients",),
-            "accepting no clients until one goes: they have all descriptors that log files leave "
+            "accepting no clients until one goes: they use all descriptors that log files leave "
             "clients=%d descriptors=%d; raise the limit (ulimit -n) for more",
             self.count,
             limit,

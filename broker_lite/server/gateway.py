@@ -19,10 +19,10 @@ _USABLE: Final = 0x1 | 0x2
 
 
 def default_gateways() -> frozenset[str]:
-    """The addresses of the default gateways, as sockets have them; none on other systems.
+    """Return the addresses of the default gateways, as sockets have them; none if not on Linux.
 
     Raises:
-        OSError: a routing table cannot be read now, for want of a descriptor.
+        OSError: a routing table cannot be read now, because no descriptor is free.
     """
     return frozenset(
         (
@@ -37,20 +37,20 @@ def as_seen_from(
     listener: ListenerInfo,
     gateways: Callable[[], Container[str]] = default_gateways,
 ) -> ListenerInfo:
-    """A listener with the addresses that a client of this address is told.
+    """Return a listener with the addresses that are told to a client of this address.
 
-    The gateways are those of now: a network that a container joins later may bring another one.
+    The gateways are read again each time, because a container may join another network later.
     """
     if listener.gateway_host is None:
         return listener
-    address, _, _ = client_host.partition("%")  # a link-local one names its interface
+    address, _, _ = client_host.partition("%")  # a link-local address names its interface
     return listener.through_gateway() if address in gateways() else listener
 
 
 def ipv4_gateways(routes: str) -> Iterator[str]:
-    """The gateways of default routes in the text of /proc/net/route.
+    """Yield the gateways of default routes in the text of /proc/net/route.
 
-    Addresses are there as numbers of the machine's own byte order.
+    The file has addresses as numbers in the machine's own byte order.
     """
     for line in routes.splitlines()[1:]:
         _, destination, gateway, flags, _, _, _, mask, *_ = line.split()
@@ -60,7 +60,7 @@ def ipv4_gateways(routes: str) -> Iterator[str]:
 
 
 def ipv6_gateways(routes: str) -> Iterator[str]:
-    """The gateways of default routes in the text of /proc/net/ipv6_route."""
+    """Yield the gateways of default routes in the text of /proc/net/ipv6_route."""
     for line in routes.splitlines():
         _, prefix_bits, _, _, gateway, _, _, _, flags, _ = line.split()
         if int(prefix_bits, 16) == 0 and int(flags, 16) & _USABLE == _USABLE:
@@ -71,4 +71,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text("ascii")
     except (FileNotFoundError, PermissionError):
-        return ""  # no IPv6 in this kernel, or not Linux: nobody is known to come through a gateway
+        return ""  # the kernel has no IPv6, or it is not Linux: then no gateway is known

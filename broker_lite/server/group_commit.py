@@ -1,7 +1,7 @@
-"""Flushing logs beside the event loop: whoever arrives while one is flushed shares the next flush.
+"""Flush logs in threads; requests that arrive while a log is flushed share the next flush.
 
-One flush a log is under way at any time, several logs are flushed at once. A flush begins when the
-event loop has done what it has to do at once, so that requests that came together share it.
+A log has at most one flush at a time, and several logs are flushed at once. A flush begins when the
+event loop has no other work that is ready, so that requests that came together share the flush.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class GroupCommit:
     """Flushes the logs that hold records back, from entering the context to leaving it."""
 
     def __init__(self, commits: Commits) -> None:
-        """Remember whose logs; no thread is started before the first flush."""
+        """Set the logs' commits; no thread is started before the first flush."""
         self._commits = commits
         self._under_way: set[DurableLog] = set()
         self._is_idle = asyncio.Event()
@@ -69,7 +69,7 @@ class GroupCommit:
         if error is not None and not isinstance(error, KafkaStorageError):  # a bug of ours
             logger.error("flush failed directory=%s", log.directory, exc_info=error)
             error = KafkaStorageError(repr(error))
-        # who was told may have appended more
+        # A waiter that flush_ended() has called may have appended more.
         if log.flush_ended(offset, error) or log in self._commits.held:
             self._begin(log)
             return

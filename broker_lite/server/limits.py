@@ -1,4 +1,4 @@
-"""What a node allows its clients."""
+"""The limits of a node for its clients."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ NO_LIMIT: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a node allows its clients; all of it is read when a connection is accepted.
+    """The limits of a node for its clients; most are read when a connection is accepted.
 
     Args:
         request_bytes_max: the largest size that a frame may announce.
@@ -23,13 +23,14 @@ class Limits:
         connections_max: at one time, over all listeners.
         connections_per_ip_max: at one time, from one address.
         connections_per_ip_overrides: the same for some addresses.
-        connections_per_second_max: new ones.
-        connections_max_idle_ms: below 1 they are never closed.
+        connections_per_second_max: new connections per second.
+        connections_max_idle_ms: idle connections are closed after it; if below 1, never.
         send_buffer_bytes: below 1 it is the system's choice, which grows with large fetches.
         receive_buffer_bytes: below 1 it is the system's choice, which grows with need.
-        request_memory_bytes: of the requests of all connections, below 1 without limit; from the
-            start of the node.
-        unsent_bytes_max: of the answers that clients do not take, likewise.
+        request_memory_bytes: for the requests of all connections, below 1 without limit; read once,
+            when the node starts.
+        unsent_bytes_max: for the answers that clients do not read, below 0 without limit; also
+            read once.
 
     Rule: P-12.
     See: P-02, P-11.
@@ -48,12 +49,12 @@ class Limits:
     unsent_bytes_max: int = -1
 
     def connections_max_of(self, ip: str) -> int:
-        """How many connections one address may have at one time."""
+        """Return how many connections one address may have at one time."""
         return self.connections_per_ip_overrides.get(ip, self.connections_per_ip_max)
 
 
 def limits_of(settings: Settings) -> Limits:
-    """The limits that the settings set.
+    """Return the limits in the settings.
 
     Raises:
         SettingsError: max.connections.per.ip.overrides is not a list of ADDRESS:COUNT.
@@ -74,7 +75,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 class CurrentLimits:
-    """The limits that dynamic settings set now; made anew only when the settings changed."""
+    """The limits in the current dynamic settings; they are only made again if settings changed."""
 
     __slots__ = ("_get_settings", "_limits", "_settings")
 
@@ -89,7 +90,7 @@ class CurrentLimits:
         self._limits = limits_of(self._settings)
 
     def __call__(self) -> Limits:
-        """The limits; the last good ones when a dynamic setting is no use."""
+        """Return the limits; if a dynamic setting is invalid, the last valid limits."""
         settings = self._get_settings()
         if settings is not self._settings:
             self._settings = settings

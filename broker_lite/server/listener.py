@@ -1,4 +1,4 @@
-"""Listening sockets: bind them, and accept as long as there is room."""
+"""Listening sockets: bind them, and accept clients as long as there are descriptors."""
 
 import errno
 import logging
@@ -19,13 +19,13 @@ logger = logging.getLogger("broker_lite.server")
 Admit: TypeAlias = Callable[[socket.socket, tuple[str, int], ListenerInfo], None]
 
 _ACCEPTS_PER_EVENT: Final = 64
-# How long to leave clients in the backlog when no descriptor or no memory is left.
+# If no descriptor or memory is left, clients are left in the backlog for so long.
 _EXHAUSTED_PAUSE_S: Final = 0.1
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 class ListenerAddress(NamedTuple):
-    """Where to listen, and as what: port 0 takes a free one, host "" is every address."""
+    """An address to listen on, and its listener: port 0 takes a free one, host "" every address."""
 
     info: ListenerInfo
     host: str
@@ -36,7 +36,7 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
     """Open a listening socket.
 
     Raises:
-        SettingsError: the address cannot be had; one line that names it.
+        SettingsError: the address cannot be used; one line that names it.
     """
     where = join_address(address.host, address.port)
     try:
@@ -60,9 +60,10 @@ def bind(address: ListenerAddress, *, backlog: int) -> socket.socket:
 
 
 def _resolve(address: ListenerAddress) -> tuple[int, tuple[Any, ...]]:
-    """The family and the address of a host.
+    """Return the family and the address of a host.
 
-    A name such as localhost has both kinds of address; clients try IPv4 wherever it exists.
+    A name such as localhost has addresses of both families. IPv4 is preferred, because clients try
+    it wherever it exists.
     """
     found = socket.getaddrinfo(
         address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -72,30 +73,30 @@ def _resolve(address: ListenerAddress) -> tuple[int, tuple[Any, ...]]:
 
 
 def _every_address(port: int) -> tuple[int, tuple[Any, ...]]:
-    """Those of IPv4 and of IPv6 at once, as Kafka's; without IPv6 in the kernel, those of IPv4."""
+    """Return the address for all of IPv4 and IPv6, as Kafka; of IPv4 if the kernel has no IPv6."""
     if socket.has_dualstack_ipv6():
         return socket.AF_INET6, ("::", port)
     return socket.AF_INET, ("", port)
 
 
 class Listeners:
-    """The listening sockets of a broker: opened once, they stay until it accepts nobody any more.
+    """The listening sockets of a broker: opened once, and open until the broker stops for good.
 
-    While nobody accepts, clients that connect wait in the backlog.
+    While no node accepts, clients that connect wait in the backlog.
     """
 
     def __init__(self) -> None:
-        """Open nothing yet."""
+        """Begin without sockets."""
         self._sockets: list[tuple[socket.socket, ListenerInfo]] = []
 
     def __iter__(self) -> Iterator[tuple[socket.socket, ListenerInfo]]:
         return iter(self._sockets)
 
     def open(self, addresses: Sequence[ListenerAddress], *, backlog: int) -> None:
-        """Open them all; those that are open already stay as they are.
+        """Open a socket for each address; does nothing if they are open already.
 
         Raises:
-            SettingsError: one of the addresses cannot be had; none stays open.
+            SettingsError: one of the addresses cannot be used; then none stays open.
         """
         if self._sockets:
             return
@@ -110,18 +111,18 @@ class Listeners:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Host and port of each; a port of 0 has become a real one."""
+        """Host and port of each socket; a port of 0 has become a real one."""
         return [sock.getsockname()[:2] for sock, _ in self._sockets]
 
     def close(self) -> None:
-        """Close them all; nobody may be accepting."""
+        """Close all sockets; no task may be accepting."""
         for sock, _ in self._sockets:
             sock.close()
         self._sockets.clear()
 
 
 def plain_address(address: tuple[Any, ...]) -> tuple[str, int]:
-    """Host and port of a socket's address; that of an IPv4 client at an IPv6 socket is IPv4's."""
+    """Return host and port of a socket's address; an IPv4 client at an IPv6 socket gets IPv4's."""
     host, port = address[:2]
     mapped = host.removeprefix("::ffff:")
     return (mapped if "." in mapped else host), port
@@ -130,9 +131,10 @@ def plain_address(address: tuple[Any, ...]) -> tuple[str, int]:
 async def accept_forever(
     listener: socket.socket, info: ListenerInfo, admit: Admit, descriptors: ClientDescriptors
 ) -> None:
-    """Accept clients and hand them on until cancelled; the listening socket stays open.
+    """Accept clients and pass them to `admit`, until cancelled; the listening socket stays open.
 
-    Without a free descriptor it pauses: the backlog keeps the socket readable, so it would spin.
+    Without a free descriptor it pauses, because the backlog keeps the socket readable: the loop
+    would spin.
     """
     exhausted = False
     while True:
@@ -148,7 +150,7 @@ async def accept_forever(
         except BlockingIOError:
             continue
         except OSError as error:
-            # Anything else concerns the one client that was accepted, and it has gone.
+            # Any other error concerns only the client that was accepted, and it has gone.
             if error.errno not in _EXHAUSTED:
                 continue
             if not exhausted:

@@ -1,9 +1,10 @@
-"""What a broker does from time to time: checkpoints, flushes, retention, chores, old producers.
+"""The periodic work of a broker: checkpoints, flushes, retention, chores, expiry of producers.
 
-Intervals are of the broker's clock: whoever steps it forward makes due what then is. What waits for
-the disk runs in a worker thread; what touches state that handlers use runs in the loop and is
-short. A failure is logged and tried again the next time. The threads are not those that requests
-wait for: while a disk hangs, records are decompressed all the same.
+Intervals are measured by the broker's clock: when the clock is stepped forward, the work becomes
+due. Work that waits for the disk runs in a worker thread; work on state that handlers use runs in
+the loop and is short. A failure is logged, and the work is tried again after the next interval. The
+threads are not those that requests wait for, so that records can be decompressed while a disk
+hangs.
 """
 
 import logging
@@ -26,14 +27,14 @@ logger = logging.getLogger("broker_lite.server")
 
 Work: TypeAlias = Callable[[], Awaitable[None]]
 
-# An interval of Kafka's largest number means never; no timer has to know numbers of that size.
+# Kafka's largest number as an interval means never. So no timer has to wait for such a number.
 _NEVER_MS: Final = 10 * 365 * 24 * 3_600_000
 _CHORES_INTERVAL_MS: Final = 200
 _THREADS_MAX: Final = 4
 
 
 async def maintain(logs: LogManager, settings: Settings, clock: Clock) -> None:
-    """Run everything periodic until cancelled; work that has begun in a thread is finished.
+    """Run all periodic work until cancelled; work that has begun in a thread is finished.
 
     See: S-31 to S-33, S-50, S-54, S-70, V-65.
     """
@@ -85,9 +86,9 @@ async def repeat(
     Args:
         name: for the log.
         interval_ms: from the end of one run to the start of the next; 0 counts as 1.
-        work: whatever it raises is logged.
+        work: the work; its errors are logged.
         pauses: of the broker's clock.
-        first_ms: before the first run, None for the same interval.
+        first_ms: the pause before the first run; None for the same interval.
     """
     pause_ms = interval_ms if first_ms is None else first_ms
     while True:
@@ -102,11 +103,11 @@ async def repeat(
 
 
 async def check_retention(logs: LogManager, threads: CapacityLimiter | None = None) -> None:
-    """Remove the segments that are due, of all logs, with the loop's turn between the steps.
+    """Remove the segments of all logs that are due, and let other tasks run between the steps.
 
     Args:
-        logs: open.
-        threads: which may be used.
+        logs: the open logs.
+        threads: the limiter of the threads to use.
 
     See: S-50 (LogManager.cleanupLogs).
     """

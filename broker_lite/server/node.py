@@ -24,14 +24,14 @@ from broker_lite.server.stalled_frames import StalledFrames
 
 logger = logging.getLogger("broker_lite.server")
 
-# What a request in progress gets for its end when the node stops; a long poll is dropped after it.
+# When the node stops, requests in progress have so long to end; a long poll is dropped after it.
 _GRACE_S: Final = 0.3
 _SWEEP_INTERVAL_MS_MIN: Final = 20
 _SWEEP_INTERVAL_MS_MAX: Final = 5_000
 
 
 class ContextFactory(Protocol):
-    """Makes what the handlers of one new connection will know."""
+    """Makes the context of a new connection, which its handlers get."""
 
     def __call__(
         self,
@@ -44,7 +44,7 @@ class ContextFactory(Protocol):
 
 
 class Node:
-    """Accepts clients at sockets that listen, and owns the connections that came in there."""
+    """Accepts clients at listening sockets, and owns their connections."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class Node:
         client_log: RateLimitedLog,
         shares: ClientShares,
     ) -> None:
-        """Accept nobody yet.
+        """Make a node; run() accepts clients.
 
         Args:
-            listeners: opened before run(), which closes them when stop() was called.
-            apis: the table, for the header version of each request; also of what is not offered.
+            listeners: opened before run(); run() closes them after stop().
+            apis: the whole table, because requests of APIs that are not offered have headers, too.
             make_context: called once per accepted connection.
-            get_limits: the limits of now; asked for each new connection.
+            get_limits: returns the current limits; called for each new connection.
             clock: measures idle time.
             client_log: takes the lines that clients can cause; the node has its counts written.
             shares: what the clients of all nodes of the process share.
@@ -88,18 +88,18 @@ class Node:
 
     @property
     def connection_count(self) -> int:
-        """How many clients are connected."""
+        """The number of connected clients."""
         return len(self._connections)
 
     def stop(self) -> None:
-        """Make run() end: no new clients, the end of requests in progress, close.
+        """Make run() end: accept no more clients, let requests in progress end, close.
 
-        To cancel run() instead closes the connections at once, and leaves the listeners open.
+        If run() is cancelled instead, connections are closed at once and the listeners stay open.
         """
         self._stop_wanted.set()
 
     async def run(self) -> None:
-        """Serve clients until stop() or cancellation; nothing of it is left behind then.
+        """Serve clients until stop() or cancellation; it leaves no task or connection behind.
 
         Rule: P-06, P-16.
         """
@@ -140,7 +140,7 @@ class Node:
                 await self._all_gone.wait()
 
     def _admit(self, sock: socket.socket, address: tuple[str, int], info: ListenerInfo) -> None:
-        """Start a connection, or close it at once when a limit is reached.
+        """Start a connection, or close it at once if a limit is reached.
 
         See: P-12.
         """
@@ -188,7 +188,7 @@ class Node:
         )
 
     def _forget(self, connection: ClientConnection) -> None:
-        """Make room for another connection when one has ended."""
+        """Make room for another connection after one has ended."""
         self._connections.discard(connection)
         self._shares.descriptors.give_back()
         ip = connection.client_ip
@@ -199,15 +199,15 @@ class Node:
             self._all_gone.set()
 
     def _reclaim_memory(self) -> None:
-        """Let all connections that handle no request give back their receive buffers."""
+        """Let all connections that handle no request free their receive buffers."""
         for connection in self._connections:
             connection.release_idle_memory()
 
     async def _sweep_forever(self) -> None:
-        """Close connections that were idle for too long or abandoned, shrink those that are idle.
+        """Close connections that are abandoned or idle for too long, shrink those that are idle.
 
-        A connection counts its own events, so that no request has to ask for the time; the price
-        is that an idle one is closed up to one interval late.
+        A connection counts its own events, so that no request has to read the clock. In return, an
+        idle connection is closed up to one interval late.
 
         Rule: P-11.
         """

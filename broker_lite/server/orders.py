@@ -1,9 +1,10 @@
-"""Orders to a broker that runs: from a signal, or as lines from whoever started it.
+"""Orders to a running broker: from signals, or as lines from the process that started it.
 
-The lines come on a connected stream socket: `reset` begins anew with nothing in the broker, `stop`
-ends it, `step MS` lets its clock jump. Whenever it is ready the broker writes `ready HOST:PORT`
-there, and `stepped` when what had become due by a step is done. The socket is a lifeline,
-too: when its other end closes, because its owner has ended in whatever way, the broker stops.
+The lines come on a connected stream socket: `reset` begins anew with an empty data directory,
+`stop` ends the broker, `step MS` moves its clock forward. The broker writes `ready HOST:PORT` there
+whenever it is ready, and `stepped` when the work that became due by a step is done. The socket is
+also a lifeline: if its other end closes, because its owner has ended for any reason, the broker
+stops.
 """
 
 import asyncio
@@ -19,19 +20,19 @@ import anyio
 logger = logging.getLogger("broker_lite.server")
 
 _RECEIVE_BYTES: Final = 256
-# A line this long is none of ours: nothing more is read.
+# A longer line is no order: then nothing more is read.
 _LINE_BYTES_MAX: Final = 64
 
 
 class Order(enum.Enum):
-    """What a broker can be told to do."""
+    """An order without arguments."""
 
     RESET = b"reset"
     STOP = b"stop"
 
 
 class Step(NamedTuple):
-    """The order to let the clock jump forward, by 0 ms or more."""
+    """The order to move the clock forward, by 0 ms or more."""
 
     step_ms: int
 
@@ -43,7 +44,7 @@ class Orders:
         """Take over a socket; leaving the context closes it.
 
         Args:
-            fd: descriptor of the connected stream socket; None when only signals give orders.
+            fd: descriptor of the connected stream socket; None if only signals give orders.
         """
         self._sock = None if fd is None else socket.socket(fileno=fd)
         self._given: deque[Order | Step] = deque()
@@ -51,20 +52,20 @@ class Orders:
         self._arrived = anyio.Event()
 
     def __enter__(self) -> Self:
-        """Listen from now on."""
+        """Begin to read orders."""
         if self._sock is not None:
             self._sock.setblocking(False)
             asyncio.get_running_loop().add_reader(self._sock, self._on_readable)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Listen no more."""
+        """Read no more orders."""
         if self._sock is not None:
             self._deafen()
             self._sock.close()
 
     def stop(self) -> None:
-        """Give the order to stop, before all others."""
+        """Add the order to stop, before all others."""
         self._given.appendleft(Order.STOP)
         self._arrived.set()
 
@@ -76,20 +77,20 @@ class Orders:
         return self._given.popleft()
 
     def are_waiting(self) -> bool:
-        """Whether there is an order to stop or reset that nobody has taken."""
+        """True if there is an order to stop or reset that next() has not returned yet."""
         return any(isinstance(order, Order) for order in self._given)
 
     def tell_ready(self, address: str) -> None:
-        """Tell whoever gives the orders that the broker can be used, at HOST:PORT."""
+        """Write that the broker can be used, at HOST:PORT."""
         self._tell(f"ready {address}")
 
     def tell_stepped(self) -> None:
-        """Tell that the clock was stepped, and that what had become due is done."""
+        """Write that the clock was stepped, and that the work that became due is done."""
         self._tell("stepped")
 
     def _tell(self, line: str) -> None:
         if self._sock is not None:
-            with suppress(OSError):  # who has gone is noticed where orders are read
+            with suppress(OSError):  # a closed other end is noticed when orders are read
                 self._sock.send(f"{line}\n".encode())
 
     def _on_readable(self) -> None:
@@ -104,7 +105,7 @@ class Orders:
         for line in lines:
             self._take(line)
         if not data or len(self._line) > _LINE_BYTES_MAX:
-            logger.info("stopping, nobody gives orders any more")
+            logger.info("stopping, because no more orders can come")
             self._deafen()
             self.stop()
 

@@ -1,4 +1,4 @@
-"""Waiting by the broker's clock, which may be stepped."""
+"""Wait by the broker's clock, which may be stepped."""
 
 from typing import Final
 
@@ -6,12 +6,12 @@ import anyio
 
 from broker_lite.control.clock import Clock
 
-# However far a moment is, nobody sleeps longer: no timer has to know Kafka's largest numbers.
+# No sleep is longer, so that no timer has to wait for Kafka's largest numbers.
 _SLEEP_MS_MAX: Final = 3_600_000
 
 
 class Pauses:
-    """Lets tasks wait until some time has passed, be it because the clock was stepped."""
+    """Lets tasks wait until some time has passed; a step of the clock wakes them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -19,7 +19,7 @@ class Pauses:
         clock.watch(self._on_step)
 
     async def wait(self, pause_ms: int) -> None:
-        """Return when this many milliseconds have passed, never earlier."""
+        """Return when so many milliseconds have passed, never earlier."""
         deadline_ms = self._clock.monotonic_ms() + pause_ms
         while (left_ms := deadline_ms - self._clock.monotonic_ms()) > 0:
             with anyio.move_on_after(min(left_ms, _SLEEP_MS_MAX) / 1000):

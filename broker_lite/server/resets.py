@@ -1,9 +1,10 @@
-"""Notice of connections that were reset, whatever the event loop told of them.
+"""Notice connections that were reset, even if the event loop does not report them.
 
-A reset is reported to an event loop as an error of the descriptor. uvloop then calls the reader
-once and forgets the descriptor: a reader that finds bytes at that moment is never called again, and
-one that is not registered is never told. So the node has a second epoll, in which each connection
-is registered for its end only. It costs one system call per connection and none per request.
+The kernel reports a reset to an event loop as an error of the descriptor. Then uvloop calls the
+reader once and forgets the descriptor: a reader that finds bytes at that moment is never called
+again, and a connection without a reader is never reported. So the node has a second epoll, which
+watches each connection only for its end. It costs one system call per connection and none per
+request.
 """
 
 import select
@@ -18,12 +19,12 @@ _EVENTS_MAX: Final = 64
 class Resets:
     """Calls one function per connection, once, when that connection is dead in both directions.
 
-    A client that only closes its own direction is not told of: what it sent is still to be read,
-    and it may wait for an answer.
+    It does not call if a client only closes its own direction: the bytes that the client sent are
+    still to be read, and the client may wait for an answer.
     """
 
     def __init__(self, loop: AbstractEventLoop) -> None:
-        """Begin with no connection; close() gives the descriptor back.
+        """Begin without connections; close() frees the descriptor of the epoll.
 
         Args:
             loop: the running loop, in which the functions are called.
@@ -37,7 +38,7 @@ class Resets:
         """Call a function when the connection of this descriptor is reset.
 
         Args:
-            fd: of a connected socket; forget() it before it is closed.
+            fd: of a connected socket; call forget() before the socket is closed.
             callback: called at most once; it must not close this or another descriptor.
         """
         self._callbacks[fd] = callback
@@ -49,7 +50,7 @@ class Resets:
         self._callbacks.pop(fd, None)
 
     def close(self) -> None:
-        """Give back the descriptor of the epoll."""
+        """Free the descriptor of the epoll."""
         self._loop.remove_reader(self._epoll.fileno())
         self._epoll.close()
 

@@ -1,7 +1,8 @@
-"""A broker from its start to its end, in one process with one event loop.
+"""Run a broker from its start to its end, in one process with one event loop.
 
-A process serves one life after another: each begins with what is in the data directory, and ends
-when the broker is to stop, or to begin anew with nothing. The listening sockets outlive them all.
+A process serves one life of the broker after another. Each life begins with the content of the data
+directory. It ends when the broker has to stop, or to begin anew with an empty directory. The
+listening sockets stay open through all lives.
 """
 
 import asyncio
@@ -115,7 +116,7 @@ async def _serve(
                 return 0
             order = await _live(site, cluster, clock, ready)
             while order is Order.RESET:
-                logger.info("beginning anew with nothing")
+                logger.info("beginning anew with an empty data directory")
                 erase(data_dir)
                 clock = Clock()
                 cluster = Cluster.open(settings, data_dir, clock)
@@ -129,23 +130,23 @@ async def _live(
     """Serve clients until the next order, and close the cluster.
 
     Args:
-        site: its listeners are opened the first time.
+        site: what all lives have in common; the first life opens its listeners.
         cluster: open.
         clock: the cluster's.
-        ready: of the first life.
+        ready: called by the first life, None for later ones.
     """
     order = Order.STOP
     try:
-        # nothing read here goes away again: looking for garbage is a tenth of the reading
+        # No object that is read here becomes garbage: collections would be a tenth of the reading.
         gc.disable()
         coordinators = Coordinators.start(cluster, clock)
         nodes = _nodes(site, cluster, coordinators, clock)
         address = _open_listeners(site, cluster)
         if ready is not None:
-            # What the start has made stays: a full collection passes over it. Measured with the
-            # objects of 10,000 partitions: 52 ms of standing still become nothing. To collect
-            # before would take 18 ms and find nothing worth it. Where lives follow one another,
-            # what they leave behind has to be found.
+            # The objects of the start stay alive, so a full collection need not look at them.
+            # Measured with the objects of 10,000 partitions: the loop stands still for 52 ms
+            # otherwise. A collection before the freeze would take 18 ms and find too little. Later
+            # lives do not freeze, because the garbage of the lives before them must be found.
             gc.freeze()
         gc.enable()
         if not await seed.apply(cluster, clock, site.orders.are_waiting):
@@ -160,7 +161,7 @@ async def _live(
             if ready is not None:
                 ready(address)
             site.orders.tell_ready(address)
-            # beside the threads that requests wait for
+            # a limiter of its own, so that it takes no thread that requests wait for
             preload = partial(to_thread.run_sync, coordinators.groups.preload)
             group.start_soon(partial(preload, limiter=CapacityLimiter(1)))
             order = await _next_order(site, cluster, clock)
@@ -181,7 +182,7 @@ async def _live(
 
 
 async def _next_order(site: _Site, cluster: Cluster, clock: Clock) -> Order:
-    """Wait for the order that ends this life; the clock is stepped meanwhile."""
+    """Return the order that ends this life; step the clock meanwhile, if ordered."""
     while isinstance(order := await site.orders.next(), Step):
         clock.step(order.step_ms)
         await check_retention(cluster.logs)
@@ -266,20 +267,22 @@ def _sibling(site: _Site, client_host: str, name: str, node_id: int) -> Listener
 
 
 def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
-    """What the metadata log tells of a listener."""
+    """Return the entry of a listener in the metadata log."""
     host = address.info.advertised_host or address.host or bound[0]
     return Endpoint(address.info.name, host, address.info.advertised_port or bound[1])
 
 
 @contextmanager
 def stop_signals(orders: Orders) -> Iterator[Callable[[], bool]]:
-    """Have SIGTERM and SIGINT give the order to stop; from the end on both do nothing.
+    """Let SIGTERM and SIGINT give the order to stop; after the context both do nothing.
 
-    Who does not let the loop run can ask by the function whether there was one.
+    The function that the context yields tells whether a signal has come. Code that does not let the
+    loop run can call it.
 
-    A stop that has begun is not begun again. The loop's own signal handlers would not do: taking
-    one away leaves the default action in place, with which a second signal ends the process before
-    all is put down. Nor would SIG_IGN: Python tells of a signal that came just before it.
+    Only the first signal gives an order. The loop's own signal handlers would not do: when one is
+    removed, the default action is in place, and a second signal would end the process before
+    everything is written. SIG_IGN would not do either: Python still handles a signal that came just
+    before it was set.
     """
     loop = asyncio.get_running_loop()
     is_told = is_heard = False
@@ -306,4 +309,4 @@ def stop_signals(orders: Orders) -> Iterator[Callable[[], bool]]:
 
 
 def _do_nothing(_number: int, _frame: FrameType | None) -> None:
-    """Be the handler of a signal that changes nothing any more."""
+    """Ignore a signal, as its handler."""

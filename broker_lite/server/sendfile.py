@@ -1,10 +1,10 @@
-"""Sending a framed response: bytes by send, ranges of files by os.sendfile.
+"""Send a framed response: bytes by send, ranges of files by os.sendfile.
 
-No byte of a FileSlice enters the process. The parts of one response leave together: bytes that are
-followed by more are sent with MSG_MORE, and since os.sendfile pushes out what it has sent, the
-socket is corked while bytes follow a file (the tagged fields at the end of a fetch response do).
-Without the cork those few bytes woke the client a second time; with it, at two cheap calls more, a
-fetch of 16 KB costs 10 % less and one of 1 MB a third less CPU.
+No byte of a FileSlice enters the process. The parts of one response are sent together. Bytes before
+another part are sent with MSG_MORE. os.sendfile pushes out what it has sent, so if bytes follow a
+file (the tagged fields at the end of a fetch response do), the socket is corked meanwhile. Without
+the cork those few bytes woke the client a second time. The cork takes two more cheap calls; with it
+a fetch of 16 KB costs 10 % less CPU, and one of 1 MB a third less.
 """
 
 import os
@@ -18,14 +18,14 @@ _HEAD_AND_FILE: Final = 2
 
 
 class TruncatedFile(Exception):
-    """A file became shorter than the range that was announced to the client; only closing is left.
+    """A file became shorter than the range that was announced: the connection must be closed.
 
     Rule: F-15.
     """
 
 
 class Outgoing:
-    """A response on its way out, and how far it has come.
+    """A response that is being sent, and how much of it is sent.
 
     It refers to its parts, and so to their files, until it is dropped.
     """
@@ -43,18 +43,18 @@ class Outgoing:
 
     @property
     def held_bytes(self) -> int:
-        """How much memory the parts take that are not on their way yet."""
+        """The memory of the parts that are not sent yet."""
         parts = self._parts[self._index :]
         return sum(len(part) for part in parts if isinstance(part, bytes))
 
     def advance(self, sock: socket.socket) -> bool:
         """Send as much as the socket takes without blocking.
 
-        A part that was taken only partly means that the socket is full: nothing is tried again
-        before it is reported writable.
+        If the socket takes only a part of the bytes, it is full: nothing is sent before it is
+        reported writable.
 
         Returns:
-            Whether everything has been sent.
+            True if everything has been sent.
 
         Raises:
             TruncatedFile: a file ends before the range does.
@@ -91,16 +91,16 @@ class Outgoing:
             return True
         sent_bytes = os.sendfile(sock.fileno(), part.fd, position, missing_bytes)
         if sent_bytes == 0:
-            raise TruncatedFile(f"{missing_bytes} bytes announced at {position} are not there")
+            raise TruncatedFile(f"the file ends {missing_bytes} bytes early, at {position}")
         self._sent_bytes += sent_bytes
         return sent_bytes == missing_bytes
 
 
 def send_now(sock: socket.socket, parts: Sequence[bytes | FileSlice]) -> Outgoing | None:
-    """Send a response as far as it goes without waiting.
+    """Send a response as far as the socket takes it without waiting.
 
     Returns:
-        None when all of it is sent, else what is left to do.
+        None if all of it is sent, else the rest.
 
     Raises:
         TruncatedFile: a file ends before the range does.
@@ -108,7 +108,7 @@ def send_now(sock: socket.socket, parts: Sequence[bytes | FileSlice]) -> Outgoin
     """
     first = parts[0]
     if len(parts) == 1 and isinstance(first, bytes):
-        # Nearly every response; worth its own way past the bookkeeping.
+        # Nearly every response is like this; the short way saves the bookkeeping.
         try:
             sent_bytes = sock.send(first)
         except BlockingIOError:

@@ -1,8 +1,9 @@
-"""Requests that do not arrive while others wait for the memory that they have.
+"""Close connections whose requests stop arriving while others wait for their memory.
 
-Memory is given for a whole request when some of it has arrived. In Kafka a client that then stops
-sending holds it until `connections.max.idle.ms`, ten minutes, and a few such clients stop all
-others. Here they are closed after some seconds, but only while somebody waits.
+Memory for a whole request is taken when the first part of it has arrived. In Kafka a client that
+then stops sending holds the memory until `connections.max.idle.ms`, ten minutes, and a few such
+clients stop all others. Here such connections are closed after some seconds, but only while another
+connection waits for memory.
 """
 
 import logging
@@ -13,8 +14,8 @@ from broker_lite.rate_limited_log import RateLimitedLog
 
 logger = logging.getLogger("broker_lite.server")
 
-# A request is slow when it grew by less than 64 KiB in 5 s: too slow for Kafka's clients, too, who
-# give up after request.timeout.ms.
+# A request is slow if it grew by less than 64 KiB in 5 s. That is too slow for Kafka's clients,
+# too, which give up after request.timeout.ms.
 STALLED_MS: Final = 5_000
 STALLED_BYTES: Final = 65_536
 
@@ -28,7 +29,7 @@ class Receiving(Protocol):
 
     @property
     def arrived_bytes(self) -> int | None:
-        """How much of a request is in taken memory; None when none is being received there."""
+        """Bytes of a partly received request for which memory was taken; None if there is none."""
 
     def drop(self) -> None:
         """Close now."""
@@ -41,7 +42,7 @@ class StalledFrames:
         """Begin with nothing seen.
 
         Args:
-            is_short: whether somebody waits for memory.
+            is_short: True if a connection waits for memory.
             client_log: takes the lines that clients can cause.
         """
         self._is_short = is_short
@@ -49,7 +50,7 @@ class StalledFrames:
         self._seen: dict[Receiving, tuple[int, int]] = {}
 
     def look(self, connections: Iterable[Receiving], now_ms: int) -> None:
-        """Compare with what was seen before; call it from time to time."""
+        """Compare the connections with the last look; call it from time to time."""
         before, self._seen = self._seen, {}
         if not self._is_short():
             return

@@ -1,11 +1,11 @@
-"""Readiness of one client's socket: when to receive, when to send on.
+"""Receive from and send to one client's socket, as it becomes readable and writable.
 
-The reader is registered once and stays: a request answered at once costs one poll, one receive
-and one send. Bytes are received in the readiness callback, and the connection's task is woken only
-for a whole request. While nobody wants bytes, a client that sends on pauses the registration (its
-bytes wait in the kernel: backpressure), and a client that has gone while its request is being
-handled is reported, so that a long poll for nobody ends. A connection that is reset is told of by
-Resets: after an error uvloop calls no reader again, so what is left is received without the loop.
+The reader is registered once and stays: a request that is answered at once costs one poll, one
+receive and one send. The readiness callback receives the bytes, and wakes the connection's task
+only for a whole request. While the connection wants no bytes, a client that goes on sending pauses
+the registration (its bytes wait in the kernel: backpressure). A client that goes away while its
+request is being handled is reported, so that its long poll ends. Resets reports a connection that
+is reset: after an error uvloop calls no reader any more, so the rest is received without the loop.
 """
 
 import socket
@@ -18,18 +18,18 @@ from broker_lite.protocol.request_memory import NoMemory, Pool
 from broker_lite.server.resets import Resets
 from broker_lite.server.sendfile import Outgoing
 
-# So many full buffers are received for one event before other connections have their turn.
+# After so many full buffers for one event, other connections have their turn.
 _RECEIVES_PER_EVENT: Final = 16
-# States of a TCP connection that its client has closed (tcp_states.h).
+# States of a TCP connection that its client has closed (tcp_states.h): CLOSE and CLOSE_WAIT.
 _CLOSED_BY_CLIENT: Final = frozenset({7, 8})
 
 
 class Stream:
-    """A connected non-blocking socket and the framing of what arrives on it.
+    """A connected non-blocking socket and the framing of the bytes that arrive on it.
 
-    `handling` is set by the connection while a handler runs, `is_sending` while a client has yet to
-    take an answer. `events` counts what was received and sent, for whoever looks for idle
-    connections.
+    The connection sets `handling` while a handler runs. `is_sending` is set while the client has
+    not read all of an answer. `events` counts receives and sends, so that idle connections can be
+    found.
     """
 
     __slots__ = (
@@ -63,7 +63,7 @@ class Stream:
             framing: takes what is received.
             loop: the running loop.
             on_gone: called when the client has closed while `handling`.
-            resets: of the node; tells when the connection is reset.
+            resets: of the node; calls when the connection is reset.
         """
         self.sock = sock
         self.fd = sock.fileno()
@@ -76,23 +76,23 @@ class Stream:
         self._resets = resets
         self._reading = False
         self._is_reset = False
-        # Where this connection stands in line for memory, which it needs to receive more.
+        # The pool in whose line this connection waits, because it needs memory to receive.
         self._pool: Pool | None = None
         self._waiter: Future[Request | None] | None = None
         resets.watch(self.fd, self._on_reset)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the connection waits for a request."""
+        """True if the connection waits for a request."""
         return self._waiter is not None
 
     @property
     def waits_for_memory(self) -> bool:
-        """Whether nothing is received until others give memory back."""
+        """True if nothing is received until other connections give memory back."""
         return self._pool is not None
 
     def is_closed_by_client(self) -> bool:
-        """Whether the client has closed, also behind bytes that nobody wants yet."""
+        """True if the client has closed, even if unread bytes hide that."""
         try:
             state = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
         except OSError:
@@ -103,7 +103,7 @@ class Stream:
         """Wait for the next whole request.
 
         Returns:
-            None when the client has closed, or finish() was called.
+            None if the client has closed, or finish() was called.
 
         Raises:
             ProtocolError, DecodeError: see RequestFraming.next_request().
@@ -121,7 +121,7 @@ class Stream:
             del waiter  # its error refers to this frame, and a cycle would keep both
 
     async def send_rest(self, outgoing: Outgoing) -> None:
-        """Send on whenever the client makes room, until all is sent.
+        """Send the rest of an answer whenever the client makes room, until all is sent.
 
         Raises:
             TruncatedFile, OSError: see Outgoing.advance().
@@ -137,14 +137,14 @@ class Stream:
             del waiter  # see receive_request()
 
     def finish(self) -> None:
-        """Let a waiting receive_request() return None."""
+        """Make a waiting receive_request() return None."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def close(self) -> None:
-        """Close the socket; what is waiting here must have been cancelled before."""
-        # its owner holds this stream: both go at once, with the receive buffer, and no collection
-        # of garbage has to find them
+        """Close the socket; tasks that wait here must have been cancelled before."""
+        # The owner refers to this stream. Without the reference back, both are freed at once, with
+        # the receive buffer, and no garbage collection has to find them.
         self._on_gone = _nobody
         self._resets.forget(self.fd)
         self._pause()
@@ -184,11 +184,11 @@ class Stream:
         else:
             if request is not None:
                 waiter.set_result(request)
-            elif self._is_reset:  # no event comes for what is left
+            elif self._is_reset:  # no event comes for the bytes that are left
                 self._resume()
 
     def _receive(self) -> Request | None:
-        """Receive until a request is whole or the socket is empty, whichever is first."""
+        """Receive until a request is whole or the socket is empty, whichever comes first."""
         framing = self.framing
         for _ in range(_RECEIVES_PER_EVENT):
             space = framing.get_buffer()
@@ -202,7 +202,7 @@ class Stream:
         return None
 
     def _on_unwanted(self) -> None:
-        """Look whether these are bytes for later or the end of the connection."""
+        """Find out whether these are bytes for later or the end of the connection."""
         gone = False
         if self.handling:
             try:
@@ -216,7 +216,7 @@ class Stream:
             self._on_gone()
 
     def _on_reset(self) -> None:
-        """End what is in progress, or receive what came before the reset, and then its error."""
+        """End the request in progress, or receive the bytes before the reset and then its error."""
         self._is_reset = True
         self._pause()
         if self.handling:
@@ -227,7 +227,7 @@ class Stream:
             self._resume()
 
     def _stand_in_line(self, pool: Pool) -> None:
-        """Leave what the client sends in the kernel until there is memory for it."""
+        """Leave the client's bytes in the kernel until there is memory for them."""
         if self._is_reset:
             self.finish()
             return
@@ -244,7 +244,7 @@ class Stream:
         self._loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
-        """Take the memory that there may be now, or pass it on when it is not wanted any more."""
+        """Go on with the memory that is free now, or leave the line if none is needed any more."""
         waiter = self._waiter
         if waiter is None or waiter.done():
             self._leave_line()
@@ -266,4 +266,4 @@ class Stream:
 
 
 def _nobody() -> None:
-    """Whom a closed stream tells that its client has gone."""
+    """Do nothing; a closed stream calls it when its client has gone."""

@@ -1,4 +1,4 @@
-"""The one task that sleeps until something of groups or transactions is due."""
+"""The one task that sleeps until a deadline of groups or transactions."""
 
 import logging
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from broker_lite.control.coordinators.alarm import Alarm
 
 logger = logging.getLogger("broker_lite.server")
 
-# However wrong a deadline is, nobody sleeps longer.
+# No sleep is longer, even if a deadline is wrong.
 _SLEEP_S_MAX: Final = 3_600.0
-# What failed is tried again after this.
+# After a failure, timers are run again after so long.
 PAUSE_AFTER_FAILURE_S: Final = 1.0
 
 
@@ -22,19 +22,19 @@ class Timed(Protocol):
     """Something that has deadlines, in the clock's steady milliseconds."""
 
     def next_deadline_ms(self) -> int | None:
-        """When on_time() has to be called next; None as long as nothing is waited for."""
+        """When on_time() has to be called next; None if there is no deadline."""
 
     def on_time(self) -> None:
-        """Do what is due; when it stops before the end, the next deadline is in the past."""
+        """Run what is due; if it stops before the end, the next deadline is in the past."""
 
 
 async def run_timers(timed: Sequence[Timed], clock: Clock, alarm: Alarm) -> None:
     """Run each timer when its deadline has passed, until cancelled.
 
     Args:
-        timed: whose deadlines are watched.
-        clock: may be stepped, which wakes this.
-        alarm: told by whoever gets an earlier deadline.
+        timed: the objects whose deadlines are watched.
+        clock: may be stepped, which wakes this task.
+        alarm: is told of earlier deadlines, and wakes this task.
 
     Rule: G-120: never early, since the clock is asked again after each sleep.
     """

@@ -1,8 +1,8 @@
-"""How much memory answers may take that clients do not take.
+"""Limit the memory of answers that clients do not read.
 
-An answer is sent at once as far as the kernel has room for it. What is left stays in memory until
-the client reads. A client that asks and does not read costs what it asked for; when all of them
-together hold more than the limit, the one that began to hold its answer first is closed.
+An answer is sent at once as far as the kernel has room for it. The rest stays in memory until the
+client reads. A client that asks and does not read costs the memory of its answer. If all such
+answers together are above the limit, the connection that has held its answer longest is closed.
 """
 
 import logging
@@ -16,7 +16,7 @@ NO_LIMIT: Final = -1
 
 
 class Holder(Protocol):
-    """A connection whose client has yet to take an answer."""
+    """A connection whose client has not read all of an answer."""
 
     @property
     def client_ip(self) -> str:
@@ -32,7 +32,7 @@ class UnsentAnswers:
     __slots__ = ("_client_log", "_held", "_limit_bytes", "held_bytes")
 
     def __init__(self, limit_bytes: int, client_log: RateLimitedLog) -> None:
-        """Begin with none.
+        """Begin without answers.
 
         Args:
             limit_bytes: below 0 there is no limit.
@@ -44,7 +44,7 @@ class UnsentAnswers:
         self._held: dict[Holder, int] = {}
 
     def hold(self, holder: Holder, size_bytes: int) -> None:
-        """Count an answer until release(); older ones are dropped when that is too much."""
+        """Count an answer until release(); if that is too much, drop the oldest answers."""
         self._held[holder] = size_bytes
         self.held_bytes += size_bytes
         while 0 <= self._limit_bytes < self.held_bytes:
@@ -61,7 +61,7 @@ class UnsentAnswers:
             oldest.drop()
 
     def release(self, holder: Holder) -> int:
-        """Forget the answer of a connection, sent or not; give its size, 0 if there is none."""
+        """Forget the answer of a connection, sent or not; return its size, 0 if there is none."""
         size_bytes = self._held.pop(holder, 0)
         self.held_bytes -= size_bytes
         return size_bytes

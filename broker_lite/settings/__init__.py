@@ -1,8 +1,8 @@
-"""The settings room: every setting declared once, and all that follows from the declaration.
+"""The settings of brokers, topics and groups: each is declared once, all else follows from that.
 
-In: files, environment, flags, and the texts that clients set. Out: Settings (the broker's),
-TopicConfig (a topic's), Listener values, the rows of DescribeConfigs and of the README's table.
-It opens no socket, starts nothing and keeps no state.
+Input: files, environment variables, flags, and values that clients set. Output: Settings (of the
+broker), TopicConfig (of a topic), Listener objects, the entries of DescribeConfigs, and the table
+for people. The room opens no socket, starts nothing and keeps no state.
 """
 
 from broker_lite.settings.configs.describe import (

@@ -1,4 +1,4 @@
-"""Which addresses a broker listens on and which it tells its clients."""
+"""The addresses that a broker listens on, and those that it tells its clients."""
 
 import re
 from collections.abc import Container, Iterable, Mapping
@@ -22,14 +22,14 @@ class Listener:
     """One listener.
 
     Args:
-        name: as configured, upper case.
-        host: where to listen; empty for all interfaces.
-        port: 0 takes a free one.
-        security_protocol: PLAINTEXT.
-        advertised_host: what clients are told, None for the address at which they came.
-        advertised_port: the same for the port.
-        gateway_host: what clients are told that come through the default gateway, None for what
-            all others are told.
+        name: the configured name, in upper case.
+        host: the address to listen on; empty for all interfaces.
+        port: the port to listen on; 0 for any free one.
+        security_protocol: always PLAINTEXT.
+        advertised_host: the host that clients are told; None for the one they connected to.
+        advertised_port: the port that clients are told; None for the one they connected to.
+        gateway_host: the host that clients are told if they connect through the default gateway;
+            None for the same host as all others.
         gateway_port: the same for the port.
     """
 
@@ -44,12 +44,12 @@ class Listener:
 
 
 def parse_listeners(settings: Settings) -> tuple[Listener, ...]:
-    """The listeners to open, in the order in which they are configured.
+    """Return the listeners to open, in the order of their configuration.
 
-    Those of a KRaft controller are accepted and left out: nobody connects to them here.
+    Listeners for a KRaft controller are accepted, but left out: nothing connects to them here.
 
     Raises:
-        SettingsError: an address, name or protocol that cannot be used.
+        SettingsError: an address, name or protocol cannot be used.
 
     Rule: P-75 (SocketServerConfigs, EndPoint).
     """
@@ -77,19 +77,19 @@ def parse_listeners(settings: Settings) -> tuple[Listener, ...]:
             )
         )
     if not found:
-        raise SettingsError("listeners: none is left to open")
+        raise SettingsError("listeners: there is none for clients")
     if sum(listener.gateway_port is not None for listener in found) > 1:
-        raise SettingsError(f"{_GATEWAY}: a port is that of one listener, and there are several")
+        raise SettingsError(f"{_GATEWAY}: a port belongs to one listener, but there are several")
     return tuple(found)
 
 
 def join_address(host: str, port: int) -> str:
-    """HOST:PORT, with an IPv6 address in brackets."""
+    """Return HOST:PORT, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _gateway(text: str) -> tuple[str | None, int | None]:
-    """Host and port of HOST or HOST:PORT; what is not there is None."""
+    """Return host and port of HOST or HOST:PORT; None for a part that is missing."""
     if not text:
         return None, None
     found = _HOST_AND_PORT.fullmatch(text)
@@ -97,7 +97,7 @@ def _gateway(text: str) -> tuple[str | None, int | None]:
         raise SettingsError(f"{_GATEWAY}: {text!r} is not HOST or HOST:PORT, IPv6 in brackets")
     host = found["ipv6"] or found["name"]
     if host in _EVERY_ADDRESS:
-        raise SettingsError(f"{_GATEWAY}: nobody can connect to {host}")
+        raise SettingsError(f"{_GATEWAY}: clients cannot connect to {host}")
     return host, int(found["port"]) if found["port"] else None
 
 
@@ -116,7 +116,7 @@ def _protocol(protocols: Mapping[str, str], name: str) -> str:
     if protocol is None:
         raise SettingsError(f"listener.security.protocol.map: no protocol for listener {name}")
     if protocol != "PLAINTEXT":
-        raise SettingsError(f"listener {name}: {protocol} is not supported, PLAINTEXT is")
+        raise SettingsError(f"listener {name}: {protocol} is not supported, only PLAINTEXT")
     return protocol
 
 
@@ -124,22 +124,22 @@ def _advertised(entries: Iterable[str], listeners: Container[str]) -> dict[str, 
     found = _addresses("advertised.listeners", entries)
     for name, (host, _) in found.items():
         if name not in listeners:
-            raise SettingsError(f"advertised.listeners: {name} is not one of listeners")
+            raise SettingsError(f"advertised.listeners: {name} is not in listeners")
         if host in _EVERY_ADDRESS:
-            raise SettingsError(f"advertised.listeners: nobody can connect to {host}")
+            raise SettingsError(f"advertised.listeners: clients cannot connect to {host}")
     return found
 
 
 def with_first_address(settings: Settings, host: str | None, port: int | None) -> str:
-    """The text of `listeners` in which the first one that is opened has another address.
+    """Return the text of `listeners` with another address for the first listener that is opened.
 
     Args:
-        settings: with the listeners to start from.
-        host: None for the one that it has.
-        port: the same for the port.
+        settings: the settings with the current listeners.
+        host: the new host; None keeps the current one.
+        port: the new port; None keeps the current one.
 
     Raises:
-        SettingsError: see parse_listeners().
+        SettingsError: as in parse_listeners().
     """
     first = parse_listeners(settings)[0]
     new_host = first.host if host is None else host
@@ -157,7 +157,7 @@ def _addresses(key: str, entries: Iterable[str]) -> dict[str, tuple[str, int]]:
     for entry in entries:
         name, host, port = _split(key, entry)
         if name in found:
-            raise SettingsError(f"{key}: {name} is there twice")
+            raise SettingsError(f"{key}: {name} is given twice")
         found[name] = (host, port)
     return found
 

@@ -1,4 +1,4 @@
-"""What a setting is: one declaration, from which everything else about it follows."""
+"""The declaration of a setting, from which everything else about it follows."""
 
 from dataclasses import dataclass
 from enum import Flag, IntEnum
@@ -17,7 +17,7 @@ class Scope(Flag):
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from, numbered as DescribeConfigs numbers it.
+    """Where a value comes from, with the numbers of DescribeConfigs.
 
     See: P-121 (DescribeConfigsResponse.ConfigSource).
     """
@@ -32,7 +32,7 @@ class ConfigSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """A broker setting that gives a topic setting its default; `unit` times its value."""
+    """A broker setting that has the default of a topic setting: `unit` times its value."""
 
     name: str
     unit: int = 1
@@ -44,20 +44,21 @@ class Setting:
 
     Args:
         name: Kafka's name.
-        kind: its type.
+        kind: the type of its values.
         default: the text of its default, None for Kafka's null.
-        doc: one sentence for people.
-        validator: what is allowed beyond the type.
+        doc: a short explanation for people.
+        validator: checks values beyond their type.
         scope: where it can be set.
-        dynamic: whether a broker that runs takes a new value (P-131); topic settings always are.
-        synonyms: of a topic setting, the broker settings behind it, the strongest first.
-        kafka_default: the text of Kafka's default where ours is another.
-        own: whether it is ours, not Kafka's.
-        internal: whether it is left out of answers and tables, as Kafka does with its own; answers
-            have it when it is set.
-        per_broker: whether a change is for one broker, never for all.
-        per_listener: whether a change is for one listener of one broker, by a prefix of its name.
-        ignored: whether it has no effect here, and who sets it at the start is told so.
+        dynamic: whether a running broker accepts a new value (P-131); always true for topics.
+        synonyms: for a topic setting, the broker settings that have its default; the first wins.
+        kafka_default: the text of Kafka's default if it differs from the default here.
+        own: whether only broker-lite has it, not Kafka.
+        internal: whether tables leave it out, and answers do so unless it is set; as Kafka does
+            with its internal settings.
+        per_broker: whether it can be changed only for one broker, not for all.
+        per_listener: whether it can be changed only for one listener of one broker, by a prefix of
+            its name.
+        ignored: whether it has no effect here; setting it at the start causes a warning or error.
     """
 
     name: str
@@ -77,29 +78,29 @@ class Setting:
 
     @property
     def attribute(self) -> str:
-        """Its name as a Python attribute."""
+        """The setting's name as a Python attribute."""
         return self.name.replace(".", "_").replace("-", "_")
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether its value is never told."""
+        """Whether the value is secret, so that answers leave it out."""
         return self.kind is ConfigType.PASSWORD
 
     @property
     def allowed(self) -> str:
-        """What can be set, for people."""
+        """The allowed values, in words for people."""
         if self.validator is not None:
             return self.validator.describe()
         return "true, false" if self.kind is ConfigType.BOOLEAN else self.kind.name.lower()
 
     def parse(self, text: str) -> Value:
-        """Read a text as a value of this setting.
+        """Parse a text as a value of this setting.
 
         Raises:
-            InvalidValue: it is none; the text is Kafka's.
+            InvalidValue: the text is not an allowed value; the error's text is Kafka's.
         """
         return parse(self.name, self.kind, text, self.validator)
 
     def default_value(self) -> Value:
-        """The default, parsed."""
+        """Return the default as a parsed value."""
         return None if self.default is None else parse(self.name, self.kind, self.default, None)

@@ -1,4 +1,4 @@
-"""The settings of one broker, fixed from its start on."""
+"""The settings of one broker; an immutable object, replaced when dynamic settings change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _DEFAULTS: Final = {name: setting.default_value() for name, setting in BROKER_SE
 
 
 class Given(NamedTuple):
-    """A value that somebody gave: its text and who did ("KAFKA_NODE_ID", "server.properties")."""
+    """A value that was set at the start: its text and its origin, as "KAFKA_NODE_ID" or a file."""
 
     text: str
     origin: str
@@ -23,18 +23,18 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings(SettingAttributes):
-    """A frozen view on all broker settings, with the settings' names in snake case as attributes.
+    """All settings of a broker, with their names in snake case as attributes.
 
-    `settings.log_segment_bytes` is the value of log.segment.bytes. Who needs a value per request
-    or per batch copies it into an attribute of their own.
+    `settings.log_segment_bytes` is the value of log.segment.bytes. To read it takes longer than
+    other attributes, so code that needs a value for each request or batch keeps a copy of it.
 
     Args:
-        given: what differs from the defaults since the start, by name; all of it is known.
-        dynamic: dynamic settings of this broker, unknown names included (P-131).
-        dynamic_default: the same for all brokers of the cluster; weaker than `dynamic`.
+        given: the values that were set at the start, by name; only known settings.
+        dynamic: dynamic settings of this broker, including unknown names (P-131).
+        dynamic_default: dynamic settings of all brokers of the cluster; `dynamic` overrides them.
 
     Raises:
-        InvalidValue: a text is no value of its setting; the text of the error is Kafka's.
+        InvalidValue: a text is not an allowed value of its setting; the error's text is Kafka's.
     """
 
     given: Mapping[str, Given] = field(default_factory=dict)
@@ -52,21 +52,21 @@ class Settings(SettingAttributes):
         check_together(values)
         object.__setattr__(self, "_values", values)
 
-    if not TYPE_CHECKING:  # which would let every name pass
+    if not TYPE_CHECKING:  # with __getattr__, the type checker would accept every name
 
         def __getattr__(self, attribute: str) -> Value:
-            """The value of the setting of that name in snake case."""
+            """Return the value of the setting with this name in snake case."""
             name = _NAME_OF_ATTRIBUTE.get(attribute)
             if name is None:
                 raise AttributeError(f"no setting is called {attribute}")
             return self._values[name]
 
     def value(self, name: str) -> Value:
-        """The effective value of a broker setting by Kafka's name."""
+        """Return the effective value of a broker setting by Kafka's name."""
         return self._values[name]
 
     def source_of(self, name: str) -> ConfigSource:
-        """Where the effective value of a broker setting comes from (P-121)."""
+        """Return the source of a broker setting's effective value (P-121)."""
         if name in self.dynamic:
             return ConfigSource.DYNAMIC_BROKER
         if name in self.dynamic_default:
@@ -74,14 +74,14 @@ class Settings(SettingAttributes):
         return ConfigSource.STATIC_BROKER if name in self.given else ConfigSource.DEFAULT
 
     def origin_of(self, name: str) -> str:
-        """Who gave the value of a broker setting, for a person: a file, variable or flag."""
+        """Return where a broker setting was set, for a person: a file, variable or flag."""
         if name in self.dynamic or name in self.dynamic_default:
             return "dynamic"
         given = self.given.get(name)
         return given.origin if given is not None else "default"
 
     def texts_of(self, name: str) -> list[tuple[ConfigSource, str]]:
-        """Every text that there is for a broker setting, the strongest first (P-122)."""
+        """Return all values of a broker setting as texts, the strongest first (P-122)."""
         found: list[tuple[ConfigSource, str]] = []
         if name in self.dynamic:
             found.append((ConfigSource.DYNAMIC_BROKER, self.dynamic[name]))
@@ -97,9 +97,9 @@ class Settings(SettingAttributes):
     def with_dynamic(
         self, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str] | None = None
     ) -> "Settings":
-        """The same settings under other dynamic ones, which replace those there were (P-131).
+        """Return these settings with other dynamic ones, which replace the old ones (P-131).
 
         Raises:
-            InvalidValue: a text is no value of its setting.
+            InvalidValue: a text is not an allowed value of its setting.
         """
         return Settings(self.given, dynamic, dynamic_default or {})

@@ -1,4 +1,4 @@
-"""Settings as a table for people: `broker-lite config` and the README's."""
+"""Settings as a table for people, for `broker-lite config` and the docs."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from broker_lite.settings.values import show
 
 
 class Row(NamedTuple):
-    """One setting; texts only, `value` and `source` are empty for a topic's."""
+    """One setting, as texts; `value` and `source` are empty for a setting of topics."""
 
     name: str
     type: str
@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 
 def rows(settings: Settings) -> list[Row]:
-    """All settings by name, without those that are internal or have no effect."""
+    """Return all settings in the order of their names, except internal and ignored ones."""
     return [_row(settings, SETTINGS[name]) for name in sorted(SETTINGS) if _is_shown(name)]
 
 
@@ -81,4 +81,4 @@ def _json(settings: Settings) -> Iterator[str]:
 FORMATS: Final[Mapping[str, Callable[[Settings], Iterator[str]]]] = MappingProxyType(
     {"table": _text, "json": _json, "markdown": _markdown}
 )
-"""The forms in which the settings can be written; each gives lines."""
+"""The formats of the table, by name; each function yields lines."""

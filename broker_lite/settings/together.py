@@ -1,4 +1,4 @@
-"""What settings of a broker ask of each other; the texts are Kafka's.
+"""Checks that need the values of several settings of a broker; the texts are Kafka's.
 
 Source: KafkaConfig.validateValues.
 """
@@ -14,10 +14,10 @@ _REQUEST_BYTES: Final = "socket.request.max.bytes"
 
 
 def check_together(values: Mapping[str, Value]) -> None:
-    """Check the values of all settings of a broker.
+    """Check the values of all settings of a broker against each other.
 
     Raises:
-        InvalidValue: the first fault.
+        InvalidValue: a check failed; the error is about the first one.
     """
     for name, low in (("log.roll.ms", 1), ("log.roll.jitter.ms", 0)):
         value = values[name]

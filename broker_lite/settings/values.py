@@ -1,6 +1,6 @@
-"""The types of setting values: reading, checking and writing them as Kafka's ConfigDef does.
+"""The types of setting values: parses, checks and formats values as Kafka's ConfigDef does.
 
-The texts of the errors are Kafka's, since they travel to clients in error_message.
+The texts of the errors are Kafka's, because clients get them in error_message.
 """
 
 import re
@@ -14,7 +14,7 @@ Value: TypeAlias = bool | int | float | str | tuple[str, ...] | None
 
 
 class ConfigType(IntEnum):
-    """The types of settings, numbered as DescribeConfigs numbers them.
+    """The types of settings, with the numbers of DescribeConfigs.
 
     See: P-125 (DescribeConfigsResponse.ConfigType).
     """
@@ -39,33 +39,33 @@ _DOUBLE: Final = re.compile(
 
 
 class InvalidValue(ValueError):
-    """A value is not one of its setting's; the text is Kafka's."""
+    """A value is not allowed for its setting; the text is Kafka's."""
 
 
 class Validator(Protocol):
-    """What a setting allows beyond its type."""
+    """Checks what a setting allows beyond its type."""
 
     def check(self, name: str, value: Value) -> None:
-        """Raise InvalidValue when the setting does not allow the value."""
+        """Raise InvalidValue if the setting does not allow the value."""
 
     def describe(self) -> str:
-        """What is allowed, for a person."""
+        """Return what is allowed, in words for a person."""
 
 
 def rejected(name: str, shown: object, reason: str) -> InvalidValue:
-    """The error for a value, with the text of Kafka's ConfigException."""
+    """Return the error for a value, with the text of Kafka's ConfigException."""
     return InvalidValue(f"Invalid value {shown} for configuration {name}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A number between two bounds, both inclusive; None is no bound."""
+    """Allows a number between two bounds, both inclusive; None means no bound."""
 
     low: int | None
     high: int | None = None
 
     def check(self, name: str, value: Value) -> None:
-        """Compare with both bounds."""
+        """Raise InvalidValue if the value is outside the bounds."""
         assert isinstance(value, int | float)
         if self.low is not None and value < self.low:
             raise rejected(name, show(value), f"Value must be at least {self.low}")
@@ -73,7 +73,7 @@ class Between:
             raise rejected(name, show(value), f"Value must be no more than {self.high}")
 
     def describe(self) -> str:
-        """The bounds."""
+        """Return the bounds."""
         if self.high is None:
             return f"at least {self.low}"
         return f"{self.low} to {self.high}"
@@ -81,79 +81,79 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class GzipLevel:
-    """1 to 9, or -1 for the codec's own default.
+    """Allows 1 to 9, or -1 for the codec's own default.
 
     See: R-75 (GzipCompression.LevelValidator).
     """
 
     def check(self, name: str, value: Value) -> None:
-        """Compare with both bounds and the one exception."""
+        """Raise InvalidValue if the value is not 1 to 9 or -1."""
         assert isinstance(value, int)
         if value != -1 and not 1 <= value <= 9:
             raise rejected(name, value, "Value must be between 1 and 9 or equal to -1")
 
     def describe(self) -> str:
-        """The bounds."""
+        """Return the bounds."""
         return "1 to 9, or -1"
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of some words, or a list of such words."""
+    """Allows some words, or a list of them."""
 
     words: tuple[str, ...]
     ignore_case: bool = False
 
     def check(self, name: str, value: Value) -> None:
-        """Look every word up."""
-        # an empty item of a list has an error of its own
+        """Raise InvalidValue for the first word that is not allowed."""
+        # parse() has another error for an empty item of a list
         for word in filter(None, value) if isinstance(value, tuple) else (value,):
             known = str(word).lower() if self.ignore_case else word
             if known not in self.words:
                 raise rejected(name, word, f"String must be one of: {', '.join(self.words)}")
 
     def describe(self) -> str:
-        """The words."""
+        """Return the words."""
         return ", ".join(word or "(empty)" for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Text without white space, which a line of a properties file keeps as it is."""
+    """Allows one word of ASCII, which can be written to a properties file without escapes."""
 
     def check(self, name: str, value: Value) -> None:
-        """Look for what is no letter, digit or sign of ASCII."""
+        """Raise InvalidValue if there is white space or a character outside ASCII."""
         if value is not None and not re.fullmatch(r"[!-~]+", str(value)):
             raise rejected(name, value, "It must be one word of ASCII")
 
     def describe(self) -> str:
-        """The shape."""
+        """Return the form."""
         return "one word"
 
 
 @dataclass(frozen=True, slots=True)
 class Umask:
-    """The permissions that new files do not get, as an octal number of three digits."""
+    """Allows the permissions that new files do not get, as an octal number of three digits."""
 
     def check(self, name: str, value: Value) -> None:
-        """Leave the owner what the broker itself needs."""
+        """Raise InvalidValue if it is not octal, or takes permissions from the broker itself."""
         if not re.fullmatch(r"0?0[0-7]{2}", str(value)):
-            raise rejected(name, value, "It must be octal and leave the owner everything")
+            raise rejected(name, value, "It must be octal and leave the owner all permissions")
 
     def describe(self) -> str:
-        """The shape."""
+        """Return the form."""
         return "octal, 000 to 077"
 
 
 @dataclass(frozen=True, slots=True)
 class ThrottledReplicas:
-    """`*`, or pairs partition:broker.
+    """Allows `*`, or pairs partition:broker.
 
     Source: ConfigHelper, ThrottledReplicaListValidator.
     """
 
     def check(self, name: str, value: Value) -> None:
-        """Match every pair."""
+        """Raise InvalidValue if an item is not such a pair."""
         assert isinstance(value, tuple)
         if value in {(), ("*",)} or all(re.fullmatch(r"\d+:\d+", pair) for pair in value):
             return
@@ -162,15 +162,15 @@ class ThrottledReplicas:
         raise rejected(name, f"[{', '.join(value)}]", f"{reason}: {shape}")
 
     def describe(self) -> str:
-        """The shape."""
+        """Return the form."""
         return "* or partition:broker,..."
 
 
 def parse(name: str, kind: ConfigType, text: str, validator: Validator | None) -> Value:
-    """Read a setting's text, surrounded by any white space.
+    """Parse a setting's text; white space around it is ignored.
 
     Raises:
-        InvalidValue: not of the type, or not allowed by the validator.
+        InvalidValue: the text is not of the type, or the validator does not allow it.
 
     See: P-127 (ConfigDef.parseType).
     """
@@ -199,7 +199,7 @@ def _parse_type(name: str, kind: ConfigType, text: str) -> Value:
 
 def _parse_integer(name: str, kind: ConfigType, trimmed: str) -> int:
     bits = _INTEGER_BITS[kind]
-    # the length first: int() refuses texts of more than 4300 digits with an error of its own
+    # the length first, because int() raises another error for texts of more than 4300 digits
     if len(trimmed) <= 64 and _INTEGER.fullmatch(trimmed):
         value = int(trimmed)
         if -(1 << bits - 1) <= value < 1 << bits - 1:
@@ -221,7 +221,7 @@ def _parse_list(trimmed: str) -> tuple[str, ...]:
 
 
 def show(value: Value) -> str | None:
-    """Write a value as Kafka's ConfigDef.convertToString does."""
+    """Return a value's text, as Kafka's ConfigDef.convertToString does."""
     match value:
         case None:
             return None
@@ -236,12 +236,12 @@ def show(value: Value) -> str | None:
 
 
 def join(items: Sequence[str]) -> str:
-    """Write a list."""
+    """Return the text of a list."""
     return ",".join(items)
 
 
 def _show_double(value: float) -> str:
-    """Write a double as Java does, for the values that settings have."""
+    """Return the text of a double as Java has it, for the values that settings have."""
     text = repr(value)
     if "e" not in text:
         return text.replace("inf", "Infinity").replace("nan", "NaN")

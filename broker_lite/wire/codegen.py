@@ -1,8 +1,9 @@
-"""What the two generators share: the layout of one message version, and compiling its source.
+"""The common parts of the two generators: the layout of a message version, compiling its source.
 
-A codec is one Python function a message and version, written as text and compiled at first use. All
-structs are inlined; neighbouring fixed-width fields, together with the length or count that follows
-them, are one precompiled struct. A function takes everything it uses from its own namespace.
+A codec is one Python function per message and version, written as text and compiled at first use.
+All structs are inlined. Neighbouring fixed-width fields, together with the length or count that
+follows them, are one precompiled struct. A function takes everything it uses from its own
+namespace.
 
 Rule: P-172.
 """
@@ -23,18 +24,18 @@ INDENT: Final = "    "
 class Layout:
     """One message at one version."""
 
-    schema: MessageSchema  # the file's that describes this version
+    schema: MessageSchema  # from the file that describes this version
     version: int
     classes: Mapping[str, type[Struct]]
     attributes: Mapping[str, tuple[Field, ...]]  # of each struct, over all versions
 
     @property
     def flexible(self) -> bool:
-        """Whether this version has compact lengths and tagged fields."""
+        """True if this version has compact lengths and tagged fields."""
         return self.version in self.schema.flexible
 
     def field_is_flexible(self, field: Field) -> bool:
-        """Whether a field has a compact length (P-32)."""
+        """True if a field has a compact length (P-32)."""
         return self.flexible and (field.flexible is None or self.version in field.flexible)
 
     def plain_fields(self, struct: str) -> Iterator[Field]:
@@ -61,14 +62,15 @@ class Layout:
                 yield field
 
     def is_nullable(self, field: Field) -> bool:
-        """Whether a field may be null."""
+        """True if a field may be null."""
         return self.version in field.nullable
 
     def element_size_min(self, field: Field) -> int:
         """Return the least number of bytes of one element of an array, at least 1.
 
-        A count is refused when not even that many elements of this size are left; an element
-        of no bytes counts as one (Kafka compares the count with the bytes that remain).
+        A count is refused if the remaining bytes are too few for so many elements of this size. An
+        element of no bytes counts as one, because Kafka compares the count with the bytes that
+        remain.
 
         See: P-34.
         """

@@ -1,4 +1,4 @@
-"""The Fetch response by hand: a list of parts, with the records handed through untouched.
+"""The Fetch response, written by hand: a list of parts, with the records passed on unchanged.
 
 Versions 0 to 18; 12 and later are flexible, 13 and later have topic ids instead of names. The
 records of a partition are usually a slice of a file that the server sends without reading it. This
@@ -45,7 +45,7 @@ _ABORTED: Final = Struct(">qq").pack
 _ABORTED_FLEXIBLE: Final = Struct(">qqx").pack
 _NO_TAGS: Final = bytes(1)
 _NO_REPLICA: Final = -1
-"""The preferred read replica: there is no other one to read from."""
+"""The preferred read replica: -1, because there is no other replica to read from."""
 _THROTTLE_MS: Final = 0
 """There are no quotas."""
 _TOPIC_ID_BYTES: Final = 16
@@ -53,11 +53,11 @@ _PENDING_MAX: Final = 1024
 
 
 class SizedPart(Protocol):
-    """Anything that stands for size_bytes bytes of a response, such as a slice of a file."""
+    """A part that stands for size_bytes bytes of a response, such as a slice of a file."""
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes it stands for."""
+        """How many bytes the part stands for."""
 
 
 class AbortedTransaction(Protocol):
@@ -65,11 +65,11 @@ class AbortedTransaction(Protocol):
 
     @property
     def producer_id(self) -> int:
-        """Whose transaction it is."""
+        """The producer of the transaction."""
 
     @property
     def first_offset(self) -> int:
-        """Where it begins."""
+        """The offset where the transaction begins."""
 
 
 Part: TypeAlias = bytes | SizedPart
@@ -79,12 +79,12 @@ class FetchedPartition:
     """The answer for one partition.
 
     Attributes:
-        topic: its name up to v12, its id since v13.
+        topic: the topic's name up to v12, its id since v13.
         index: of the partition.
         error_code: 0 for none.
-        high_watermark: -1 where it is not known, as the next two.
+        high_watermark: -1 if it is not known; the same for the next two.
         last_stable_offset: for readers of committed records.
-        log_start_offset: the first offset that is there.
+        log_start_offset: the first offset that the log still has.
         aborted_transactions: None is null on the wire.
         records: None is null on the wire; Kafka sends empty records instead.
         diverging_epoch: epoch and end offset, v12+.
@@ -144,17 +144,18 @@ def encode_fetch_response(
 
     Args:
         version: 0 to 18. What a version does not have (also session_id) is left out.
-        partitions: in the order of the answer; neighbours of one topic share its head.
+        partitions: in the order of the answer; neighbours with the same topic share its head.
         error_code: of the whole answer, v7+.
         session_id: 0 for none.
         node_endpoints: of the leaders in current_leader.
 
     Returns:
-        The body in order: bytes, and the records exactly as they were handed in (empty or null
-        records leave only their length behind).
+        The body in order: bytes, and the records exactly as they were passed in (empty or null
+        records add only their length).
 
     Raises:
-        EncodeError: another version, or a topic without what names it in this version.
+        EncodeError: a version not served here, or the name of a topic where its version needs the
+            id, or the other way round.
 
     Rule: F-01.
     See: P-178.
@@ -176,7 +177,7 @@ def encode_fetch_response(
 
 
 class FetchEncoder:
-    """Encodes the same a few partitions at a time, for an answer of very many of them."""
+    """Encodes a Fetch response a few partitions at a time, for an answer of very many of them."""
 
     __slots__ = ("_flexible", "_parts", "_pending", "_version")
 
@@ -186,13 +187,13 @@ class FetchEncoder:
         """Begin an answer.
 
         Args:
-            version: see encode_fetch_response(), as for the other ones.
-            topic_count: so many will be begun.
+            version: see encode_fetch_response(), also for the others.
+            topic_count: the number of topics that will be begun.
             error_code: of the whole answer.
             session_id: 0 for none.
 
         Raises:
-            EncodeError: another version.
+            EncodeError: a version not served here.
         """
         if not VERSION_MIN <= version <= VERSION_MAX:
             raise EncodeError(f"FetchResponse has no version {version} here")
@@ -207,16 +208,16 @@ class FetchEncoder:
         self._pending = pending
 
     def begin_topic(self, topic: str | bytes, partition_count: int) -> None:
-        """Go on with a topic, of which so many partitions will be added.
+        """Begin the next topic, to which `partition_count` partitions will be added.
 
         Raises:
-            EncodeError: it is not what names a topic in this version.
+            EncodeError: the topic is a name where this version needs an id, or the other way round.
         """
         self._pending.append(_topic_name(topic, self._version))
         self._pending.append(encode_count(partition_count, flexible=self._flexible))
 
     def add(self, partitions: Sequence[FetchedPartition]) -> None:
-        """Add partitions of the topic."""
+        """Add partitions of the current topic."""
         version, flexible, pending = self._version, self._flexible, self._pending
         for partition in partitions:
             records = partition.records
@@ -229,17 +230,17 @@ class FetchEncoder:
                 pending.clear()
             if flexible:
                 pending.append(_partition_tags(partition))
-        if len(pending) > _PENDING_MAX:  # to join those of a whole answer takes milliseconds
+        if len(pending) > _PENDING_MAX:  # joining the parts of a whole answer takes milliseconds
             self._parts.append(b"".join(pending))
             pending.clear()
 
     def end_topic(self) -> None:
-        """All its partitions are there."""
+        """End the topic after its last partition."""
         if self._flexible:
             self._pending.append(_NO_TAGS)
 
     def end(self, node_endpoints: Sequence[NodeEndpoint] = ()) -> list[Part]:
-        """The body; see encode_fetch_response()."""
+        """Return the body; see encode_fetch_response()."""
         pending = self._pending
         if self._flexible:
             has_endpoints = self._version >= _NODE_ENDPOINTS_FROM
@@ -267,7 +268,7 @@ def _partition_head(
     end_offset, stable_offset = partition.high_watermark, partition.last_stable_offset
     start_offset, aborted = partition.log_start_offset, partition.aborted_transactions
     if aborted is None and version >= _PREFERRED_REPLICA_FROM:
-        # the answer to nearly every consumer, in one or two pieces
+        # nearly every answer to a consumer is like this: one or two pieces
         if flexible:
             head = _PARTITION_V12(index, code, end_offset, stable_offset, start_offset, _NO_REPLICA)
             return head + encode_uvarint(size_bytes + 1)

@@ -1,11 +1,11 @@
-"""Writes the decode function of one message version: `decode(data, position) -> (value, position)`.
+"""Write the decode function of one message version: `decode(data, position) -> (value, position)`.
 
-For large messages there is a second one: a generator that pauses after each few elements, and that
-refuses a message of more elements than `room`.
+For large messages there is a second function: a generator that pauses after each few elements, and
+that refuses a message of more than `room` elements.
 
-What the function keeps to: `p` is the position, `size` the length of the data; a length is checked
-against what remains before anything of that length is made; reading past the end raises IndexError
-or struct.error, which the caller turns into DecodeError.
+In the generated code, `p` is the position and `size` the length of the data. A length is checked
+against the remaining bytes before anything of that length is made. Reading past the end raises
+IndexError or struct.error, which the caller turns into DecodeError.
 
 Rule: P-14, P-179, P-28.
 See: P-20 to P-34.
@@ -37,7 +37,7 @@ Decoder = Callable[[Any, int], tuple[Any, int]]
 SliceDecoder = Callable[[Any, int, int], Generator[None, None, tuple[Any, int]]]
 
 ELEMENTS_PER_SLICE: Final = 64
-"""A power of two; they take 100 to 300 microseconds."""
+"""A power of two; so many elements take 100 to 300 microseconds."""
 
 _UNPACKERS: Final = {
     character: array_unpackers(character)
@@ -53,13 +53,13 @@ def generate_decoder(layout: Layout) -> Decoder:
 
 
 def generate_slice_decoder(layout: Layout) -> SliceDecoder:
-    """Generate, compile and return the decoder of one message version that pauses."""
+    """Generate, compile and return the decoder of one message version that decodes in slices."""
     decoder: SliceDecoder = _DecoderWriter(layout, in_slices=True).write()
     return decoder
 
 
 class _DecoderWriter:
-    """Writes one function; fixed-width fields collect in a run until something must be read."""
+    """Writes one function; fixed-width fields are collected in a run, read by one unpacker."""
 
     __slots__ = ("in_slices", "layout", "run_formats", "run_targets", "source")
 
@@ -100,7 +100,7 @@ class _DecoderWriter:
         root = self.layout.schema.name
         value = self.write_struct(root)
         if self.in_slices:
-            source.line("yield")  # also one without elements is a generator
+            source.line("yield")  # so that a message without arrays is a generator, too
         source.line(f"return {value}, p")
         return source.compile("decode", f"decode {root} v{self.layout.version}")
 
@@ -123,10 +123,10 @@ class _DecoderWriter:
         self.run_formats.clear()
 
     def read_length(self, *, compact: bool, short: bool) -> str:
-        """Read a length or count into a new local.
+        """Write code that reads a length or count into a new local.
 
         Returns:
-            Its name; a compact length is still one too large, null is 0 there.
+            The local's name. A compact length is still one too large, and 0 stands for null.
         """
         source = self.source
         length = source.name("n")
@@ -145,10 +145,10 @@ class _DecoderWriter:
     # -- structs
 
     def write_struct(self, struct: str) -> str:
-        """Read one struct.
+        """Write code that reads one struct.
 
         Returns:
-            The name of the local that holds it.
+            The name of the local that holds the struct.
         """
         layout = self.layout
         source = self.source
@@ -232,7 +232,7 @@ class _DecoderWriter:
             checks.insert(0, f"{length} {null}")
         self.source.line(f"if {' or '.join(checks)}: bad({field.name!r}, {count})")
         self.source.line(f"{target} = {_CONTENT[field.element_type].format(end)}; p = {end}")
-        if is_string and self.in_slices:  # no small message has such a text
+        if is_string and self.in_slices:  # a small message cannot have such a long text
             check = f"check_text({field.name!r}, {target})"
             self.source.line(f"if {count} > {GROWS_ABOVE}: {check}")
         if nullable:
@@ -243,7 +243,7 @@ class _DecoderWriter:
         if not self.layout.is_nullable(field):
             source.line(f"{target} = {self.write_struct(field.element_type)}")
             return
-        # a tagged struct that may be null is marked by an unsigned varint, else by an int8
+        # A tagged struct that may be null is marked by an unsigned varint, any other by an int8.
         if is_tagged:
             marker = self.read_length(compact=True, short=False)
             source.line(f"if {marker} <= 0: {target} = None")

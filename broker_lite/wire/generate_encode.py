@@ -1,8 +1,8 @@
-"""Writes the encode function of one message version: `encode(value) -> bytes`.
+"""Write the encode function of one message version: `encode(value) -> bytes`.
 
-The function appends parts to a list and joins them. For large messages there is a second one: a
-generator that yields the message in pieces. Wrong types and ranges raise what Python
-raises (struct.error, AttributeError, TypeError), which the caller turns into EncodeError.
+The function appends parts to a list and joins them. For large messages there is a second function:
+a generator that yields the message in pieces. Wrong types and ranges raise the errors of Python
+(struct.error, AttributeError, TypeError), which the caller turns into EncodeError.
 
 Rule: P-31 to P-33.
 See: P-20 to P-30.
@@ -29,7 +29,7 @@ Encoder = Callable[[Any], bytes]
 SliceEncoder = Callable[[Any], Generator[bytes, None, None]]
 
 PARTS_PER_SLICE: Final = 256
-"""They take 100 to 300 microseconds."""
+"""So many parts take 100 to 300 microseconds."""
 
 _PACKERS: Final = {
     prefix + character: array_packers(prefix, character)
@@ -56,7 +56,7 @@ def _refuse(field: str, value: object) -> None:
 
 
 class _EncoderWriter:
-    """Writes one function; fixed-width fields collect in a run until a part must be appended."""
+    """Writes one function; fixed-width fields are collected in a run, packed as one part."""
 
     __slots__ = ("append", "in_slices", "layout", "run_formats", "run_values", "source")
 
@@ -110,7 +110,7 @@ class _EncoderWriter:
             self.clear_run()
 
     def write_length(self, length: str, *, compact: bool, short: bool) -> None:
-        """Append the run and a length; a compact length comes in one too large already."""
+        """Write code that appends the run and a length; a compact length is already one larger."""
         if compact:
             long = f"uvarint({length})"
             if self.run_formats:
@@ -162,7 +162,11 @@ class _EncoderWriter:
         self.clear_run()
 
     def write_known_tags(self, value: str, tagged: list[Field]) -> str:
-        """Write the tagged fields that are not the default into a local list; return its name."""
+        """Write code that lists the tagged fields that differ from the default.
+
+        Returns:
+            The name of the local with the list.
+        """
         source = self.source
         self.flush()
         known = source.name("k")
@@ -205,7 +209,7 @@ class _EncoderWriter:
     def write_nullable(
         self, value: str, field: Field, write_present: Callable[[str, Field], None]
     ) -> None:
-        """Write `null` or what write_present writes; the run goes into both branches."""
+        """Write code for null and for a value; the run goes into both branches."""
         source = self.source
         run = (list(self.run_values), list(self.run_formats))
         source.line(f"if {value} is None:")
@@ -279,12 +283,12 @@ class _EncoderWriter:
             self.write_primitive(element, field, is_element=True)
         if self.run_formats:
             self.flush()
-        if self.in_slices and self.append == "append":  # a tagged field has its size before it
+        if self.in_slices and self.append == "append":  # a tagged field has its size first
             source.line(f"if len(parts) > {PARTS_PER_SLICE}: yield b''.join(parts); parts.clear()")
         source.indent(-1)
 
     def write_numbers(self, value: str, character: str, *, compact: bool) -> None:
-        """Append a count and the numbers of an array in one part."""
+        """Write code that appends the count and the numbers of an array as one part."""
         source = self.source
         length = source.name("n")
         source.line(f"{length} = len({value})")

@@ -1,9 +1,9 @@
-"""ListOffsets by hand: the request to tuples, the response from tuples.
+"""ListOffsets, written by hand: decode the request to tuples, encode the response from tuples.
 
 Versions 0 to 11; 0 answers with a list of offsets, 2 has the isolation level, 4 leader epochs, 6
 and later are flexible. The timeout of version 10 is for tiered storage and is skipped, as tagged
-fields are. By hand, because a consumer that asks for its position does nothing until it has the
-answer, and Spark's asks twice with each poll.
+fields are. It is written by hand because a consumer that asks for its position does nothing until
+it has the answer, and the consumer of Spark asks twice with each poll.
 
 Rule: F-70.
 See: P-178, F-74.
@@ -35,7 +35,7 @@ _LEADER_EPOCH_FROM: Final = 4
 _FLEXIBLE_FROM: Final = 6
 _TIMEOUT_FROM: Final = 10
 
-# a NamedTuple's own constructor is a Python function and takes 200 ns more
+# tuple.__new__, because a NamedTuple's own constructor is a Python function and takes 200 ns more
 _make: Final = tuple.__new__
 
 _INT32: Final = Struct(">i")
@@ -52,14 +52,14 @@ _LISTED_V6: Final = Struct(">ihqqix")
 _NO_TAGS: Final = bytes(1)
 _NOT_THROTTLED: Final = bytes(4)
 
-# the least bytes that an element of the array takes (P-34)
+# the least number of bytes that an element of the array takes (P-34)
 _TOPIC_BYTES_MIN: Final = 6
 _COMPACT_TOPIC_BYTES_MIN: Final = 3
 _COMPACT_PARTITION_BYTES_MIN: Final = 17
 
 
 class AskedPartition(NamedTuple):
-    """A timestamp of which the offset is asked for; epoch -1 for any."""
+    """A partition and the timestamp whose offset is requested; leader epoch -1 is not checked."""
 
     partition_index: int
     current_leader_epoch: int
@@ -68,7 +68,7 @@ class AskedPartition(NamedTuple):
 
 
 class ListOffsetsRequest(NamedTuple):
-    """A ListOffsets request; topics: (name, partitions)."""
+    """A ListOffsets request; `topics` has pairs of name and partitions."""
 
     replica_id: int
     isolation_level: int
@@ -76,7 +76,7 @@ class ListOffsetsRequest(NamedTuple):
 
 
 class ListedPartition(NamedTuple):
-    """The answer for one partition; -1 each where there is none."""
+    """The answer for one partition; a field is -1 if it does not exist."""
 
     partition_index: int
     error_code: int = 0
@@ -100,7 +100,7 @@ def decode_list_offsets_request(
         position: where the body starts.
 
     Raises:
-        DecodeError: not a valid request, or another version.
+        DecodeError: the bytes are not a valid request, or the version is not served here.
 
     See: P-178, P-08, P-34.
     """
@@ -194,7 +194,7 @@ def encode_list_offsets_response(version: int, topics: Sequence[ListedTopic]) ->
         topics: in the order of the answer.
 
     Raises:
-        EncodeError: another version.
+        EncodeError: a version not served here.
 
     Rule: F-70.
     See: P-178, F-74.

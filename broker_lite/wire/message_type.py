@@ -1,7 +1,7 @@
 """One message of the protocol over all its versions: its codecs and the classes of its structs.
 
-A MessageType reads its schema at first use and compiles a codec when a version is decoded or
-encoded first. What it is to a type checker stands in messages.pyi.
+A MessageType reads its schema at first use. It compiles a codec when a version is first decoded or
+encoded. Its types for a type checker are in messages.pyi.
 
 See: P-170 to P-172.
 """
@@ -41,12 +41,12 @@ from broker_lite.wire.schema import (
 )
 from broker_lite.wire.structs import Struct, make_struct_classes
 
-# what encoding raises for values of a wrong type or range
+# encoding raises these for values of a wrong type or range
 _WRONG_VALUES: Final = (*UNDERFLOW, AttributeError, TypeError, ValueError)
 
 
 def _reason(error: Exception) -> str:
-    """What to say of an error in encoding; that of struct tells nothing to who reads a log."""
+    """Return the text of an error in encoding; the text of struct.error alone would say nothing."""
     if isinstance(error, struct.error):
         return f"a text has more than {STRING_BYTES_MAX} bytes, or a number does not fit ({error})"
     return str(error)
@@ -72,7 +72,7 @@ class MessageType:
         return self._root(**fields)
 
     def __getattr__(self, name: str) -> type[Struct]:
-        """Return the class of a struct by its name in the schema; then it is a plain attribute."""
+        """Return the class of a struct by its name in the schema, and keep it as an attribute."""
         if name[0].isupper() and name in self._classes:
             struct_class = self._classes[name]
             setattr(self, name, struct_class)
@@ -81,14 +81,14 @@ class MessageType:
 
     @cached_property
     def min_version(self) -> int:
-        """The first version with a known layout, also where Kafka 4 dropped it."""
+        """The first version with a known layout, even if Kafka 4 dropped the version."""
         removed = self._removed_schema
         first = self._schema.valid.first
         return first if removed is None else min(first, removed.valid.first)
 
     @cached_property
     def max_version(self) -> int:
-        """The last version; smaller than min_version for messages that no version has any more."""
+        """The last version; below min_version for a message that no longer has any version."""
         return self._schema.valid.last
 
     @cached_property
@@ -99,14 +99,14 @@ class MessageType:
 
     @property
     def listeners(self) -> tuple[str, ...]:
-        """Where a request is answered: "broker" or "controller", or both."""
+        """The kinds of nodes that answer the request: "broker", "controller", or both."""
         return self._schema.listeners
 
     def decode(self, data: Buffer, version: int, position: int = 0) -> tuple[Struct, int]:
         """Decode one message.
 
         Args:
-            data: holds the message from position on; bytes after it are left alone (P-09).
+            data: holds the message from position on; bytes after the message are ignored (P-09).
             version: min_version to max_version.
             position: where the message starts.
 
@@ -114,7 +114,7 @@ class MessageType:
             The root struct and the position after it. `records` fields are views of data.
 
         Raises:
-            DecodeError: not a valid message, or a version without a layout.
+            DecodeError: the bytes are not a valid message, or the version has no layout.
 
         See: P-08.
         """
@@ -155,13 +155,13 @@ class MessageType:
             data: see decode().
             version: see decode().
             position: see decode().
-            elements_max: structs and strings in arrays that the message may have, all together.
+            elements_max: how many structs and strings in arrays the message may have, all together.
 
         Yields:
-            Nothing, in the pauses; the generator's result is that of decode().
+            Nothing, in the pauses; the generator's return value is that of decode().
 
         Raises:
-            DecodeError: see decode(); or there are more elements.
+            DecodeError: see decode(); or there are more elements than elements_max.
 
         See: P-08, P-34.
         """
@@ -225,7 +225,7 @@ class MessageType:
         return self._classes[self.name]
 
     def layout(self, version: int) -> Layout | None:
-        """Return the layout of a version, None when there is none."""
+        """Return the layout of a version, None if there is none."""
         schema = self._schema
         if version < schema.valid.first and self._removed_schema is not None:
             schema = self._removed_schema

@@ -1,19 +1,19 @@
 """Every message of the protocol by name: `messages.MetadataRequest.decode(data, version)`.
 
-An attribute of this module is a MessageType. Calling one makes its root struct, its attributes are
-the classes of the nested structs:
+An attribute of this module is a MessageType. Calling a MessageType makes its root struct; its
+attributes are the classes of the nested structs:
 
     response = messages.MetadataResponse(controller_id=1)
     response.topics.append(messages.MetadataResponse.MetadataResponseTopic(name="t"))
     body = messages.MetadataResponse.encode(response, version)
 
-Arrays default to a new empty list (or None where the schema says null), uuids to ZERO_UUID. What is
-decoded holds copies, except `records`, which are views of the data.
+Arrays default to a new empty list (or None where the schema says null), uuids to ZERO_UUID. Decoded
+fields are copies, except `records`, which are views of the data.
 
 Type checkers read messages.pyi instead of this module. It is made from the same schemas and shows
 each message as a class, so that `request: messages.MetadataRequest` is checked field by field. At
-run time a message is no class: annotations that do more than name it (`messages.A | None`,
-`list[messages.A.B]`) stay unevaluated, by quotes or by `from __future__ import annotations`.
+run time a message is no class. So annotations that do more than name it (`messages.A | None`,
+`list[messages.A.B]`) must stay unevaluated, by quotes or by `from __future__ import annotations`.
 
 Rule: P-09.
 See: P-170 to P-172.
@@ -28,7 +28,7 @@ __all__ = ["MessageType", "by_api", "coordinator_record", "message", "metadata_r
 
 
 def __getattr__(name: str) -> MessageType:
-    """Make the message type of that name; from then on it is a plain attribute."""
+    """Make the message type of that name, and keep it as an attribute of the module."""
     if name.startswith("_") or name not in catalog():
         raise AttributeError(f"there is no message {name!r}")
     found = message(name)

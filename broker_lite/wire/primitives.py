@@ -22,19 +22,19 @@ from typing import Any, Final, NoReturn, TypeAlias
 Buffer: TypeAlias = bytes | memoryview
 
 ZERO_UUID: Final = bytes(16)
-STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka refuses more also in a compact one
+STRING_BYTES_MAX: Final = 0x7FFF  # of both string forms; Kafka checks it for compact ones, too
 GROWS_ABOVE: Final = STRING_BYTES_MAX // 3  # see check_text()
 ARRAY_SHORT_MAX: Final = 16
 TAGS_MAX: Final = 16
-"""Tagged fields in one place: several times what any message has. A frame of 100 MB has room for
-50,000,000 of two bytes each, and to read those takes half a minute."""
+"""The most tagged fields in one place: several times as many as any message has. A frame of 100 MB
+has room for 50,000,000 of two bytes each, and reading those takes half a minute."""
 
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
 
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(128))
 
-# what reading past the end of a buffer raises
+# reading past the end of a buffer raises these
 UNDERFLOW: Final = (IndexError, struct_error)
 
 
@@ -46,14 +46,14 @@ class DecodeError(ValueError):
 
 
 class EncodeError(ValueError):
-    """A value that the wanted version cannot carry, or of the wrong type. Always a bug of ours.
+    """The version cannot carry the value, or the value has the wrong type. Always a bug of ours.
 
     See: P-33.
     """
 
 
 def invalid_length(field: str, length: int) -> NoReturn:
-    """Raise for a length that is null where null is not allowed, or larger than what is there.
+    """Raise for a length that is null where null is not allowed, or above the remaining bytes.
 
     Raises:
         DecodeError: always.
@@ -66,20 +66,20 @@ def invalid_length(field: str, length: int) -> NoReturn:
 def check_text(field: str, text: str) -> None:
     """Refuse a text that has become longer than a string may be.
 
-    What is not UTF-8 is read as U+FFFD, three bytes for each that was wrong. Such a text could not
-    be repeated in an answer, and that would only show after the request was carried out.
+    Each byte that is not UTF-8 is decoded to U+FFFD, which is three bytes long. Such a text could
+    not be repeated in an answer, and that would only show after the request was carried out.
 
     Args:
-        field: its name.
-        text: one of more than GROWS_ABOVE bytes; a shorter one cannot become too long.
+        field: the name of the field.
+        text: a text of more than GROWS_ABOVE bytes; a shorter one cannot become too long.
 
     Raises:
-        DecodeError: it has.
+        DecodeError: the text has become too long.
 
     Rule: P-08, P-23, P-24.
     """
     if len(text.encode("utf-8")) > STRING_BYTES_MAX:
-        raise DecodeError(f"{field}: not UTF-8, and too long with what stands for the wrong bytes")
+        raise DecodeError(f"{field}: not UTF-8, and too long with U+FFFD in place of wrong bytes")
 
 
 def too_many(field: str, count: int) -> NoReturn:
@@ -110,12 +110,12 @@ def read_uvarint(data: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_uvarint_rest(data: Buffer, position: int, first: int) -> tuple[int, int]:
-    """Read what follows the first byte of an unsigned varint.
+    """Read the rest of an unsigned varint after its first byte.
 
     Args:
         data: the buffer.
         position: of the second byte.
-        first: the first byte; returned as it is when it has no continuation bit.
+        first: the first byte; returned unchanged if it has no continuation bit.
 
     Returns:
         The value and the position after it, see read_uvarint.
@@ -200,7 +200,7 @@ def read_compact_string(data: Buffer, position: int) -> tuple[str, int]:
         The text and the position after it.
 
     Raises:
-        DecodeError: the length is that of null, larger than Kafka allows, or reaches past the end.
+        DecodeError: the length means null, is larger than Kafka allows, or reaches past the end.
         IndexError: the buffer ends inside the length.
 
     Rule: P-24.
@@ -267,11 +267,11 @@ def check_tag_count(count: int) -> None:
 
 
 def skip_tags(data: Buffer, position: int) -> int:
-    """Return the position after tagged fields that nobody reads.
+    """Return the position after tagged fields, without reading them.
 
     Raises:
         DecodeError: a size reaches past the end, or there are too many.
-        IndexError: the buffer ends inside of them.
+        IndexError: the buffer ends inside the tagged fields.
 
     Rule: P-29, P-30, P-34.
     """
@@ -376,7 +376,7 @@ def array_unpackers(format_character: str) -> tuple[Callable[..., tuple[Any, ...
     """Return the readers of arrays of 0 to 15 numbers; almost all arrays are that short.
 
     Returns:
-        One `unpack_from` an element count.
+        One `unpack_from` for each element count.
     """
     return tuple(Struct(f">{n}{format_character}").unpack_from for n in range(ARRAY_SHORT_MAX))
 
@@ -389,6 +389,6 @@ def array_packers(prefix: str, format_character: str) -> tuple[Callable[..., byt
         format_character: format of one number.
 
     Returns:
-        One `pack` an element count.
+        One `pack` for each element count.
     """
     return tuple(Struct(f">{prefix}{n}{format_character}").pack for n in range(ARRAY_SHORT_MAX))

@@ -1,12 +1,12 @@
-"""The Produce request and its response by hand: with small requests they are much of the cost.
+"""The Produce request and its response, by hand: in small requests they are much of the cost.
 
 Versions 0 to 13; 3 has the transactional id, 9 and later are flexible, 13 has topic ids instead of
-names. The records of a request are views of the frame. Tagged fields are skipped: no version has
-one that a broker reads.
+names. The records of a request are views of the frame. Tagged fields are skipped, because no
+version has one that a broker reads.
 
 The decoder is for up to 4,096 topics and 4,096 partitions, which it reads without a pause, within
-10 ms. A request of more is left to messages.ProduceRequest, which decodes in slices. No producer
-that is well sends one, since a request of 1 MB, as large as clients make them, seldom has so many.
+10 ms. A request of more is left to messages.ProduceRequest, which decodes in slices. No healthy
+producer sends one: a request of 1 MB, as large as clients make them, seldom has so many.
 
 Rule: P-178, V-01.
 """
@@ -41,7 +41,7 @@ _RECORD_ERRORS_FROM: Final = 8
 _FLEXIBLE_FROM: Final = 9
 _TOPIC_IDS_FROM: Final = 13
 
-# a NamedTuple's own constructor is a Python function and takes 200 ns more
+# tuple.__new__, because a NamedTuple's own constructor is a Python function and takes 200 ns more
 _make: Final = tuple.__new__
 
 _INT32: Final = Struct(">i").unpack_from
@@ -63,7 +63,7 @@ _END_OF_TOPIC: Final = bytes(1)
 # one tagged field, tag 0, 9 bytes: two numbers and the end of the struct
 _ONE_TAG_OF_9_BYTES: Final = bytes((1, 0, 9))
 
-# the least bytes that an element of the array takes (P-34)
+# the least number of bytes that an element of the array takes (P-34)
 _TOPIC_BYTES_MIN: Final = 6
 _COMPACT_TOPIC_BYTES_MIN: Final = 3
 _PARTITION_BYTES_MIN: Final = 8
@@ -105,7 +105,7 @@ def decode_produce_request(
 
     Raises:
         ManyPartitions: more than PARTITIONS_MAX topics or partitions.
-        DecodeError: not a valid request, or another version.
+        DecodeError: the bytes are not a valid request, or the version is not served here.
 
     Rule: P-178.
     See: P-08, P-34.
@@ -143,7 +143,7 @@ def _decode_flexible(view: memoryview, p: int, by_id: bool) -> ProduceRequest:
             topic_id = bytes(view[p : p + 16])
             p += 16
         elif 0 < (length := view[p]) < 128:
-            # cut short when the frame ends in it; then what is read next is past the end
+            # The name is cut short if the frame ends in it; then the next read is past the end.
             name = str(view[p + 1 : p + length], "utf-8", "replace")
             p += length
         else:
@@ -233,7 +233,7 @@ def _old_partitions(view: memoryview, p: int, room: int) -> tuple[Partitions, in
 
 
 class PartitionAnswer(NamedTuple):
-    """What one partition is answered.
+    """The answer for one partition.
 
     Rule: V-14.
     """
@@ -245,10 +245,10 @@ class PartitionAnswer(NamedTuple):
     record_errors: Sequence[tuple[int, str]] = ()
     error_message: str | None = None
     why: Why | None = None
-    """For the log; a refusal without it was told where it happened."""
+    """For the log; a refusal without it was logged where it happened."""
 
     def with_errors_up_to(self, count: int) -> "PartitionAnswer":
-        """The same answer with so many record errors at most."""
+        """Return the same answer with at most so many record errors."""
         if len(self.record_errors) <= count:
             return self
         return self._replace(record_errors=self.record_errors[:count])

@@ -1,8 +1,8 @@
-"""Kafka's message schemas as values: one MessageSchema a message, with the fields of every version.
+"""Kafka's message schemas as values: one MessageSchema per message, with fields of all versions.
 
-The data files hold one JSON object a line. A message is parsed when it is used
-first; starting up only looks for the names in the lines. Versions that Kafka 4 dropped take their
-layout from the 3.9.2 file, all others from the 4.4.0 file.
+The data files hold one JSON object per line. A message is parsed when it is first used; the start
+only looks for the names in the lines. Versions that Kafka 4 dropped take their layout from the
+3.9.2 file, all others from the 4.4.0 file.
 
 Rule: P-170, P-171.
 """
@@ -32,14 +32,14 @@ _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
-    """A range of versions, both ends included; first > last is the empty range."""
+    """A range of versions, both ends included; if first > last, the range is empty."""
 
     first: int
     last: int
 
     @classmethod
     def parse(cls, text: str | None) -> "Versions":
-        """Read "3", "3-5", "3+" or "none"; an absent text is the empty range."""
+        """Parse "3", "3-5", "3+" or "none"; None gives the empty range."""
         if text is None or text == "none":
             return cls(first=0, last=-1)
         if text.endswith("+"):
@@ -69,13 +69,13 @@ class Field:
     nullable: Versions
     tagged: Versions
     tag: int
-    flexible: Versions | None  # None: as the message
+    flexible: Versions | None  # None: the same as the message
     ignorable: bool
     default: Default  # () for a struct or array that is not None
 
     @property
     def is_struct(self) -> bool:
-        """Whether the element type names a struct (types of the protocol are lower case)."""
+        """True if the element type is a struct (types of the protocol are lower case)."""
         return self.element_type[0].isupper()
 
 
@@ -88,13 +88,13 @@ class MessageSchema:
     type: str
     valid: Versions
     flexible: Versions
-    listeners: tuple[str, ...]  # of a request: where it is answered, "broker" or "controller"
+    listeners: tuple[str, ...]  # which nodes answer a request: "broker", "controller"
     structs: Mapping[str, tuple[Field, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEntry:
-    """Where a message is, before it is parsed."""
+    """A message that is not parsed yet, and the file and line where it is."""
 
     name: str
     api_key: int | None
@@ -110,7 +110,7 @@ def snake_case(name: str) -> str:
 
 @cache
 def catalog() -> Mapping[str, MessageEntry]:
-    """Return every message by name; reads the files, parses nothing."""
+    """Return every message by name; it reads the files and parses nothing."""
     return {entry.name: entry for file in FILES for entry in _entries(file)}
 
 
@@ -181,7 +181,7 @@ def _parse_field(field: Mapping[str, Any]) -> Field:
         attribute=snake_case(field["name"]),
         element_type=element_type,
         is_array=is_array,
-        # as Kafka's generator: a field that only has taggedVersions exists in those
+        # As in Kafka's generator, a field that only has taggedVersions exists in those versions.
         versions=Versions.parse(field["versions"]) if "versions" in field else tagged,
         nullable=Versions.parse(field.get("nullableVersions")),
         tagged=tagged,
@@ -195,8 +195,8 @@ def _parse_field(field: Mapping[str, Any]) -> Field:
 def _parse_default(field: Mapping[str, Any], element_type: str, is_array: bool) -> Default:
     """Return the default of a field; the files write it as text, as a number or as a boolean.
 
-    The *text* "null" is null. A JSON null is no default at all, as in Kafka's generator: the
-    default of such a field is an empty array or struct.
+    The *text* "null" is null. A JSON null means that there is no default, as in Kafka's generator:
+    such a field is an empty array or struct by default.
     """
     if field.get("default") == "null":
         return None

@@ -1,19 +1,19 @@
-"""The classes of decoded messages: one slotted class a struct, over all its versions."""
+"""The classes of decoded messages: one slotted class per struct, over all its versions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from broker_lite.wire.schema import Field
 
-# stands for "not given" where every other value, also None, means something
+# means "not given", because every other value, also None, is a valid argument
 _ABSENT: Final = object()
 
 
 class Struct:
-    """A struct of a message: keyword-only arguments, schema defaults for what is not given.
+    """A struct of a message: keyword-only arguments, with the schema's defaults.
 
-    Unknown tagged fields that came with a decoded struct are in unknown_tags (or None) and are
-    encoded again.
+    The unknown tagged fields of a decoded struct are in unknown_tags (None if there are none), and
+    they are encoded again.
     """
 
     __slots__ = ("unknown_tags",)
@@ -40,7 +40,7 @@ def make_struct_classes(structs: Mapping[str, Sequence[Field]]) -> dict[str, typ
     """Make the classes of all structs of one message.
 
     Args:
-        structs: the fields of each struct, as MessageSchema.structs.
+        structs: the fields of each struct, see MessageSchema.structs.
 
     Returns:
         The classes by struct name.
@@ -49,8 +49,8 @@ def make_struct_classes(structs: Mapping[str, Sequence[Field]]) -> dict[str, typ
     for name, fields in structs.items():
         source += _constructor_source(name, fields)
     namespace: dict[str, Any] = {"_ABSENT": _ABSENT}
-    # Of a text that it compiles itself, exec() remembers a Ctrl-C, and the interpreter would end by
-    # the signal even where the KeyboardInterrupt was handled; of a code object it does not.
+    # Compile first: if Ctrl-C comes while exec() compiles a text, the interpreter remembers it, and
+    # ends by the signal later even if the KeyboardInterrupt was handled.
     code = compile("\n".join(source), "<structs>", "exec", dont_inherit=True)
     exec(code, namespace)  # noqa: S102 - the text is made from our own data files
     classes = {
@@ -89,7 +89,7 @@ def _constructor_source(name: str, fields: Sequence[Field]) -> list[str]:
 
 
 def fresh_default(field: Field, class_name: str) -> str:
-    """Return the Python expression that makes a field's default; class_name is what to call."""
+    """Return the Python expression that makes a field's default; class_name is its struct."""
     if field.default == ():
         return "[]" if field.is_array else f"{class_name}()"
     return repr(field.default)

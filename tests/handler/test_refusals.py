@@ -121,8 +121,8 @@ def test_v58_v60_t36_transactions(
         " outside of its transaction, which is open here since offset 0",
         f"CONCURRENT_TRANSACTIONS {client} rule=T-19 reason=the former transaction is still being"
         " ended",
-        f"INVALID_PRODUCER_EPOCH {client} rule=T-36 reason=the epoch of the producer is not the"
-        " known one: it is fenced by a newer one, or was aborted",
+        f"INVALID_PRODUCER_EPOCH {client} rule=T-36 reason=the producer's epoch is not the"
+        " current one: a newer producer fenced it, or its transaction was aborted",
         f"PRODUCER_FENCED {client} rule=T-19 reason=a newer producer uses this transactional id:"
         " this one is fenced",
     ]

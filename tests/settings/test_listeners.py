@@ -82,30 +82,30 @@ def test_an_advertised_address_is_that_of_clients_behind_the_gateway_too() -> No
         ({"listeners": "SSL://:1"}, "listener.security.protocol.map: no protocol for listener SSL"),
         (
             {"listeners": "SSL://:1", "listener_security_protocol_map": "SSL:SSL"},
-            "listener SSL: SSL is not supported, PLAINTEXT is",
+            "listener SSL: SSL is not supported, only PLAINTEXT",
         ),
-        ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "listeners: PLAINTEXT is there twice"),
+        ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "listeners: PLAINTEXT is given twice"),
         ({"listeners": "PLAINTEXT://host"}, "'PLAINTEXT://host' is not NAME://HOST:PORT"),
         ({"listeners": "PLAINTEXT://:65536"}, "is not NAME://HOST:PORT"),
         ({"listeners": "PLAINTEXT://:99999999"}, "is not NAME://HOST:PORT"),
         ({"listeners": ":9092"}, "is not NAME://HOST:PORT"),
-        ({"listeners": "CONTROLLER://:1"}, "listeners: none is left to open"),
-        ({"advertised_listeners": "OTHER://a:1"}, "OTHER is not one of listeners"),
-        ({"advertised_listeners": "PLAINTEXT://0.0.0.0:1"}, "nobody can connect to 0.0.0.0"),
-        ({"advertised_listeners": "PLAINTEXT://[::]:1"}, "nobody can connect to ::"),
+        ({"listeners": "CONTROLLER://:1"}, "listeners: there is none for clients"),
+        ({"advertised_listeners": "OTHER://a:1"}, "OTHER is not in listeners"),
+        ({"advertised_listeners": "PLAINTEXT://0.0.0.0:1"}, "clients cannot connect to 0.0.0.0"),
+        ({"advertised_listeners": "PLAINTEXT://[::]:1"}, "clients cannot connect to ::"),
         ({"listener_security_protocol_map": "PLAINTEXT"}, "'PLAINTEXT' is not NAME:PROTOCOL"),
         *(
             ({"broker_lite_gateway_advertised": text}, f"{text!r} is not HOST or HOST:PORT")
             for text in ("::1", "[::1", "a b", ":9092", "h:", "h:0", "h:65536", "h:x", "http://h")
         ),
-        ({"broker_lite_gateway_advertised": "0.0.0.0:1"}, "nobody can connect to 0.0.0.0"),
+        ({"broker_lite_gateway_advertised": "0.0.0.0:1"}, "clients cannot connect to 0.0.0.0"),
         (
             {
                 "broker_lite_gateway_advertised": "localhost:9092",
                 "listeners": "A://:1,B://:2",
                 "listener_security_protocol_map": "A:PLAINTEXT,B:PLAINTEXT",
             },
-            "broker.lite.gateway.advertised: a port is that of one listener",
+            "broker.lite.gateway.advertised: a port belongs to one listener",
         ),
     ],
 )

@@ -196,7 +196,7 @@ def test_a_reset_after_one_that_was_interrupted() -> None:
         with interrupted(broker.pid):
             broker.reset()
         broker.reset()
-        assert broker.log.count("beginning anew with nothing") == 3
+        assert broker.log.count("beginning anew with an empty data directory") == 3
 
 
 def test_an_interrupted_start_leaves_no_broker() -> None:

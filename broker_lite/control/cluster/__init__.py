@@ -1,1 +1,1 @@
-"""The cluster as a whole: what may be asked of it, and every change that can be made to it."""
+"""The cluster as a whole: the queries and the changes that it offers."""

@@ -1,8 +1,8 @@
-"""The cluster: its topics, configs and ids, and the logs of the partitions that live here.
+"""The cluster: its topics, configs and ids, and the logs of its partitions.
 
-A change is checked, written to the metadata log, applied to the image, and then to the logs, all in
-one synchronous call: who asks at the same time finds it done or not begun. What is on disk in the
-metadata log counts; a partition's directory that is not there yet is made when it is needed.
+One synchronous call checks a change, writes it to the metadata log, and applies it to the image and
+then to the logs. So other requests see all of the change or nothing of it. The metadata log on disk
+is the source of truth: if a partition's directory is missing, it is made when it is needed.
 """
 
 import logging
@@ -61,7 +61,7 @@ from broker_lite.settings import Settings, validate_topic_configs
 _log = logging.getLogger("broker_lite.control")
 
 ConfigChange = tuple[int, str, Mapping[str, str | None]]
-"""Resource type, resource name, and new values by key, None for default."""
+"""Resource type, resource name, and new values by key; None restores the default."""
 
 
 class Cluster(ClusterView):
@@ -81,13 +81,13 @@ class Cluster(ClusterView):
         clock: Clock,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        """Remember what is needed; nothing is touched before start().
+        """Store the parts; start() is the first to use them.
 
         Args:
-            settings: as they are without dynamic configs.
-            logs: open before start(); closed by close().
-            clock: the one of the process.
-            random_bytes: where ids come from.
+            settings: without dynamic configs.
+            logs: have to be open before start(); close() closes them.
+            clock: of the process.
+            random_bytes: the source of ids.
         """
         image = MetadataImage()
         partition_logs = PartitionLogs(image, logs, TopicConfigs(settings))
@@ -125,19 +125,19 @@ class Cluster(ClusterView):
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> Self:
-        """Open the cluster of a data directory, or begin one.
+        """Open the cluster of a data directory, or create a new cluster there.
 
         Args:
-            settings: as they are without dynamic configs.
-            data_dir: made if it does not exist.
-            clock: the one of the process.
-            random_bytes: where ids come from.
-            is_stopping: asked while logs are recovered.
+            settings: without dynamic configs.
+            data_dir: created if it does not exist.
+            clock: of the process.
+            random_bytes: the source of ids.
+            is_stopping: called again and again during the recovery of logs.
 
         Raises:
-            SettingsError: the directory is in use, another node's, or unusable.
+            SettingsError: the directory is in use, belongs to another node, or is unusable.
             KafkaStorageError: the metadata log cannot be read or written.
-            LoadStopped: is_stopping() said so.
+            LoadStopped: is_stopping() returned true.
         """
         logs = LogManager(
             data_dir,
@@ -160,8 +160,8 @@ class Cluster(ClusterView):
 
         Raises:
             KafkaStorageError: the metadata log cannot be read or written.
-            SettingsError: the settings ask for features that there are not.
-            LoadStopped: is_stopping() said so.
+            SettingsError: the settings ask for features that do not exist.
+            LoadStopped: is_stopping() returned true.
         """
         now_ms = self._clock.now_ms()
         settings = self._static_settings
@@ -196,10 +196,10 @@ class Cluster(ClusterView):
         self.membership.register(node_id, endpoints, self.supported_features)
 
     def close(self, *, sync: bool = True) -> None:
-        """Put everything down so that the next start is a clean one.
+        """Close all logs, so that the next start needs no recovery.
 
         Args:
-            sync: make it durable; not worth its time for a temporary directory.
+            sync: whether to flush to disk, which a temporary directory does not need.
         """
         self._logs.loaded.clear()
         if sync:
@@ -225,14 +225,14 @@ class Cluster(ClusterView):
     # -- topics
 
     def make_id(self) -> bytes:
-        """A fresh random id, of a topic or of what only looks like one (P-21, P-106)."""
+        """Return a new random id, for a topic or for an answer that shows one (P-21, P-106)."""
         return make_id(self._random_bytes)
 
     def plan_topic(self, new: NewTopic) -> TopicPlan:
-        """Check a topic that is to be created, without creating it.
+        """Check a new topic and return its plan, without creating it.
 
         Raises:
-            BrokerError: it cannot be; see topic_rules.plan_topic.
+            BrokerError: the topic cannot be created; see topic_rules.plan_topic.
 
         Rule: P-106.
         See: P-102 to P-105.
@@ -248,7 +248,7 @@ class Cluster(ClusterView):
         """Create a topic with the broker's defaults, as when a client first uses it.
 
         Raises:
-            BrokerError: it cannot be; see plan_topic.
+            BrokerError: the topic cannot be created; see plan_topic.
 
         Rule: P-113.
         See: P-85, P-86.
@@ -259,10 +259,10 @@ class Cluster(ClusterView):
         return topic
 
     def create_topics(self, plans: Sequence[TopicPlan]) -> list[Topic]:
-        """Create topics that were planned, all or none; make_logs() then makes their logs.
+        """Create planned topics, all or none; then make_logs() has to make their logs.
 
         Raises:
-            KafkaStorageError: not written; no topic was created.
+            KafkaStorageError: the change was not written; no topic was created.
 
         Rule: P-108, P-113.
         """
@@ -276,12 +276,12 @@ class Cluster(ClusterView):
         return topics
 
     def make_logs(self, topic: Topic, start: int = 0, stop: int | None = None) -> None:
-        """Make the logs of some partitions; what fails is made when the partition is used.
+        """Make the logs of some partitions; after a failure a log is made at its first use.
 
         Args:
-            topic: one that is deleted by now is left alone.
+            topic: if it was deleted meanwhile, nothing is made.
             start: the first partition.
-            stop: one past the last, None for all.
+            stop: one past the last partition, None for all.
         """
         current = self._image.topics_by_id.get(topic.topic_id)
         if current is not None:
@@ -307,7 +307,7 @@ class Cluster(ClusterView):
             plans: as plan_growth() gave them.
 
         Raises:
-            KafkaStorageError: not written; no topic grew.
+            KafkaStorageError: the change was not written; no topic grew.
 
         See: P-111.
         """
@@ -317,15 +317,15 @@ class Cluster(ClusterView):
         return topics
 
     def delete_topics(self, topics: Sequence[Topic]) -> None:
-        """Delete topics with their data, all or none; whoever waits at their logs is woken.
+        """Delete topics with their data, all or none; requests that wait at their logs are woken.
 
         Raises:
-            KafkaStorageError: not written; no topic was deleted.
+            KafkaStorageError: the change was not written; no topic was deleted.
 
         Rule: P-110.
         """
         self.write([changes.removal(topic) for topic in topics])
-        # at once: a topic made anew under the name must not find these logs
+        # at once: a new topic with the same name must not find these logs
         for topic in topics:
             self._logs.remove(topic)
         self.watchers.topics_changed(deleted=topics)
@@ -333,12 +333,12 @@ class Cluster(ClusterView):
     # -- configs and ids
 
     def alter_configs(self, altered: Iterable[ConfigChange]) -> None:
-        """Set configs that were checked, one change for each resource.
+        """Set configs that the caller has checked, one change for each resource.
 
         They are in force when this returns.
 
         Raises:
-            KafkaStorageError: not written; nothing was changed.
+            KafkaStorageError: the change was not written; nothing was changed.
 
         See: P-126, P-128, P-131.
         """
@@ -347,7 +347,7 @@ class Cluster(ClusterView):
         self._configs_altered(altered)
 
     def _configs_altered(self, altered: Sequence[ConfigChange]) -> None:
-        """Put altered configs into force and tell the watchers."""
+        """Apply altered configs, and call the watchers."""
         names = {name for resource_type, name, _ in altered if resource_type == TOPIC_RESOURCE}
         if any(resource_type == BROKER_RESOURCE for resource_type, _, _ in altered):
             self._apply_broker_configs()
@@ -363,7 +363,7 @@ class Cluster(ClusterView):
         self._logs.configs = TopicConfigs(self.settings)
 
     def next_producer_id(self) -> int:
-        """A producer id that was never given before (see ProducerIds.next)."""
+        """Return a producer id that was never used before (see ProducerIds.next)."""
         return self._producer_ids.next()
 
     def _take_producer_ids(self) -> int:
@@ -373,7 +373,7 @@ class Cluster(ClusterView):
         return end - PRODUCER_ID_BLOCK
 
     def update_features(self, levels: Mapping[str, int]) -> None:
-        """Put levels of features into force that were checked; 0 is off."""
+        """Set levels of features that the caller has checked; 0 is off."""
         features = self._image.features
         changed = {name: level for name, level in levels.items() if features.get(name, 0) != level}
         configs = safety_configs(self._image, changed, self._static_settings)
@@ -381,7 +381,7 @@ class Cluster(ClusterView):
         if configs:
             self._configs_altered(configs)
 
-    # -- the way of every change
+    # -- writing a change
 
     def _moved(self, moved: Collection[Moved]) -> None:
         """Let logs and watchers go on with partitions that the controller has changed."""
@@ -391,10 +391,10 @@ class Cluster(ClusterView):
         self.watchers.partitions_moved(moved)
 
     def write(self, records: Sequence[MetadataChange]) -> None:
-        """Write a change that was checked to the metadata log, and apply it to the image.
+        """Write a checked change to the metadata log, and apply it to the image.
 
         Raises:
-            KafkaStorageError: not written; nothing was changed.
+            KafkaStorageError: the change was not written; nothing was changed.
         """
         if records:
             self.metadata_log.append(

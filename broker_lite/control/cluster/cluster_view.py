@@ -1,6 +1,6 @@
-"""What there is in a cluster: topics, configs, features, and where the logs are.
+"""The queries of a cluster: its topics, configs, features and logs.
 
-Nothing is changed here, but for a log that is loaded when it is first asked for.
+Nothing is changed here, except that a log is loaded when it is first used.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from broker_lite.settings import Settings, TopicConfig
 
 
 class ClusterView:
-    """The reading half of a cluster.
+    """The read-only part of a cluster.
 
     Attributes:
         node_id: of the first broker of this process; its data directory is the one on disk.
@@ -46,7 +46,7 @@ class ClusterView:
 
     @property
     def cluster_id(self) -> str:
-        """The 22 characters that name the cluster (P-83)."""
+        """The cluster's id, of 22 characters (P-83)."""
         return self.logs.cluster_id
 
     def rack_of(self, node_id: int) -> str | None:
@@ -67,46 +67,46 @@ class ClusterView:
 
     @property
     def topics(self) -> Mapping[str, Topic]:
-        """All topics by name; a view that changes with the cluster."""
+        """All topics by name; a live view."""
         return self._image.topics
 
     @property
     def topics_by_id(self) -> Mapping[bytes, Topic]:
-        """All topics by id; a view that changes with the cluster."""
+        """All topics by id; a live view."""
         return self._image.topics_by_id
 
     @property
     def features(self) -> Mapping[str, int]:
-        """The features in force and their levels."""
+        """The levels of the features that are in force, by name."""
         return self._image.features
 
     @property
     def client_quotas(self) -> Mapping[Entity, Mapping[str, float]]:
-        """The quotas that are set, by whom they are about; a view."""
+        """The quotas that are set, by entity; a live view."""
         return self._image.client_quotas
 
     @property
     def scram_credentials(self) -> Credentials:
-        """The credentials of users; a view."""
+        """The credentials of users; a live view."""
         return self._image.scram_credentials
 
     @property
     def supported_features(self) -> Supported:
-        """The features of the release that is stood in for, and their levels."""
+        """The features of the emulated release, and their levels."""
         return supported_features(self.settings.emulate)
 
     def log(self, topic_name: str, partition: int) -> Log:
-        """The log of a partition.
+        """Return the log of a partition.
 
         Raises:
             UnknownTopicOrPartition: there is no such partition.
-            KafkaStorageError: it cannot be loaded.
+            KafkaStorageError: the log cannot be loaded.
         """
         log = self._logs.loaded.get((topic_name, partition))
         return log if log is not None else self._logs.load(topic_name, partition)
 
     def leader_epoch(self, topic_name: str, partition: int) -> int:
-        """The leader epoch of a partition.
+        """Return the leader epoch of a partition.
 
         Raises:
             UnknownTopicOrPartition: there is no such partition.
@@ -124,7 +124,7 @@ class ClusterView:
         return node_id in topic.partitions[partition].replicas
 
     def topic_config(self, topic_name: str) -> TopicConfig:
-        """The effective settings of a topic; the same object until they change.
+        """Return the effective settings of a topic; the same object until they change.
 
         Raises:
             UnknownTopicOrPartition: there is no such topic.
@@ -135,13 +135,13 @@ class ClusterView:
         return self._logs.configs.of(topic)
 
     def validation_config(self, topic: Topic) -> ValidationConfig:
-        """What the validator has to know of a topic; the same object until that changes."""
+        """Return a topic's settings for the validator; the same object until they change."""
         return self._logs.configs.validation_config(topic)
 
     def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
-        """The configs set on a resource, by its type code and name."""
+        """Return the configs that are set on a resource, by the resource's type code and name."""
         return self._image.configs(resource_type, resource_name)
 
     def configured(self, resource_type: int) -> list[str]:
-        """The names of the resources of a type that have configs set."""
+        """Return the names of the resources of a type that have configs."""
         return self._image.configured(resource_type)

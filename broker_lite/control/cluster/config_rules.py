@@ -1,7 +1,7 @@
-"""Whether configs of a resource may be altered, and what comes out of it.
+"""Checks changes of a resource's configs, and returns the values to write.
 
-Pure: the cluster as it is and a request in, values by key out, None where the default is to be in
-force again. Nothing is changed here.
+Pure functions: they take the current cluster and a request, and return values by key; None restores
+the default. Nothing is changed here.
 
 Source: ConfigurationControlManager, ConfigAdminManager, ControllerConfigurationValidator.
 """
@@ -29,11 +29,11 @@ from broker_lite.settings.configs.dynamic import with_dynamic_broker_configs
 from broker_lite.settings.configs.group_config import validate_group_configs
 
 Values = Mapping[str, str | None]
-"""New values by key; None takes the config away."""
+"""New values by key; None removes the config."""
 
 
 class OperationType(IntEnum):
-    """What IncrementalAlterConfigs does with a key.
+    """An operation of IncrementalAlterConfigs on a key.
 
     Rule: P-126 (AlterConfigOp.OpType).
     """
@@ -45,7 +45,7 @@ class OperationType(IntEnum):
 
 
 class ConfigOperation(NamedTuple):
-    """One operation of a request; its code may be none of OperationType."""
+    """One operation of a request; its code need not be one of OperationType."""
 
     name: str
     code: int
@@ -62,7 +62,7 @@ def plan_operations(
     """Check the operations on one resource.
 
     Returns:
-        What has to be written; empty when everything stays.
+        The values to write; empty if nothing changes.
 
     Raises:
         InvalidRequest, InvalidConfig, InvalidTopic, UnknownTopicOrPartition, UnknownServerError:
@@ -92,10 +92,10 @@ def plan_replacement(
     resource_name: str,
     configs: Sequence[tuple[str, str | None]],
 ) -> Values:
-    """Check a whole new set of configs of one resource; what it leaves out is taken away.
+    """Check a whole new set of configs of one resource; configs that are not in it are removed.
 
     Returns:
-        What has to be written; empty when everything stays.
+        The values to write; empty if nothing changes.
 
     Raises:
         InvalidRequest, InvalidConfig, InvalidTopic, UnknownTopicOrPartition: see the rules.
@@ -120,7 +120,7 @@ def _check_no_nulls(names: Sequence[str]) -> None:
 
 
 def _check_resource(cluster: Cluster, resource_type: int, resource_name: str) -> None:
-    """Check that this broker keeps configs of such a resource.
+    """Check that this broker stores configs of such a resource.
 
     Rule: P-127.
     """
@@ -139,10 +139,10 @@ def _check_resource(cluster: Cluster, resource_type: int, resource_name: str) ->
 
 
 def check_node_id(resource_name: str, node_id: int) -> None:
-    """Check that a broker resource is this broker.
+    """Check that the name of a broker resource is this broker's node id.
 
     Raises:
-        InvalidRequest: no number, or another one.
+        InvalidRequest: it is no number, or another node's.
 
     Rule: P-127 (ConfigAdminManager.validateResourceNameIsCurrentNodeId).
     """
@@ -157,7 +157,7 @@ def check_node_id(resource_name: str, node_id: int) -> None:
 def _result(
     cluster: Cluster, resource_type: int, current: str | None, operation: ConfigOperation
 ) -> str | None:
-    """The text of a key after one operation.
+    """Return the text of a key after one operation, or None if the key is removed.
 
     Rule: P-126.
     """
@@ -188,10 +188,10 @@ def _not_a_list(resource_type: int, name: str, kind: OperationType) -> str:
 
 
 def _default_text(resource_type: int, name: str) -> str:
-    """The list to which is added, or from which is taken.
+    """Return the default list that APPEND adds to and SUBTRACT removes from.
 
     Raises:
-        UnknownServerError: a broker's that has no default; Kafka stumbles over it.
+        UnknownServerError: the broker's setting has no default; Kafka fails on it, too.
     """
     if resource_type == TOPIC_RESOURCE:
         setting = TOPIC_SETTINGS.get(name)
@@ -205,7 +205,7 @@ def _default_text(resource_type: int, name: str) -> str:
 def _checked_changes(
     cluster: Cluster, resource_type: int, resource_name: str, after: Mapping[str, str]
 ) -> Values:
-    """Check a resource's configs as they would be, and tell them from those there are."""
+    """Check a resource's configs after a change, and return the difference to the current ones."""
     if resource_type == TOPIC_RESOURCE:
         validate_topic_configs(cluster.settings, after)
         if resource_name not in cluster.topics:

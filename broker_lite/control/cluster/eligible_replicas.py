@@ -1,8 +1,8 @@
-"""What eligible leader replicas (KIP-966) ask of the configs of brokers.
+"""The rules of eligible leader replicas (KIP-966) for the configs of brokers.
 
-While the feature is in force `min.insync.replicas` is one value for the whole cluster: it has to be
-set there, and no broker may have one of its own. Nothing else of the feature matters where each
-partition has one replica.
+While the feature is in force, `min.insync.replicas` has one value for the whole cluster: it has to
+be set for the cluster, and no broker may have a value of its own. The rest of the feature does not
+matter here, because each partition has one replica.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,15 +21,16 @@ CLUSTER: Final = ""
 def safety_configs(
     image: MetadataImage, levels: Mapping[str, int], settings: Settings
 ) -> list[tuple[int, str, dict[str, str | None]]]:
-    """The configs that have to change together with levels of features.
+    """Return the configs that have to change together with levels of features.
 
     Args:
         image: before the change.
-        levels: the new ones.
-        settings: those of the broker without dynamic ones; the cluster gets what they say.
+        levels: the new levels.
+        settings: of the broker, without dynamic ones; their value is set for the cluster.
 
     Returns:
-        Resource type, resource name and values each; empty when the feature is not switched on.
+        For each resource its type, its name and the new values; empty if the feature is not
+        switched on.
 
     Source: ConfigurationControlManager.maybeGenerateElrSafetyRecords.
     """
@@ -52,16 +53,16 @@ def check_change(
     named: Collection[str],
     values: Mapping[str, str | None],
 ) -> None:
-    """Check that a change of configs leaves the cluster's minimum alone.
+    """Check that a change of configs keeps `min.insync.replicas` set for the cluster only.
 
     Args:
         features: in force.
         resource: type and name.
         named: the keys that the request names.
-        values: what is to be written, None where a config is taken away.
+        values: the values to write, None to remove a config.
 
     Raises:
-        InvalidConfig: it does not.
+        InvalidConfig: the change sets it on a broker, or removes it from the cluster.
 
     See: P-127 (ConfigurationControlManager.validateAlterConfig).
     """

@@ -1,13 +1,13 @@
-"""Features of the cluster: which levels this broker supports, which are in force, how they change.
+"""Features of the cluster: the levels that this broker supports, and how levels change.
 
-A level is raised together with what it promises: clients change their ways when they see it.
-`transaction.version` 2 makes them leave out AddPartitionsToTxn, `group.version` 1 lets them use the
-new group protocol. A new data directory begins with the levels of the release that is stood in for;
-one that exists keeps its levels until UpdateFeatures changes them.
+The broker offers a level only if it does what the level promises, because clients rely on it: with
+`transaction.version` 2 they do not send AddPartitionsToTxn, with `group.version` 1 they may use the
+new group protocol. A new data directory starts with the levels of the emulated release. An existing
+one keeps its levels until UpdateFeatures changes them.
 
-A difference to Kafka: `share.version`, `streams.version` and `kraft.version` are offered at level 0
-only, because share groups, streams groups and changes of the quorum are not served. Kafka 4.3
-offers 0 to 1, with share and streams groups in force.
+A difference to Kafka: `share.version`, `streams.version` and `kraft.version` have level 0 only,
+because share groups, streams groups and changes of the quorum are not supported. Kafka 4.3 supports
+levels 0 to 1, with share and streams groups in force.
 
 Rule: P-54, P-55.
 """
@@ -40,12 +40,12 @@ TRANSACTION_VERSION: Final = "transaction.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION: Final = "eligible.leader.replicas.version"
 
 METADATA_VERSION_MIN: Final = 7
-"""That of Kafka 3.3, the lowest that a Kafka 4 starts on."""
+"""The level of Kafka 3.3, the lowest one with which Kafka 4 starts."""
 
 _METADATA_VERSIONS: Final[Mapping[tuple[int, int], int]] = MappingProxyType(
     {(3, 5): 11, (3, 7): 19, (3, 9): 21, (4, 0): 25, (4, 1): 27, (4, 2): 29, (4, 3): 30, (4, 4): 33}
 )
-"""By release, its last one. Measured with 4.3.1 and 4.4.0; others as in MetadataVersion."""
+"""The last level of each release: measured with 4.3.1 and 4.4.0, others as in MetadataVersion."""
 
 _SINCE: Final[Sequence[tuple[str, tuple[int, int], SupportedFeature]]] = (
     ("kraft.version", (3, 3), SupportedFeature(0, 0, 0)),
@@ -65,7 +65,7 @@ _FAILED_FOR_ALL: Final = (
 
 
 class UpgradeType(IntEnum):
-    """What a change of a level is meant to be.
+    """The kind of a change of a level.
 
     Source: FeatureUpdate.UpgradeType.
     """
@@ -76,7 +76,7 @@ class UpgradeType(IntEnum):
 
 
 class FeatureUpdate(NamedTuple):
-    """One change asked for; its upgrade type may be none of UpgradeType."""
+    """One requested change; its upgrade type need not be one of UpgradeType."""
 
     name: str
     level: int
@@ -84,7 +84,7 @@ class FeatureUpdate(NamedTuple):
 
 
 def tells_features(release: str) -> bool:
-    """Whether brokers of a release tell their features to clients.
+    """Return whether brokers of a release tell their features to clients.
 
     See: P-56.
     """
@@ -93,7 +93,7 @@ def tells_features(release: str) -> bool:
 
 @cache
 def supported_features(release: str = DEFAULT_RELEASE) -> Mapping[str, SupportedFeature]:
-    """The features of a release's brokers by name, in alphabetical order.
+    """Return the features that brokers of a release support by name, in alphabetical order.
 
     Rule: P-55.
     See: P-56.
@@ -114,11 +114,11 @@ def _major_minor(release: str) -> tuple[int, int]:
 def initial_features(
     given: Sequence[str] = (), supported: Supported = MappingProxyType({})
 ) -> dict[str, int]:
-    """The levels that a new cluster starts with, without those that are off.
+    """Return the levels that a new cluster starts with, without features that are off.
 
     Args:
         given: see given_features().
-        supported: of the release that is stood in for; empty for the default one's.
+        supported: of the emulated release; empty for those of the default release.
 
     Raises:
         SettingsError: see given_features().
@@ -130,24 +130,24 @@ def initial_features(
 
 
 def given_features(given: Sequence[str], supported: Supported) -> dict[str, int]:
-    """The levels that a setting asks for.
+    """Return the levels that the setting `broker.lite.features` asks for.
 
     Args:
-        given: NAME=LEVEL each, as kafka-storage takes them.
-        supported: the features that there are.
+        given: items of the form NAME=LEVEL, as kafka-storage takes them.
+        supported: the supported features.
 
     Raises:
-        SettingsError: no such feature, or not such a level.
+        SettingsError: a feature or a level is not supported.
     """
     levels = {}
     for item in given:
         name, _, level = item.partition("=")
         feature = supported.get(name)
         if feature is None and name in _NAMES:
-            feature = SupportedFeature(0, 0, 0)  # a newer release's, of which "off" is true
+            feature = SupportedFeature(0, 0, 0)  # of a newer release: it can only be off
         if feature is None:
             known = ", ".join(supported)
-            raise SettingsError(f"{FEATURES_SETTING}: {item!r} is not NAME=LEVEL of {known}")
+            raise SettingsError(f"{FEATURES_SETTING}: {item!r} is not NAME=LEVEL; names: {known}")
         if not level.isdecimal() or not feature.min_level <= int(level) <= feature.max_level:
             allowed = f"{feature.min_level} to {feature.max_level}"
             raise SettingsError(f"{FEATURES_SETTING}: {item!r}: the levels of {name} are {allowed}")
@@ -166,19 +166,19 @@ def plan_features(
     Args:
         current: the levels in force.
         updates: the changes.
-        node_id: of this node, for the texts.
-        supported: the features that there are.
+        node_id: of this node, for error texts.
+        supported: the supported features.
 
     Returns:
-        What has to be written; empty when everything stays.
+        The levels to write; empty if nothing changes.
 
     Raises:
-        InvalidUpdateVersion: one of them cannot be made.
+        InvalidUpdateVersion: one of the changes is not possible.
 
     Source: FeatureControlManager.updateFeatures.
     """
     changed = {}
-    # of a feature that is named twice the last counts
+    # if a feature is named twice, the last update counts
     for update in {update.name: update for update in updates}.values():
         before = current.get(update.name, 0)
         reason = _reason_against(update, before, node_id, supported)
@@ -221,7 +221,7 @@ def _reason_against(
 
 
 def _against_metadata_downgrade(update: FeatureUpdate, before: int) -> str:
-    """What is in the metadata log is written for the level of its start.
+    """Return why metadata.version cannot go down: the log has records of the higher level.
 
     Source: FeatureControlManager.updateMetadataVersion.
     """

@@ -1,4 +1,4 @@
-"""What a change of the cluster is as records of the metadata log, in Kafka's order."""
+"""Makes the records of the metadata log for each change of the cluster, in Kafka's order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -45,14 +45,14 @@ def growth(plan: GrowthPlan) -> PartitionRecords:
 
 
 def removal(topic: Topic) -> MetadataRecord:
-    """The record that takes a topic with its partitions and configs away."""
+    """Return the record that removes a topic with its partitions and configs."""
     return make(kinds.REMOVE_TOPIC, topic_id=topic.topic_id)
 
 
 def config_changes(
     resource_type: int, resource_name: str, values: Mapping[str, str | None]
 ) -> list[MetadataRecord]:
-    """The records that set configs of a resource; None takes a config away."""
+    """Return the records that set configs of a resource; None removes a config."""
     return [
         make(
             kinds.CONFIG,
@@ -66,7 +66,7 @@ def config_changes(
 
 
 def producer_ids(node_id: int, broker_epoch: int, next_producer_id: int) -> MetadataRecord:
-    """The record that hands out the ids below next_producer_id.
+    """Return the record that reserves the producer ids below next_producer_id.
 
     See: T-15 (ProducerIdControlManager).
     """
@@ -96,7 +96,7 @@ def registration(
         broker_epoch: the offset of this record.
         incarnation_id: an id of this start.
         endpoints: its listeners.
-        rack: where it stands.
+        rack: of the broker.
         supported: its features.
 
     Source: ClusterControlManager.registerBroker, KIP-631.
@@ -180,7 +180,7 @@ def fencing(node_id: int, broker_epoch: int) -> MetadataRecord:
 
 
 def quota_changes(entity: Entity, values: Mapping[str, float | None]) -> list[MetadataRecord]:
-    """The records that set quotas of an entity; None takes one away.
+    """Return the records that set quotas of an entity; None removes a quota.
 
     Source: ClientQuotaControlManager.alterClientQuotaEntity.
     """
@@ -200,7 +200,7 @@ def quota_changes(entity: Entity, values: Mapping[str, float | None]) -> list[Me
 def credential_change(
     name: str, mechanism: int, credential: ScramCredential | None
 ) -> MetadataRecord:
-    """The record that sets a user's credential, or with None takes it away.
+    """Return the record that sets a user's credential, or removes it if it is None.
 
     Source: ScramControlManager.
     """

@@ -1,4 +1,4 @@
-"""Producer ids: handed out one by one from blocks that are written down before they are used."""
+"""Producer ids: each is taken from a block that is reserved in the metadata log before its use."""
 
 from collections.abc import Callable
 from typing import Final
@@ -7,19 +7,19 @@ PRODUCER_ID_BLOCK: Final = 1000
 
 
 class ProducerIds:
-    """The ids of one broker; what is left of a block is lost when it stops."""
+    """The producer ids of one broker; the unused rest of a block is lost when the broker stops."""
 
     def __init__(self, take_block: Callable[[], int]) -> None:
-        """Begin without a block.
+        """Start without a block.
 
         Args:
-            take_block: writes down that a block is taken and gives its first id.
+            take_block: writes the reservation of a block, and returns the block's first id.
         """
         self._take_block = take_block
         self._left = range(0)
 
     def next(self) -> int:
-        """An id that was never given before.
+        """Return an id that was never used before.
 
         Raises:
             KafkaStorageError: a new block was needed and could not be written.

@@ -1,4 +1,4 @@
-"""What is told to those who act on changes of the cluster."""
+"""Notifies the parts of the broker that have to react to changes of the cluster."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Protocol
@@ -10,32 +10,32 @@ if TYPE_CHECKING:
 
 
 class ClusterWatcher(Protocol):
-    """Somebody who is told of changes right after they were made, before anything else happens."""
+    """A part of the broker that is called right after a change, before anything else happens."""
 
     def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
-        """Topics were created or grew, or are gone."""
+        """React to topics that were created or grew, and to deleted ones."""
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
-        """Configs of resources changed, each by its type and name."""
+        """React to changed configs of resources, each given by its type and name."""
 
     def partitions_moved(self, moved: "Collection[Moved]") -> None:
         """Partitions have another leader, another ISR or other replicas."""
 
 
 class Watchers:
-    """All of them, in the order in which they came."""
+    """All watchers, called in the order in which they were added."""
 
     def __init__(self) -> None:
         self._watchers: list[ClusterWatcher] = []
 
     def add(self, watcher: ClusterWatcher) -> None:
-        """Tell somebody from now on."""
+        """Call a watcher from now on."""
         self._watchers.append(watcher)
 
     def topics_changed(
         self, changed: Collection[Topic] = (), *, deleted: Collection[Topic] = ()
     ) -> None:
-        """Tell of topics."""
+        """Call all watchers for changed and deleted topics."""
         for watcher in self._watchers:
             watcher.topics_changed(changed, deleted)
 
@@ -45,6 +45,6 @@ class Watchers:
             watcher.partitions_moved(moved)
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
-        """Tell of configs."""
+        """Call all watchers for changed configs."""
         for watcher in self._watchers:
             watcher.configs_changed(resources)

@@ -1,1 +1,1 @@
-"""Groups and transactions at work: coordinators with their state logs, open requests and timers."""
+"""Runs the coordinators of groups and transactions: state logs, open requests and timers."""

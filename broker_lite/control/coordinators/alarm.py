@@ -1,32 +1,32 @@
-"""The next moment at which something is due, for one task that sleeps until then."""
+"""The next deadline of all timers, for the one task that sleeps until then."""
 
 import math
 from collections.abc import Callable
 
 
-def _nobody() -> None:
-    """Be the sleeper before there is one."""
+def _do_nothing() -> None:
+    """The default callback: does nothing, because no task sleeps yet."""
 
 
 class Alarm:
-    """Knows until when somebody sleeps, and wakes them for anything earlier.
+    """Knows until when the task sleeps, and wakes it for an earlier deadline.
 
-    The sleeper says `sleep_until` before it sleeps; whoever gets a new deadline says `due_at`, and
-    whoever steps the clock calls `wake`.
+    The task calls `sleep_until` before it sleeps. The owner of a new deadline calls `due_at`. When
+    the clock is stepped, `wake` is called.
     """
 
     __slots__ = ("_until_ms", "wake")
 
     def __init__(self) -> None:
-        self.wake: Callable[[], object] = _nobody
+        self.wake: Callable[[], object] = _do_nothing
         self._until_ms = -math.inf
 
     def sleep_until(self, deadline_ms: int | None) -> None:
-        """Nothing has to be told before this time; None is for ever."""
+        """Note that the task sleeps until a deadline, so earlier ones wake it; None for ever."""
         self._until_ms = math.inf if deadline_ms is None else deadline_ms
 
     def due_at(self, deadline_ms: int | None) -> None:
-        """Something is due at this time; None is for nothing."""
+        """Wake the task if a deadline is before the end of its sleep; None is no deadline."""
         if deadline_ms is not None and deadline_ms < self._until_ms:
             self._until_ms = deadline_ms
             self.wake()

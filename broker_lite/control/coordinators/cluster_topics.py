@@ -1,4 +1,4 @@
-"""The cluster's topics as a group coordinator looks at them."""
+"""The cluster's topics as a group coordinator sees them."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ClusterTopics:
-    """All topics of the moment, by name and by id; see coordinator.topics.Topics."""
+    """A live view of all topics, by name and by id; see coordinator.topics.Topics."""
 
     __slots__ = ("_cluster", "prepared")
 
@@ -20,11 +20,11 @@ class ClusterTopics:
         self.prepared: Mapping[str, Prepared] = {}
 
     def get(self, name: str) -> Topic | None:
-        """The topic of a name, None when there is none."""
+        """Return the topic of a name, or None if there is none."""
         return self._cluster.topics.get(name)
 
     def by_id(self, topic_id: bytes) -> Topic | None:
-        """The topic of an id, None when there is none."""
+        """Return the topic of an id, or None if there is none."""
         return self._cluster.topics_by_id.get(topic_id)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The markers that end a transaction, in the logs of its partitions."""
+"""Writes the end markers of transactions to the logs of their partitions."""
 
 import asyncio
 import logging
@@ -18,35 +18,35 @@ logger = logging.getLogger("broker_lite.control")
 
 MARKERS_AT_A_TIME: Final = 256
 STEP_MS: Final = 10
-"""For how long markers are written, before others have their turn: a log may have to be loaded."""
+"""How long markers are written before other requests run: loading a log may take long."""
 RETRY_MS: Final = 1000
 
-# The partition has seen a higher epoch: the transaction is over there, whatever ended it.
+# Errors of a partition that has seen a higher epoch: the transaction has already ended there.
 _NEVER_ACCEPTED: Final = frozenset(
     {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED}
 )
 
 
 class OffsetTransactions(Protocol):
-    """What groups do when a transaction with their offsets ends."""
+    """The part of the group coordinator that transactions with committed offsets need."""
 
     def partition_of(self, group_id: str) -> int:
-        """The partition of `__consumer_offsets` that holds a group."""
+        """Return the partition of `__consumer_offsets` for a group."""
 
     def complete_transaction(self, partition: int, producer_id: int, *, committed: bool) -> None:
-        """Commit or drop the offsets that are pending in a transaction; its marker is written."""
+        """Commit or drop the pending offsets of a transaction, after its marker was written."""
 
 
 class UnfinishedEnding:
     """A prepared transaction, and its partitions that have no marker yet.
 
     Attributes:
-        left: partitions that are to be tried.
+        left: partitions whose marker has to be written next.
         failed: partitions whose marker could not be written.
-        not_before_ms: when it goes on, 0 for at once.
-        flushes: how many there are that its next step has to wait for.
-        is_flushed: set while there are none.
-        is_failing: a marker could not be written, which was logged.
+        not_before_ms: the time of the next attempt, 0 for at once.
+        flushes: how many flushes the next step has to wait for.
+        is_flushed: set while `flushes` is 0.
+        is_failing: whether the failure of a marker has been logged already.
     """
 
     __slots__ = (
@@ -70,25 +70,25 @@ class UnfinishedEnding:
         self.is_flushed.set()
 
     def begin_flush(self) -> None:
-        """Wait for one flush more."""
+        """Let the next step wait for one more flush."""
         self.flushes += 1
         self.is_flushed.clear()
 
     def end_flush(self) -> None:
-        """Wait for one flush less."""
+        """Note that one of the flushes has ended."""
         self.flushes -= 1
         if not self.flushes:
             self.is_flushed.set()
 
     def wait(self, now_ms: int) -> None:
-        """Go on later, with what failed."""
+        """Retry the failed partitions after RETRY_MS."""
         self.left += self.failed
         self.failed = []
         self.not_before_ms = now_ms + RETRY_MS
 
 
 class EndMarkers:
-    """Writes markers; offsets of groups are committed or dropped with theirs."""
+    """Writes markers; a marker in `__consumer_offsets` commits or drops its group's offsets."""
 
     def __init__(
         self,
@@ -97,13 +97,13 @@ class EndMarkers:
         groups: OffsetTransactions,
         flushed: Callable[[UnfinishedEnding], None],
     ) -> None:
-        """Remember what is needed.
+        """Store the parts.
 
         Args:
-            cluster: where the logs are.
+            cluster: has the logs of the partitions.
             clock: for the markers' timestamps.
-            groups: whose offsets are committed or dropped.
-            flushed: told when a marker is on disk, or cannot get there, that had to be flushed.
+            groups: commits or drops pending offsets.
+            flushed: called when the flush of a marker has ended, with success or not.
         """
         self._cluster = cluster
         self._clock = clock
@@ -123,7 +123,7 @@ class EndMarkers:
             UnknownTopicOrPartition: there is no such partition.
             InvalidProducerEpoch: the epoch is below the known one.
             TransactionCoordinatorFenced: the coordinator epoch is below the known one.
-            KafkaStorageError: not written.
+            KafkaStorageError: the marker was not written.
 
         Rule: T-52, T-54, T-57.
         See: T-53.
@@ -141,7 +141,7 @@ class EndMarkers:
             self._groups.complete_transaction(index, producer_id, committed=marker.is_commit)
 
     def write_some(self, unfinished: UnfinishedEnding, coordinator_epoch: int) -> bool:
-        """Write up to MARKERS_AT_A_TIME markers, for STEP_MS; tell whether all were tried.
+        """Write markers for up to STEP_MS, at most MARKERS_AT_A_TIME; return whether none is left.
 
         Rule: T-52, T-54, T-58.
         See: T-53.
@@ -159,7 +159,7 @@ class EndMarkers:
     def _is_written(
         self, unfinished: UnfinishedEnding, partition: TopicPartition, marker: EndTransactionMarker
     ) -> bool:
-        """Write a marker; one that can never be written counts as written.
+        """Write a marker and return whether it is done; one that can never be written is done, too.
 
         Rule: T-54, T-58 (TransactionMarkerRequestCompletionHandler).
         """
@@ -183,7 +183,7 @@ class EndMarkers:
         return True
 
     def _wait_for_flush(self, unfinished: UnfinishedEnding, partition: TopicPartition) -> None:
-        """Let the transaction go on when a marker is on disk; one that is not counts as failed."""
+        """Let the transaction wait for a marker's flush; if the flush fails, the marker failed."""
 
         def end(error: BrokerError | None) -> None:
             if error is not None:

@@ -1,12 +1,12 @@
-"""Groups at work: the coordinator of groups, its state log, open requests and timers.
+"""Runs the group coordinator, with its state log, open requests and timers.
 
 Every event is one step without a pause: the coordinator decides, its records are appended to the
-group's partition of `__consumer_offsets`, and only then is anything answered. An open request is a
-future: one that waits costs nothing but its memory, and one whose client has gone is cancelled and
-passed over.
+group's partition of `__consumer_offsets`, and only then are requests answered. An open request is a
+future: while it waits it costs only memory. If its client disconnects, it is cancelled, and its
+response is dropped.
 
-The log counts. When it cannot be written, or an event fails half way, what is in memory of that
-partition is forgotten and read again, and clients are told to try again.
+The log is the source of truth. If it cannot be written, or an event fails half way, the state of
+that partition in memory is dropped and loaded again, and clients get a retriable error.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Groups:
     """The groups of a cluster; used by one thread, the event loop's.
 
     Attributes:
-        topic: where the state is kept.
+        topic: the topic of the state log.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class Groups:
         alarm: Alarm,
         make_uuid: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
-        """Remember what is needed; nothing is read before start().
+        """Store the parts; nothing is read before start().
 
         Args:
-            cluster: started.
-            clock: the one of the process.
-            alarm: is told when something is due.
-            make_uuid: the random part of a member's id.
+            cluster: has to be started.
+            clock: of the process.
+            alarm: is told each new deadline.
+            make_uuid: returns the random part of a member id.
         """
         codec = cluster.settings.offsets_topic_compression_codec
         self.topic = StateTopic(cluster, OFFSETS_TOPIC, codec=codec)
@@ -78,7 +78,7 @@ class Groups:
         self._expiry_ms = 0
 
     def start(self) -> None:
-        """Read the state log; a partition that cannot be read is tried again when it is needed."""
+        """Load the state log; a partition that cannot be read is loaded when it is needed."""
         for partition in self.topic.partitions_to_replay():
             self._state.load(partition)
         self._expiry_ms = self._next_expiry_ms()
@@ -86,15 +86,15 @@ class Groups:
 
     @staticmethod
     def preload() -> None:
-        """Load the coordinator's modules, in any thread, which the start does not wait for.
+        """Import the coordinator's modules; call it in a thread that the start does not wait for.
 
-        They are an eighth of all, and of no use before there is a group.
+        They are an eighth of all modules, and nothing needs them before there is a group.
         """
         importlib.import_module("broker_lite.coordinator.groups.coordinator")
 
     @property
     def coordinator(self) -> "GroupCoordinator":
-        """For questions that change nothing; events go through the methods here."""
+        """The coordinator, for read-only calls; events have to use the methods of this class."""
         if self._coordinator is None:
             self._coordinator = self._make_coordinator()
         return self._coordinator
@@ -124,11 +124,11 @@ class Groups:
         request: Asked,
         caller: Caller,
     ) -> Struct:
-        """Have the coordinator answer a request that may change a group, at once or later.
+        """Pass a request that may change a group to the coordinator, and await the response.
 
         Args:
-            event: the method of `coordinator`.
-            group_id: whose group it is about.
+            event: the method of `coordinator` that handles the request.
+            group_id: the group of the request.
             request: the decoded message.
             caller: without a token.
 
@@ -136,7 +136,7 @@ class Groups:
             The response.
 
         Raises:
-            NotCoordinator, UnknownServerError: nothing was done.
+            NotCoordinator, UnknownServerError: nothing was changed.
         """
         now_ms = self._run_due_timers()
         partition = self._state.open_partition(group_id)
@@ -146,7 +146,7 @@ class Groups:
             effects = event(request, asking, now_ms)
         except NotCoordinator:  # raised before anything is done
             raise
-        except Exception as error:  # what is half done must not stay
+        except Exception as error:  # the state in memory may be half changed: load it again
             logger.exception("group event failed group=%s", group_id)
             self._state.reload(partition)
             raise UnknownServerError from error
@@ -169,10 +169,11 @@ class Groups:
         return response
 
     def check_loaded(self, group_ids: Iterable[str]) -> None:
-        """Check that what is in memory of these groups is all there is, as of now.
+        """Run due timers, and check that these groups are loaded.
 
         Raises:
-            NotCoordinator: the state topic is not there yet, or the state of one cannot be read.
+            NotCoordinator: the state topic does not exist yet, or the state of a group cannot be
+                read.
 
         See: G-23.
         """
@@ -184,34 +185,34 @@ class Groups:
                 self._state.check_partition(self.partition_of(group_id))
 
     def check_all_loaded(self) -> None:
-        """Check that no group is left out of memory, as of now.
+        """Run due timers, and check that all groups are loaded.
 
         Raises:
-            NotCoordinator: the state of some cannot be read.
+            NotCoordinator: the state of some groups cannot be read.
         """
         self._run_due_timers()
         for partition in list(self._state.unloaded):
             self._state.check_partition(partition)
 
     def partition_of(self, group_id: str) -> int:
-        """The partition of the state log that holds a group."""
+        """Return the partition of the state log for a group."""
         return self.topic.partition_of(group_id)
 
     def complete_transaction(self, partition: int, producer_id: int, committed: bool) -> None:
-        """A transaction's marker was appended to a partition of the state log (T-53)."""
+        """Commit or drop a transaction's pending offsets, after its marker was appended (T-53)."""
         self.coordinator.registry.offsets.complete(partition, producer_id, committed=committed)
 
     # -- time
 
     def next_deadline_ms(self) -> int:
-        """When on_time() has to be called next, in the clock's steady milliseconds."""
+        """Return when on_time() has to be called next, in the clock's steady milliseconds."""
         deadline_ms = (
             None if self._coordinator is None else self._coordinator.timers.next_deadline_ms()
         )
         return self._expiry_ms if deadline_ms is None else min(deadline_ms, self._expiry_ms)
 
     def on_time(self) -> None:
-        """Do what is due: timers of groups, and looking for offsets that nobody wants any more."""
+        """Run the due timers of groups, and remove expired offsets when that is due."""
         now_ms = self._clock.steady_ms()
         is_expiry = now_ms >= self._expiry_ms
         if is_expiry:
@@ -222,10 +223,10 @@ class Groups:
                 self._run(partial(self._coordinator.removals.expire, now_ms))
 
     def _run_due_timers(self) -> int:
-        """Run the timers that are due but were not run yet, and return the time.
+        """Run the due timers, and return the current time.
 
-        Kafka's timers queue their events before a request that comes at the same millisecond, so
-        a request never meets a member whose session is over.
+        Kafka's timers queue their events before a request of the same millisecond. So a request
+        never finds a member whose session has ended.
 
         See: G-120.
         """
@@ -243,7 +244,7 @@ class Groups:
     # -- changes of the cluster
 
     def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
-        """Let groups look at topics that are new, have grown, or are gone.
+        """Tell groups of topics that were created, grew, or were deleted.
 
         See: G-73, G-84.
         """
@@ -253,7 +254,7 @@ class Groups:
         names = set()
         for topic in deleted:
             names.add(topic.name)
-            if topic.name == OFFSETS_TOPIC:  # all groups are gone with it, as in Kafka
+            if topic.name == OFFSETS_TOPIC:  # all groups are lost with it, as in Kafka
                 self._state.forget_all()
         if names:
             self._run(partial(coordinator.removals.delete_topics, names))
@@ -265,7 +266,7 @@ class Groups:
         """Let go of the state of partitions that another broker leads from now on."""
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
-        """Let groups have their new configs.
+        """Apply changed configs to groups.
 
         See: G-91.
         """
@@ -281,11 +282,11 @@ class Groups:
                 self._coordinator.registry.update_settings(GroupSettings.of(self._cluster.settings))
 
     def _run(self, event: "Callable[[], GroupEffects]") -> None:
-        """Let an event happen that is nobody's request and may be about all groups."""
+        """Run an event without a request, which may change all groups."""
         try:
             several = event()
-        except Exception:  # what is half done must not stay
-            logger.exception("groups' event failed")
+        except Exception:  # the state in memory may be half changed: load it again
+            logger.exception("event of several groups failed")
             for partition in self.topic.partitions_to_replay():
                 self._state.reload(partition)
             return

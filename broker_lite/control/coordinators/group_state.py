@@ -1,7 +1,7 @@
-"""The state of groups in memory and in its log, which are kept the same.
+"""Keeps the state of groups in memory equal to the state log.
 
-The log counts. When it cannot be written, what is in memory of that partition is forgotten and read
-again; when it cannot be read, its groups are not there until it can.
+The log is the source of truth. If a partition cannot be written, its state in memory is dropped and
+loaded again. If it cannot be read, its groups are not available until it can.
 """
 
 import asyncio
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("broker_lite.control")
 
-# A log that takes longer to read is not read again at once when something fails, but when this
-# many times as long has passed: whatever is wrong with the disk, others have their turn.
+# After a failure, a log that takes longer than this to read is not read again at once, but after
+# this many times as long. So other requests can run, even if the disk keeps failing.
 _LOAD_MS_AT_ONCE: Final = 10
 _PAUSE_PER_LOAD: Final = 20
 
 
 class GroupState:
-    """Writes what events lead to, answers, and reads back what was written.
+    """Writes the records of events, answers requests, and loads the state from the log.
 
     Attributes:
-        topic: the log.
-        unloaded: partitions of it that could not be read, or are not read again yet.
+        topic: the topic of the log.
+        unloaded: partitions that could not be read, or that have not been read again yet.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class GroupState:
     ) -> None:
         self.topic = topic
         self.unloaded: set[int] = set()
-        # in monotonic milliseconds: how long reading a partition took, when it may be read again
+        # by partition, in monotonic milliseconds: how long reading it took; when to read it again
         self._load_ms: dict[int, int] = {}
         self._not_before_ms: dict[int, int] = {}
         self._clock = clock
@@ -61,7 +61,7 @@ class GroupState:
         self._get_coordinator = get_coordinator
 
     def open_partition(self, group_id: str) -> int:
-        """The partition of a group that may have to be written.
+        """Return the partition of a group, which is loaded now if it was not before.
 
         Raises:
             NotCoordinator: the partition cannot be read.
@@ -72,10 +72,10 @@ class GroupState:
         return partition
 
     def check_partition(self, partition: int) -> None:
-        """Read a partition that could not be read before.
+        """Load a partition if it could not be read before.
 
         Raises:
-            NotCoordinator: it still cannot be read, or is not to be tried yet.
+            NotCoordinator: it still cannot be read, or may not be read again yet.
         """
         if partition in self.unloaded and self._may_load(partition):
             self.load(partition)
@@ -83,9 +83,9 @@ class GroupState:
             raise NotCoordinator
 
     def settle(self, partition: int, effects: Effects) -> bool:
-        """Write an event's records, then answer; false when they could not be written.
+        """Write an event's records, then send its replies; return whether the write succeeded.
 
-        Where they have to be flushed, the answer comes when they are.
+        If the records have to be flushed, the replies are sent after the flush.
         """
         try:
             self._append(partition, effects)
@@ -107,13 +107,13 @@ class GroupState:
             self._on_failed_append(partition, effects, error)
 
     def settle_all(self, several: "GroupEffects") -> set[str]:
-        """Write and answer what one event leads to that is about several groups.
+        """Write the records of an event that changed several groups, and send its replies.
 
-        A partition whose log could not be written was read anew, so that what the event did to
-        other groups of it has not happened either.
+        If a partition could not be written, it was loaded again from the log. So the event's
+        changes of other groups in that partition are lost, too.
 
         Returns:
-            The groups of which something was not written.
+            The groups with records that were not written.
         """
         failed: set[int] = set()
         unwritten = set()
@@ -144,7 +144,7 @@ class GroupState:
         self.reload(partition)
 
     def reload(self, partition: int) -> None:
-        """Let what is in memory of a partition be what its log says, at once or later."""
+        """Drop a partition's state in memory, and load it from the log now or later."""
         self.forget(partition)
         self._pause(partition)
         if self._may_load(partition):
@@ -156,14 +156,14 @@ class GroupState:
         return self._clock.monotonic_ms() >= self._not_before_ms.get(partition, 0)
 
     def _pause(self, partition: int) -> None:
-        """Leave a partition alone for a time if reading it takes long."""
+        """Delay the next read of a partition if reading it takes long."""
         load_ms = self._load_ms.get(partition, 0)
         if load_ms > _LOAD_MS_AT_ONCE:
             pause_ms = load_ms * _PAUSE_PER_LOAD
             self._not_before_ms[partition] = self._clock.monotonic_ms() + pause_ms
 
     def forget_all(self) -> None:
-        """The log is gone, and with it all groups."""
+        """Forget all groups, because the topic of the log was deleted."""
         self.unloaded.clear()
         self._load_ms.clear()
         self._not_before_ms.clear()
@@ -171,12 +171,12 @@ class GroupState:
             _answer(token, response)
 
     def forget(self, partition: int) -> None:
-        """Take a partition's groups out of memory; who waits in one is told to come again."""
+        """Drop a partition's groups from memory; their open requests get a retriable error."""
         for token, response in self._get_coordinator().replay.unload(partition):
             _answer(token, response)
 
     def load(self, partition: int) -> None:
-        """Read a partition of which nothing is in memory; it is among `unloaded` if that fails."""
+        """Load a partition with no state in memory; if that fails, it is added to `unloaded`."""
         self.unloaded.discard(partition)
         coordinator = self._get_coordinator()
         started_ms = self._clock.monotonic_ms()
@@ -196,10 +196,10 @@ class GroupState:
         self._alarm.due_at(coordinator.timers.next_deadline_ms())
 
     def _replay(self, partition: int) -> None:
-        """Give the coordinator what compaction would leave of a partition, in that order.
+        """Replay the records that compaction would keep of a partition, in the log's order.
 
-        A record that a later one replaces is not decoded: a log of many commits for few partitions
-        is read in a fraction of the time. What belongs to a transaction is given as it is.
+        Records that a later one replaces are not decoded. So a log of many commits for few
+        partitions loads in a fraction of the time. Transactional batches are replayed unchanged.
         """
         newest: dict[bytes, bytes | None] = {}
         for batch in self.topic.replay_partition(partition):
@@ -229,7 +229,7 @@ def _answer_all(effects: Effects) -> None:
 
 def _answer(token: object, response: object) -> None:
     assert isinstance(token, asyncio.Future)
-    if not token.done():  # else its client has gone
+    if not token.done():  # it is done (cancelled) if its client has disconnected
         token.set_result(response)
 
 

@@ -1,4 +1,4 @@
-"""Both coordinators of a broker, started in the order in which they need each other."""
+"""Starts both coordinators of a broker: groups first, because transactions need them."""
 
 from typing import NamedTuple, Self
 
@@ -10,7 +10,7 @@ from broker_lite.control.coordinators.transaction_service import Transactions
 
 
 class Coordinators(NamedTuple):
-    """Groups and transactions, and the alarm that both set."""
+    """The coordinators of groups and transactions, and the alarm that both use."""
 
     groups: Groups
     transactions: Transactions
@@ -18,7 +18,7 @@ class Coordinators(NamedTuple):
 
     @classmethod
     def start(cls, cluster: Cluster, clock: Clock) -> Self:
-        """Read both state logs; what was ending when the broker stopped is ended."""
+        """Load both state logs, and finish the transactions that were ending at the last stop."""
         alarm = Alarm()
         clock.watch(lambda: alarm.wake())
         groups = Groups(cluster=cluster, clock=clock, alarm=alarm)

@@ -1,7 +1,7 @@
-"""A topic that holds the state of a coordinator: the only place where that state is kept.
+"""A topic with the state of a coordinator, which is stored nowhere else.
 
-It is made when it is first written to, its partitions' logs when they are. What a coordinator does
-in one step is one batch, so that after a crash all of a step is there or nothing of it.
+The topic is created when it is first written to, and each partition's log likewise. The records of
+one step of a coordinator are one batch, so that after a crash the log has all of a step or nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,11 +28,11 @@ NO_PRODUCER: Final = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 
 class ReplayedBatch(NamedTuple):
-    """One batch of a state topic as it was written.
+    """A batch that is read from a state topic.
 
     Attributes:
-        marker: how a transaction ended, None for all other batches.
-        records: keys and values; none with a marker.
+        marker: the end marker of a transaction, None for all other batches.
+        records: keys and values; empty if there is a marker.
     """
 
     producer_id: int
@@ -42,34 +42,34 @@ class ReplayedBatch(NamedTuple):
 
 
 class StateTopic:
-    """One of Kafka's topics for state; used by one thread."""
+    """One of Kafka's internal topics for state; used by one thread."""
 
     def __init__(self, cluster: Cluster, name: str, *, codec: int = 0) -> None:
-        """Remember what is needed; nothing is made.
+        """Store the parts; the topic is not created yet.
 
         Args:
-            cluster: started before the first call of a method.
-            name: one of internal_topics.
-            codec: with which the batches are written, by its number.
+            cluster: has to be started before any method is called.
+            name: of one of the topics in internal_topics.
+            codec: the number of the compression codec for new batches.
         """
         self.name = name
         self._cluster = cluster
         self._codec = codec
         self._id_and_count: tuple[bytes, int] | None = None
-        # which partition an id belongs to, of a count; the hash is a loop over each character
+        # a cache of partitions by id and partition count: Java's hash loops over each character
         self._places: dict[tuple[str, int], int] = {}
 
     @property
     def exists(self) -> bool:
-        """Whether it was made, by whomever."""
+        """Whether the topic exists, whether this broker or a client created it."""
         return self.name in self._cluster.topics
 
     @property
     def partition_count(self) -> int:
-        """How many partitions it has, or is going to have.
+        """The number of partitions that it has, or will have when it is created.
 
-        Partitions that are added later do not count before the next start: what is where would
-        change while it is in use.
+        Partitions that are added later count only after the next start. Otherwise an id could move
+        to another partition while it is in use.
         """
         topic = self._cluster.topics.get(self.name)
         if topic is None:
@@ -79,10 +79,10 @@ class StateTopic:
         return self._id_and_count[1]
 
     def ensure(self) -> Topic:
-        """The topic; it is made when it is not there.
+        """Return the topic; create it if it does not exist.
 
         Raises:
-            BrokerError: it cannot be made.
+            BrokerError: the topic cannot be created.
 
         See: G-23.
         """
@@ -90,7 +90,7 @@ class StateTopic:
         return self._cluster.create_topic(self.name) if topic is None else topic
 
     def partition_of(self, entity_id: str) -> int:
-        """The partition that holds a group or a transactional id."""
+        """Return the partition for a group id or a transactional id."""
         key = entity_id, self.partition_count
         if len(entity_id) > _PLACED_CHARACTERS_MAX:
             return partition_of(*key)
@@ -117,7 +117,7 @@ class StateTopic:
         return topic is None or all(one.leader == node_id for one in topic.partitions)
 
     def end_offset(self, partition: int) -> int:
-        """Where the next record of a partition goes; -1 where that is not known."""
+        """Return the offset of a partition's next record; -1 if it is not known."""
         if not self.exists:
             return 0
         try:
@@ -126,9 +126,9 @@ class StateTopic:
             return NO_OFFSET
 
     def when_flushed(self, partition: int, waiter: FlushWaiter) -> None:
-        """Have a function called when what was written to a partition is on disk, or may not be.
+        """Call a function when the written records of a partition are on disk, or the flush failed.
 
-        It is called at once where nothing has to be flushed.
+        It is called at once if nothing has to be flushed.
         """
         if not self._cluster.logs.commits.held:
             waiter(None)
@@ -148,15 +148,15 @@ class StateTopic:
         now_ms: int,
         producer: tuple[int, int] | None = None,
     ) -> None:
-        """Write records as one batch, whatever its size.
+        """Write records as one batch of any size.
 
-        Kafka holds it to max.message.bytes, and so to what no group of many members keeps to.
+        Kafka limits the batch to max.message.bytes, which is too small for a group of many members.
 
         Args:
-            partition: of partition_of().
+            partition: from partition_of().
             records: at least one.
             now_ms: their timestamp.
-            producer: id and epoch of the transaction that they belong to.
+            producer: the producer id and epoch of their transaction, None if they have none.
 
         Raises:
             BrokerError: nothing was written.
@@ -176,25 +176,25 @@ class StateTopic:
         log.append_batch(builder.build(), now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
 
     def replay(self) -> Iterator[tuple[int, ReplayedBatch]]:
-        """Everything that was written: partition by partition, in the order of the log.
+        """Iterate over all batches of all partitions, in the order of each log.
 
         Raises:
-            KafkaStorageError: not all of it can be read.
+            KafkaStorageError: a batch cannot be read, or is missing.
         """
         for partition in self.partitions_to_replay():
             for batch in self.replay_partition(partition):
                 yield partition, batch
 
     def partitions_to_replay(self) -> range:
-        """The partitions that there are; none before the topic is made."""
+        """Return the existing partitions; none before the topic is created."""
         topic = self._cluster.topics.get(self.name)
         return range(0 if topic is None else topic.partition_count)
 
     def replay_partition(self, partition: int) -> Iterator[ReplayedBatch]:
-        """What was written to one partition.
+        """Iterate over all batches of one partition.
 
         Raises:
-            KafkaStorageError: not all of it can be read.
+            KafkaStorageError: a batch cannot be read, or is missing.
         """
         log = self._cluster.log(self.name, partition)
         next_offset = log.log_start_offset
@@ -212,7 +212,7 @@ class StateTopic:
 
 
 def _batches(log: Log) -> Iterator[RecordBatch]:
-    for segment in log.segments if log.log_end_offset else ():  # no file before the first batch
+    for segment in log.segments if log.log_end_offset else ():  # an empty log may have no file
         for batch in read_batches(segment, 0):
             if batch.next_offset > log.log_start_offset:
                 yield batch

@@ -1,8 +1,8 @@
-"""The state log of transactions, and the coordinator's memory as what is read from it.
+"""Keeps the transaction coordinator's state in memory equal to the state log.
 
-An event whose record could not be written has changed nothing. Where the two may differ, because a
-record is written but may not be on disk, the log counts: the partition is forgotten and read again,
-which may take seconds. While that fails too, nothing is known of its transactional ids.
+If the record of an event could not be written, the event is undone. If the record was written but
+may not be on disk, the log is the source of truth: the partition's state is dropped and loaded
+again, which may take seconds. If loading fails, its transactional ids are not available.
 """
 
 import logging
@@ -18,10 +18,10 @@ logger = logging.getLogger("broker_lite.control")
 
 
 class TransactionLog:
-    """`__transaction_state` and who is read from it.
+    """The log `__transaction_state`, and the coordinator that is loaded from it.
 
     Attributes:
-        topic: the log's.
+        topic: of the log.
         unloaded: partitions that cannot be read.
     """
 
@@ -33,13 +33,14 @@ class TransactionLog:
         clock: Clock,
         restored: Callable[[int, list[Ending]], None],
     ) -> None:
-        """Remember what is needed; nothing is read.
+        """Store the parts; nothing is read yet.
 
         Args:
-            topic: the log's.
-            coordinator: changed by load() and write().
+            topic: of the log.
+            coordinator: load() and write() change it.
             clock: for the records' timestamps.
-            restored: told what is prepared in a partition that was read.
+            restored: called after each attempt to load a partition, with the partition and its
+                prepared transactions.
         """
         self.topic = topic
         self.unloaded: set[int] = set()
@@ -48,14 +49,14 @@ class TransactionLog:
         self._restored = restored
 
     def write(self, partition: int, outcomes: Collection[tuple[str, Outcome]]) -> ErrorCode | None:
-        """Write what events led to as one batch; if that fails, they are undone.
+        """Write the records of several events as one batch; if that fails, undo the events.
 
         Args:
             partition: of all the ids.
-            outcomes: transactional ids, each with what has a record.
+            outcomes: transactional ids, each with an outcome that has a record.
 
         Returns:
-            What clients are told of a failure.
+            The error code for the clients if the write failed, otherwise None.
 
         Rule: T-72 (TransactionStateManager.appendTransactionToLog).
         """
@@ -76,15 +77,15 @@ class TransactionLog:
         return None
 
     def is_loaded(self, transactional_id: str) -> bool:
-        """Whether what is known of an id is true; a partition that was not is read again."""
+        """Return whether an id's partition is loaded; if it is not, try to load it."""
         return not self.unloaded or self.is_readable(self.topic.partition_of(transactional_id))
 
     def is_readable(self, partition: int) -> bool:
-        """Whether a partition is read, or can be now."""
+        """Return whether a partition is loaded; if it is not, try to load it."""
         return partition not in self.unloaded or self.load(partition)
 
     def load(self, partition: int) -> bool:
-        """Read a partition of which nothing is in memory; tell whether it could be read."""
+        """Load a partition with no state in memory, and return whether it could be read."""
         self.unloaded.add(partition)
         endings: list[Ending] = []
         try:
@@ -110,7 +111,7 @@ class TransactionLog:
                 ending = self._coordinator.replay(key, value)
             except (DecodeError, ValueError) as error:
                 logger.warning(
-                    "record passed over topic=%s partition=%d reason=%s",
+                    "record skipped topic=%s partition=%d reason=%s",
                     self.topic.name,
                     partition,
                     error,

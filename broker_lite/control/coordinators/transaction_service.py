@@ -1,13 +1,14 @@
-"""Transactions at work: the coordinator of transactions, its state log, and the markers.
+"""Runs the transaction coordinator, with its state log and the end markers.
 
 Every event is one step without a pause: the coordinator decides, its record is appended to the
-transactional id's partition of `__transaction_state`, and only then is anything answered. When that
-append fails, the client is told to try again.
+transactional id's partition of `__transaction_state`, and only then is the request answered. If the
+append fails, the client gets a retriable error.
 
-The markers of a transaction that ends are written before its client hears of it; where that takes
-more than some milliseconds others have their turn in between, and are told to come again. A marker
-that cannot be written is tried again every second: that the transaction ends is decided then, as it
-is for one that a killed broker left half done, which the next start finishes.
+The end markers of a transaction are written before the client gets its response. If that takes more
+than some milliseconds, other requests run in between; those for the same transactional id get a
+retriable error. A marker that cannot be written is tried again every second, because the decision
+to end the transaction stands. For the same reason the next start of the broker finishes a
+transaction that was ending when the broker was killed.
 """
 
 import logging
@@ -53,8 +54,8 @@ class Transactions:
     """The transactions of a cluster; used by one thread, the event loop's.
 
     Attributes:
-        topic: where the state is kept.
-        alarm: is told when something is due.
+        topic: the topic of the state log.
+        alarm: is told each new deadline.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Transactions:
         alarm: Alarm | None = None,
         topic: StateTopic | None = None,
     ) -> None:
-        """Remember what is needed; nothing is read before start()."""
+        """Store the parts; nothing is read before start()."""
         self.topic = topic or StateTopic(cluster, TRANSACTIONS_TOPIC)
         self.alarm = alarm or Alarm()
         self._cluster = cluster
@@ -88,10 +89,10 @@ class Transactions:
         self._not_before_ms = 0
 
     def start(self) -> None:
-        """Read the state log and finish the transactions that were ending.
+        """Load the state log, and finish the transactions that were ending.
 
-        The groups are to be started before: their offsets are committed or dropped by this.
-        A partition that cannot be read is logged, and read again when it is asked for.
+        The groups have to be started before, because this commits or drops their pending offsets.
+        A partition that cannot be read is logged, and loaded again when it is needed.
         """
         for partition in self.topic.partitions_to_replay():
             self._log.load(partition)
@@ -105,7 +106,7 @@ class Transactions:
     async def init_producer_id(
         self, transactional_id: str, *, timeout_ms: int, expected: Producer | None, node_id: int
     ) -> Outcome:
-        """Give a transactional id to a producer; error and producer are what is answered.
+        """Assign a transactional id to a producer; the outcome has error and producer to respond.
 
         Args:
             transactional_id: whose.
@@ -132,7 +133,7 @@ class Transactions:
         client_version: int,
         node_id: int,
     ) -> Outcome:
-        """Commit or abort; error and producer are what is answered.
+        """Commit or abort a transaction; the outcome has error and producer to respond.
 
         Rule: T-50, T-51.
         See: T-46 to T-49, T-52, T-53.
@@ -158,7 +159,7 @@ class Transactions:
         client_version: int,
         node_id: int | None = None,
     ) -> ErrorCode:
-        """Add partitions to the transaction of a producer.
+        """Add partitions to a producer's transaction, and return the error code for the response.
 
         Args:
             transactional_id: whose.
@@ -184,7 +185,7 @@ class Transactions:
     def verify(
         self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Tell of each partition whether it is in the open transaction of a producer.
+        """Return for each partition NONE if it is in the producer's transaction, else an error.
 
         See: T-31, T-34.
         """
@@ -193,7 +194,7 @@ class Transactions:
         return self._coordinator.verify(transactional_id, producer, partitions)
 
     def partition_of_group(self, group_id: str) -> TopicPartition:
-        """What stands for a group's offsets in a transaction.
+        """Return the partition of `__consumer_offsets` that stands for a group in a transaction.
 
         See: T-32.
         """
@@ -206,7 +207,7 @@ class Transactions:
         marker: EndTransactionMarker,
         transaction_version: int,
     ) -> None:
-        """Write a marker on an administrator's word.
+        """Write a marker that an administrator asks for.
 
         Raises:
             BrokerError: see EndMarkers.write.
@@ -232,7 +233,7 @@ class Transactions:
         """Return the transactions of all ids that a broker coordinates, as they are now.
 
         Raises:
-            CoordinatorLoadInProgress: not all ids are known.
+            CoordinatorLoadInProgress: a partition of the state log cannot be read.
         """
         for partition in [*self._log.unloaded]:
             if not self._log.is_readable(partition):
@@ -245,7 +246,7 @@ class Transactions:
     # -- time
 
     def next_deadline_ms(self) -> int | None:
-        """When on_time() has something to do, in steady milliseconds; None for never."""
+        """Return when on_time() has to be called next, in steady milliseconds; None for never."""
         deadlines = [each.not_before_ms for each in self._unfinished.values() if not each.flushes]
         due_ms = self._coordinator.next_deadline_ms()
         if due_ms is not None:
@@ -255,9 +256,9 @@ class Transactions:
         return min(deadlines, default=None)
 
     def on_time(self) -> None:
-        """Abort the transactions that took too long, forget idle ids, go on with what is ending.
+        """Abort transactions that have timed out, remove idle ids, and write markers that are left.
 
-        One step of limited length; when more is left, next_deadline_ms() is not in the future.
+        The work of one call is limited; if some is left, next_deadline_ms() is not in the future.
 
         See: T-60, T-64.
         """
@@ -276,7 +277,7 @@ class Transactions:
     # -- changes of the cluster
 
     def topics_changed(self, changed: Collection[Topic], deleted: Collection[Topic]) -> None:
-        """Forget all ids when the topic that holds them is deleted, as Kafka does."""
+        """Forget all ids if the topic of the state log was deleted, as Kafka does."""
         if any(topic.name == TRANSACTIONS_TOPIC for topic in deleted):
             self._log.unloaded.clear()
             self._unfinished.clear()
@@ -286,9 +287,9 @@ class Transactions:
         """Let go of the state of partitions that another broker leads from now on."""
 
     def configs_changed(self, resources: Collection[tuple[int, str]]) -> None:
-        """Do nothing: what a coordinator goes by is read at the start."""
+        """Do nothing: the coordinator reads its settings only at the start."""
 
-    # -- the way of every event
+    # -- handling an event
 
     async def _step(
         self, transactional_id: str, event: Callable[[int], Outcome], node_id: int
@@ -301,8 +302,9 @@ class Transactions:
                 break
             self._write_markers(unfinished)
             if unfinished.not_before_ms or not (unfinished.left or unfinished.flushes):
-                break  # it is decided; what failed goes on later
-            self.alarm.due_at(unfinished.not_before_ms)  # should this request be given up
+                break  # the end is decided; failed markers are retried later
+            # on_time() writes the markers that are left if this request is cancelled
+            self.alarm.due_at(unfinished.not_before_ms)
             await checkpoint()
             await unfinished.is_flushed.wait()
         return outcome
@@ -321,7 +323,7 @@ class Transactions:
         try:
             outcome = event(self._clock.steady_ms())
         except BrokerError as error:
-            logger.error("no producer id can be given reason=%r", cause_of(error))
+            logger.error("no new producer id reason=%r", cause_of(error))
             return Outcome(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         if outcome.record is not None:
             partition = self.topic.partition_of(transactional_id)
@@ -331,7 +333,7 @@ class Transactions:
         return outcome
 
     def _write(self, partition: int, outcomes: Collection[tuple[str, Outcome]]) -> ErrorCode | None:
-        """Write the records of outcomes as one batch, and note which transactions end."""
+        """Write the records of outcomes as one batch, and note the transactions that end."""
         error_code = self._log.write(partition, outcomes)
         if error_code is None:
             endings = []
@@ -351,7 +353,7 @@ class Transactions:
     def _on_flushed(
         self, partition: int, endings: list[UnfinishedEnding], error: BrokerError | None
     ) -> None:
-        """Go on with what was decided; where it may not be on disk, the log is read anew."""
+        """Go on after a flush; if it failed, load the partition from the log again."""
         if error is not None:
             logger.error("transactions may not be on disk partition=%d", partition)
             self._coordinator.forget(lambda each: self.topic.partition_of(each) == partition)
@@ -365,7 +367,7 @@ class Transactions:
             self.alarm.due_at(unfinished.not_before_ms)
 
     def _restored(self, partition: int, endings: list[Ending]) -> None:
-        """Take over what is prepared in a partition that was read."""
+        """Replace the unfinished transactions of a loaded partition by those in the log."""
         before = {
             transactional_id: self._unfinished.pop(transactional_id)
             for transactional_id in [*self._unfinished]
@@ -373,24 +375,23 @@ class Transactions:
         }
         for ending in endings:
             known = before.get(ending.transactional_id)
+            # an equal ending is kept, so that its markers are not written again
             if known is None or known.ending != ending:
-                known = UnfinishedEnding(
-                    ending
-                )  # else the markers that it has are not written again
+                known = UnfinishedEnding(ending)
             self._unfinished[ending.transactional_id] = known
         self._pause()
 
     def _pause(self) -> None:
-        """Let what is due wait a little, instead of trying it all the time while a disk fails."""
+        """Delay due work by RETRY_MS, instead of retrying all the time while a disk fails."""
         now_ms = self._clock.steady_ms()
-        if now_ms >= self._not_before_ms:  # else requests that fail would put it off for ever
+        if now_ms >= self._not_before_ms:  # otherwise failing requests would delay it for ever
             self._not_before_ms = now_ms + RETRY_MS
         self.alarm.due_at(self.next_deadline_ms())
 
     # -- markers
 
     def _finish_some(self) -> bool:
-        """Write markers of transactions that wait for some; tell whether that goes on now."""
+        """Write markers of unfinished transactions; return whether more can be written now."""
         now_ms = self._clock.steady_ms()
         until_ms = self._clock.monotonic_ms() + STEP_MS
         for unfinished in [*self._unfinished.values()]:
@@ -408,8 +409,9 @@ class Transactions:
     def _write_markers(self, unfinished: UnfinishedEnding) -> None:
         """Write some of the markers that are left, and complete the transaction after the last.
 
-        A marker is written when the decision is on disk, and the completion when the markers are:
-        else a crash could leave a decision without its markers, or markers without a decision.
+        Markers are written when the decision is on disk, and the completion when the markers are on
+        disk. Otherwise a crash could leave markers without a decision, or a completed transaction
+        without its markers.
         """
         if unfinished.flushes:
             return
@@ -424,7 +426,7 @@ class Transactions:
             if self._write(partition, [(transactional_id, outcome)]) is None:
                 del self._unfinished[transactional_id]
                 return
-            # the log says that it is prepared, or cannot be read
+            # the transaction was loaded again from the log, or cannot be read
             unfinished = self._unfinished.get(transactional_id, unfinished)
         unfinished.wait(now_ms)
         self.alarm.due_at(unfinished.not_before_ms)

@@ -1,1 +1,1 @@
-"""The metadata log (`__cluster_metadata`): its records, its files, and the image made from it."""
+"""The metadata log (`__cluster_metadata`): its records, its files, and the image of the cluster."""

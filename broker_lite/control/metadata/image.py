@@ -1,7 +1,7 @@
-"""The cluster's metadata in memory: a fold over the records of the metadata log.
+"""The cluster's metadata in memory: the result of applying all records of the metadata log.
 
-Nothing changes an image but `apply`, so what is replayed at a start is what was there before.
-Records of kinds that this broker does not act on are skipped, not lost: they stay in the log.
+Only `apply` changes an image, so a replay at the start gives the same image as before. Kinds of
+records that this broker does not use are skipped; they stay in the log.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,10 +34,10 @@ _SHARED_MAX: Final = 10_000
 
 
 class MetadataImage:
-    """Topics, configs, features, quotas and so on, as of the last record applied.
+    """Topics, configs, features, quotas and so on, after the last applied record.
 
-    `topics` and `topics_by_id` hold the same values. `version` counts batches: what was made from
-    an image holds as long as its version.
+    `topics` and `topics_by_id` have the same values. `version` counts applied batches: data that is
+    derived from an image is valid as long as the version stays the same.
     """
 
     def __init__(self) -> None:
@@ -73,22 +73,22 @@ class MetadataImage:
         return -1 if broker is None else broker.epoch
 
     def configs(self, resource_type: int, resource_name: str) -> Mapping[str, str]:
-        """What is set on a resource, a value that does not change any more; empty if nothing is."""
+        """Return the configs that are set on a resource, as an immutable mapping, maybe empty."""
         return self._configs.get((resource_type, resource_name), _NO_CONFIGS)
 
     def configured(self, resource_type: int) -> list[str]:
-        """The names of the resources of a type on which anything is set."""
+        """Return the names of the resources of a type that have configs."""
         return [name for kind, name in self._configs if kind == resource_type]
 
     def colliding_topic(self, name: str) -> str | None:
-        """The topic whose name collides with this one, if there is one.
+        """Return the topic whose name collides with this one, or None if there is none.
 
         See: P-101.
         """
         return self._names_by_collision_key.get(collision_key(name))
 
     def apply(self, records: Iterable[MetadataChange]) -> None:
-        """Take over the records of one batch, in order."""
+        """Apply the records of one batch, in order."""
         for record in records:
             if isinstance(record, PartitionRecords):
                 self._new_partitions(record)
@@ -118,7 +118,7 @@ class MetadataImage:
     def _draft(self, topic_id: bytes) -> list[PartitionRegistration] | None:
         """The partitions of a topic, to change; None for a topic that is not there (any more).
 
-        A batch of 10,000 partitions so makes one tuple, not 10,000.
+        So a batch of 10,000 partitions makes one tuple, not 10,000.
         """
         draft = self._drafts.get(topic_id)
         if draft is None:

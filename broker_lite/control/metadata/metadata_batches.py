@@ -1,4 +1,4 @@
-"""Batches of the metadata log and of its snapshots, as a KRaft controller makes them.
+"""Makes batches of the metadata log and of its snapshots, like a KRaft controller.
 
 Source: KafkaRaftClient, RecordsSnapshotWriter; compared with the files of a Kafka 4.3.1.
 """
@@ -25,7 +25,7 @@ _CONTROL_KEY: Final = struct.Struct(">hh")
 
 
 def feature_records(features: Mapping[str, int]) -> list[MetadataRecord]:
-    """The records that put features into force; metadata.version comes first, as Kafka asks."""
+    """Return the records that set features; metadata.version comes first, as Kafka requires."""
     names = sorted(features, key=lambda name: (name != "metadata.version", name))
     return [make(FEATURE_LEVEL, name=name, feature_level=features[name]) for name in names]
 
@@ -36,7 +36,7 @@ def make_batch(
     metadata_version: int = OLDEST_METADATA_VERSION,
     base_offset: int = 0,
 ) -> bytes:
-    """Make a batch of records as a metadata version has them."""
+    """Make a batch of records in the format of a metadata version."""
     builder = BatchBuilder(base_offset=base_offset, leader_epoch=0)
     for record in records:
         builder.append_values(now_ms, encode_change(record, metadata_version))
@@ -44,7 +44,7 @@ def make_batch(
 
 
 def make_control_batch(kind: int, value: bytes, now_ms: int, base_offset: int = 0) -> bytes:
-    """Make a batch of one record that is for the quorum."""
+    """Make a batch of one control record, which only the quorum reads."""
     builder = BatchBuilder(base_offset=base_offset, is_control=True, leader_epoch=0)
     builder.append(now_ms, _CONTROL_KEY.pack(0, kind), value)
     return builder.build()

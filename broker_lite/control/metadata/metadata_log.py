@@ -1,7 +1,7 @@
-"""The metadata log: `__cluster_metadata-0`, as the controller of a KRaft quorum of one writes it.
+"""The metadata log `__cluster_metadata-0`, in the format of a KRaft quorum with one voter.
 
-A change is one batch: all of it is there after a crash, or nothing of it. Each start of the broker
-is an election that it wins, so the log goes on with the next leader epoch and a LeaderChange
+A change is one batch, so that after a crash the log has all of it or nothing. At each start the
+broker becomes the leader again, so the log continues with the next leader epoch and a LeaderChange
 control record. Kafka's dump tool reads the log with `--cluster-metadata-decoder`.
 
 Source: KafkaRaftClient, KIP-595, KIP-631; compared with the files of a Kafka 4.3.1.
@@ -40,15 +40,15 @@ PARTITION_DIRECTORY: Final = f"{METADATA_TOPIC}-0"
 
 
 class MetadataLog:
-    """The log and where its next record goes; one owner, no lock."""
+    """The metadata log, for one owner, without a lock."""
 
     def __init__(self, log: Log, node_id: int, snapshot: Snapshot | None = None) -> None:
-        """Take over an open log.
+        """Use an open log.
 
         Args:
-            log: of `__cluster_metadata-0`, repaired.
+            log: of `__cluster_metadata-0`, already recovered.
             node_id: of this node, the only voter.
-            snapshot: what stands for the records below its end, None where all are there.
+            snapshot: replaces the records below its end offset; None if the log has all records.
         """
         self._log = log
         self._node_id = node_id
@@ -57,14 +57,14 @@ class MetadataLog:
 
     @classmethod
     def open(cls, logs: LogManager, config: LogConfig | None = None) -> Self:
-        """Open the metadata log of a data directory, with the snapshot that it goes on from.
+        """Open the metadata log of a data directory, with the newest snapshot.
 
         Args:
-            logs: open.
+            logs: have to be open.
             config: of the log, None for the defaults.
 
         Raises:
-            KafkaStorageError: it cannot be read or written, or is another topic's.
+            KafkaStorageError: the log cannot be read or written, or belongs to another topic.
         """
         directory = logs.data_dir / PARTITION_DIRECTORY
         snapshot = None
@@ -81,29 +81,29 @@ class MetadataLog:
 
     @property
     def end_offset(self) -> int:
-        """Offset of the next record."""
+        """The offset of the next record."""
         return self._log.log_end_offset
 
     @property
     def leader_epoch(self) -> int:
-        """The epoch of its leader."""
+        """The current leader epoch."""
         return self._log.leader_epoch
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was ever written to it."""
+        """Whether nothing was ever written to the log."""
         return self._log.log_end_offset == 0
 
     def replay(self) -> Iterator[Sequence[MetadataRecord]]:
-        """The records of each batch from the start on; control records are left out.
+        """Iterate over the records of each batch from the start, without control records.
 
         Raises:
-            KafkaStorageError: a record cannot be read, or not all of the log is there.
+            KafkaStorageError: a record cannot be read, or a part of the log is missing.
         """
         snapshot = self._snapshot
         start_offset = snapshot.end_offset if snapshot is not None else 0
         if self._log.log_start_offset > start_offset:
-            raise KafkaStorageError(f"{PARTITION_DIRECTORY} begins with a snapshot that is missing")
+            raise KafkaStorageError(f"{PARTITION_DIRECTORY} needs a snapshot that is missing")
         if snapshot is not None:
             yield from snapshot.batches
         next_offset = start_offset
@@ -121,16 +121,16 @@ class MetadataLog:
             raise KafkaStorageError(f"{PARTITION_DIRECTORY} is damaged at offset {next_offset}")
 
     def become_leader(self, *, now_ms: int) -> None:
-        """Begin the next leader epoch, with its control record and quorum-state.
+        """Begin the next leader epoch: write its control record and the file quorum-state.
 
         Raises:
-            KafkaStorageError: not written.
+            KafkaStorageError: one of them was not written.
         """
         directory = self._log.directory
-        claim_directory(directory)  # open() has made it if it was not there, and it is nobody's yet
+        claim_directory(directory)  # open() may have just made it, without partition.metadata
         if not self.is_new:
             tell_of_quorum_state(directory, self._node_id)
-        # a log that begins at a snapshot may know of no epoch yet
+        # a log that begins at a snapshot may have no epoch yet
         snapshot_epoch = self._snapshot.epoch if self._snapshot is not None else -1
         epoch = max(self._log.leader_epoch, snapshot_epoch) + 1
         self._log.become_leader(epoch)
@@ -149,19 +149,20 @@ class MetadataLog:
         now_ms: int,
         metadata_version: int = OLDEST_METADATA_VERSION,
     ) -> int:
-        """Write one change, on disk when this returns.
+        """Write one change; it is on disk when this returns.
 
         Args:
             records: at least one.
             now_ms: their timestamp.
-            metadata_version: the level that is in force, for which they are written.
+            metadata_version: the level in force, which decides on the format of the records.
 
         Returns:
-            The offset of its last record.
+            The offset of the last record.
 
         Raises:
-            KafkaStorageError: not written; or not known to be on disk, then no further change is
-                taken, because the next start may or may not find this one.
+            KafkaStorageError: the change was not written, or it may not be on disk. In the second
+                case no further change is accepted, because the next start may or may not find
+                this one.
         """
         if self._has_failed:
             raise KafkaStorageError(f"an earlier change of {PARTITION_DIRECTORY} failed")

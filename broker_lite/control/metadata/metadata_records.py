@@ -1,7 +1,7 @@
-"""The records of the metadata log: a message inside a frame.
+"""The records of the metadata log: a message in a frame.
 
-A record's value is uvarint frame version (1), uvarint api key, uvarint version, message; its key is
-null. Every number that occurs fits one byte of uvarint, so the frame is three bytes.
+A record's value consists of frame version (1), api key, version (all uvarint) and message; its key
+is null. All these numbers fit into one byte as uvarint, so the frame has three bytes.
 
 Source: MetadataRecordSerde, KIP-631.
 """
@@ -32,7 +32,7 @@ BROKER_REGISTRATION_CHANGE: Final = 17
 REMOVE_USER_SCRAM_CREDENTIAL: Final = 22
 
 OLDEST_METADATA_VERSION: Final = 17
-"""The records are written for this level at least, that of Kafka 3.7-IV2: it has directory ids."""
+"""The lowest level that records are written for: that of Kafka 3.7-IV2, which has directory ids."""
 
 _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     REGISTER_BROKER: ((30, 4), (OLDEST_METADATA_VERSION, 3)),
@@ -49,7 +49,7 @@ _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     BROKER_REGISTRATION_CHANGE: ((30, 3), (OLDEST_METADATA_VERSION, 2)),
     REMOVE_USER_SCRAM_CREDENTIAL: ((OLDEST_METADATA_VERSION, 0),),
 }
-"""The versions by the metadata.version from which on each is written, the newest first.
+"""For each kind of record: metadata.version and the record's version from it on, newest first.
 
 Source: MetadataVersion.registerBrokerRecordVersion, partitionRecordVersion,
 brokerRegistrationChangeRecordVersion.
@@ -57,7 +57,7 @@ brokerRegistrationChangeRecordVersion.
 
 
 class MetadataRecord(NamedTuple):
-    """One change of the cluster's metadata; `value` is the message of that api key."""
+    """One change of the cluster's metadata; `value` is the message of the api key."""
 
     api_key: int
     value: Any
@@ -127,12 +127,12 @@ MetadataChange = MetadataRecord | PartitionRecords
 
 
 def make(api_key: int, **fields: object) -> MetadataRecord:
-    """A record from its fields; those left out have the schema's defaults."""
+    """Make a record from its fields; missing fields have the schema's defaults."""
     return MetadataRecord(api_key, messages.metadata_record(api_key)(**fields))
 
 
 def encode(record: MetadataRecord, metadata_version: int = OLDEST_METADATA_VERSION) -> bytes:
-    """The value of a record of the log, in the version that goes with a metadata.version."""
+    """Return the value of a record of the log, in the version for a metadata.version."""
     level = max(metadata_version, OLDEST_METADATA_VERSION)
     versions = _WRITTEN_VERSIONS[record.api_key]
     version = next(version for since, version in versions if level >= since)
@@ -143,17 +143,17 @@ def encode(record: MetadataRecord, metadata_version: int = OLDEST_METADATA_VERSI
 def encode_change(
     change: MetadataChange, metadata_version: int = OLDEST_METADATA_VERSION
 ) -> list[bytes]:
-    """The values of the records that a change stands for."""
+    """Return the values of the records of a change."""
     if isinstance(change, MetadataRecord):
         return [encode(change, metadata_version)]
     return list(change.encode_each(metadata_version))
 
 
 def decode(value: bytes | memoryview) -> MetadataRecord:
-    """A record from its value, in any version that the schemas know.
+    """Return the record in a value, of any version that the schemas have.
 
     Raises:
-        DecodeError: no frame, or a message that cannot be read.
+        DecodeError: there is no frame, or the message cannot be decoded.
     """
     if len(value) < FRAME_SIZE_BYTES or value[0] != FRAME_VERSION:
         raise DecodeError("metadata record without a frame of version 1")

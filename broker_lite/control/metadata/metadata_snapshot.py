@@ -1,8 +1,8 @@
-"""Snapshots of the metadata log, as Kafka's controller leaves them beside its segments.
+"""Reads snapshots of the metadata log, which Kafka's controller writes next to its segments.
 
-`<end offset, 20 digits>-<epoch, 10 digits>.checkpoint` holds every record that makes up the image
-below that offset, between a header and a footer. The segments of the log may be gone up to there.
-This broker writes none: it reads them in a directory that it took over from Kafka.
+`<end offset, 20 digits>-<epoch, 10 digits>.checkpoint` has all records of the image at that offset,
+between a header and a footer. The segments of the log below that offset may have been deleted. This
+broker writes no snapshots; it reads those in a data directory that Kafka used before.
 
 Source: KIP-630, Snapshots, RecordsSnapshotReader.
 """
@@ -28,11 +28,12 @@ _log = logging.getLogger("broker_lite.control")
 
 
 class Snapshot(NamedTuple):
-    """The state of the metadata below an offset.
+    """The state of the metadata at an offset.
 
     Attributes:
-        epoch: of the leader that wrote the record in front of end_offset.
-        batches: records without those that are only for the quorum.
+        end_offset: the snapshot replaces the records below this offset.
+        epoch: the leader epoch of the last record before end_offset.
+        batches: the records of each batch, without control records.
     """
 
     end_offset: int
@@ -41,9 +42,10 @@ class Snapshot(NamedTuple):
 
 
 def newest_snapshot(directory: Path) -> Snapshot | None:
-    """Read the newest snapshot that is whole, None where there is none.
+    """Return the newest complete snapshot, or None if there is none.
 
-    The one at offset 0, which Kafka makes with a new directory, tells about the quorum only.
+    A snapshot at offset 0, which Kafka writes into a new directory, has only records for the
+    quorum, and is ignored.
 
     Raises:
         OSError: the directory or a file cannot be read.
@@ -57,17 +59,17 @@ def newest_snapshot(directory: Path) -> Snapshot | None:
         try:
             return Snapshot(end_offset, epoch, tuple(snapshot_batches(path.read_bytes())))
         except (BrokerError, DecodeError) as error:
-            _log.warning("metadata snapshot passed over path=%s reason=%s", path, error)
+            _log.warning("metadata snapshot skipped path=%s reason=%s", path, error)
     return None
 
 
 def is_snapshot(name: str) -> bool:
-    """Tell a snapshot by its name."""
+    """Return whether a file name is that of a snapshot."""
     return _NAME.fullmatch(name) is not None
 
 
 def snapshot_batches(data: bytes) -> Iterator[tuple[MetadataRecord, ...]]:
-    """Give the records of each batch of a snapshot up to its footer.
+    """Iterate over the records of each batch of a snapshot, up to its footer.
 
     Raises:
         BrokerError: a batch is damaged, or there is no footer.

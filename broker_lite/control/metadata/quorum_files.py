@@ -1,9 +1,9 @@
-"""The small files that Kafka has beside the metadata log, made anew where they are lost.
+"""The small files that Kafka has next to the metadata log; a lost one is written again.
 
-`partition.metadata` says that a directory is the metadata log's, `quorum-state` who leads, and
-`bootstrap.checkpoint`, in the data directory, with which features a new cluster starts. The log
-says all of it, too: so nothing is lost with one of them, and a person reads one line. Kafka ends at
-the start where one is damaged.
+`partition.metadata` says that a directory belongs to the metadata log. `quorum-state` names the
+leader. `bootstrap.checkpoint`, in the data directory, has the features that a new cluster starts
+with. The metadata log has all of this, too. So if one of the files is lost or damaged, it is
+written again, with one line in the broker's log. Kafka does not start if one is damaged.
 
 Source: KafkaRaftLog, FileQuorumStateStore, BootstrapDirectory; compared with a Kafka 4.3.1.
 """
@@ -43,10 +43,11 @@ _log = logging.getLogger("broker_lite.control")
 
 
 def claim_directory(directory: str) -> None:
-    """Make sure that a directory is the metadata log's, and write it down where nothing says so.
+    """Check that a directory belongs to the metadata log; write partition.metadata if it is lost.
 
     Raises:
-        KafkaStorageError: it is another topic's, as in Kafka; or it cannot be read or written.
+        KafkaStorageError: the directory belongs to another topic, which Kafka refuses, too; or the
+            file cannot be read or written.
 
     See: S-75.
     """
@@ -57,7 +58,7 @@ def claim_directory(directory: str) -> None:
     if stored is not None:
         raise KafkaStorageError(
             f"{path} has topic id {format_uuid(stored)}, which is not the metadata log's: remove it"
-            " if the log beside it is the cluster's"
+            " if the log next to it belongs to this cluster"
         )
     try:
         replace_file(path, format_partition_metadata(METADATA_TOPIC_ID))
@@ -66,10 +67,10 @@ def claim_directory(directory: str) -> None:
 
 
 def tell_of_quorum_state(directory: str, node_id: int) -> None:
-    """Say it if quorum-state is lost, or another node's; it is about to be written.
+    """Log a warning if quorum-state is lost or another node's, before it is written again.
 
     Raises:
-        KafkaStorageError: there is something, but not to be read.
+        KafkaStorageError: the file exists, but cannot be read.
     """
     path = Path(directory, QUORUM_STATE_FILE)
     try:
@@ -79,7 +80,7 @@ def tell_of_quorum_state(directory: str, node_id: int) -> None:
     except OSError as error:
         raise KafkaStorageError from error
     if fault is not None:
-        _log.warning("quorum-state is made anew path=%s reason=%s", path, fault)
+        _log.warning("quorum-state is recreated path=%s reason=%s", path, fault)
 
 
 def _fault_of(text: str | None, node_id: int) -> str | None:
@@ -91,7 +92,7 @@ def _fault_of(text: str | None, node_id: int) -> str | None:
         state = None
     if not isinstance(state, dict) or "leaderEpoch" not in state:
         return "it names no leader epoch"
-    # at kraft.version 1 the log names the voters
+    # at kraft.version 1 the file has no voters, because the log has them
     voters = state.get("currentVoters") or [{"voterId": node_id}]
     if voters != [{"voterId": node_id}]:
         return f"it has other voters than node {node_id}"
@@ -99,12 +100,12 @@ def _fault_of(text: str | None, node_id: int) -> str | None:
 
 
 def write_quorum_state(directory: str, node_id: int, leader_epoch: int) -> None:
-    """State who leads, in the form that Kafka has at kraft.version 0.
+    """Write the leader to quorum-state, in Kafka's format for kraft.version 0.
 
-    Without fsync, as the log says the same: recovery needs nothing of it.
+    It needs no fsync: the log has the same data, and recovery does not use the file.
 
     Raises:
-        KafkaStorageError: not written.
+        KafkaStorageError: the file was not written.
     """
     state = {
         "clusterId": "",
@@ -123,10 +124,10 @@ def write_quorum_state(directory: str, node_id: int, leader_epoch: int) -> None:
 
 
 def mend_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, now_ms: int) -> None:
-    """Write the bootstrap checkpoint of a cluster that is not new anew if it is lost, and say so.
+    """Write the bootstrap checkpoint of an existing cluster again if it is lost, with a warning.
 
     Raises:
-        KafkaStorageError: there is something, but not to be read or written.
+        KafkaStorageError: the file exists, but cannot be read; or it cannot be written.
     """
     path = data_dir / BOOTSTRAP_FILE
     try:
@@ -140,15 +141,15 @@ def mend_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, no
         raise KafkaStorageError from error
     else:
         return
-    _log.warning("bootstrap.checkpoint is made anew path=%s reason=%s", path, reason)
+    _log.warning("bootstrap.checkpoint is recreated path=%s reason=%s", path, reason)
     write_bootstrap_checkpoint(data_dir, features, now_ms=now_ms)
 
 
 def write_bootstrap_checkpoint(data_dir: Path, features: Mapping[str, int], *, now_ms: int) -> None:
-    """Write the snapshot from which Kafka would start a cluster with these features.
+    """Write the snapshot with which Kafka would start a new cluster with these features.
 
     Raises:
-        KafkaStorageError: not written.
+        KafkaStorageError: the file was not written.
     """
     header = messages.SnapshotHeaderRecord.encode(messages.SnapshotHeaderRecord(), 0)
     footer = messages.SnapshotFooterRecord.encode(messages.SnapshotFooterRecord(), 0)

@@ -1,4 +1,4 @@
-"""The start of a cluster: its image from the metadata log."""
+"""Replays the metadata log into the image of the cluster, when the broker starts."""
 
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.metadata_log import MetadataLog
@@ -9,11 +9,11 @@ def replay(log: MetadataLog, image: MetadataImage) -> set[bytes]:
     """Apply all records of the metadata log to an image.
 
     Returns:
-        The ids of deleted topics whose names other topics have now: a crash may have left the
-        directories of the former where the latter want theirs.
+        The ids of deleted topics whose names new topics have now. After a crash the directories of
+        a deleted topic may still be in the place of those of the new topic.
 
     Raises:
-        KafkaStorageError: a record cannot be read, or not all of the log is there.
+        KafkaStorageError: a record cannot be read, or a part of the log is missing.
     """
     deleted: dict[bytes, str] = {}
     for records in log.replay():

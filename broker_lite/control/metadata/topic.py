@@ -36,7 +36,7 @@ class PartitionRegistration(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """One topic; a change makes a new value.
+    """One topic; it is immutable, so a change makes a new object.
 
     Args:
         name: legal by P-100.

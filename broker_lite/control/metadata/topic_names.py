@@ -1,4 +1,4 @@
-"""Names and ids of topics: what is legal, what collides, how ids are made and written.
+"""Names and ids of topics: legal names, colliding names, new ids.
 
 Rule: P-21, P-74, P-100, P-101 (Topic, Uuid).
 """
@@ -21,7 +21,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def is_legal_topic_name(name: str) -> bool:
-    """Whether a topic may have this name.
+    """Return whether a topic may have this name.
 
     Rule: P-100 (Topic.isValid).
     """
@@ -32,7 +32,7 @@ def check_topic_name(name: str) -> None:
     """Check a topic's name.
 
     Raises:
-        InvalidTopic: with Kafka's text.
+        InvalidTopic: the name is illegal; the error has Kafka's text.
 
     Rule: P-100 (Topic.validate).
     """
@@ -53,7 +53,7 @@ def check_topic_name(name: str) -> None:
 
 
 def collision_key(name: str) -> str:
-    """What names that collide have in common.
+    """Return a key that is the same for all names that collide.
 
     Rule: P-101 (Topic.unifyCollisionChars).
     """
@@ -61,7 +61,7 @@ def collision_key(name: str) -> str:
 
 
 def make_id(random_bytes: Callable[[int], bytes]) -> bytes:
-    """A fresh id: random, of UUID version 4, not reserved, its text not starting with a hyphen.
+    """Return a new id: a random UUID of version 4, not reserved, whose text starts with no hyphen.
 
     Rule: P-21 (Uuid.randomUuid).
     See: P-113.

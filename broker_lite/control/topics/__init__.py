@@ -1,1 +1,1 @@
-"""Topics: which may be created, their effective configs, and the logs of their partitions."""
+"""Topics: the rules for creating them, their effective configs, and their partitions' logs."""

@@ -1,6 +1,6 @@
-"""Kafka's own topics, as the broker makes them when they are first needed.
+"""Kafka's internal topics, with the configs that the broker creates them with at their first use.
 
-Whoever else creates one of them, as Kafka's clients may, chooses its configs like any other's.
+A client may create one of them, too, and chooses its configs as for any other topic.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ _MAKE: Final[Mapping[str, Callable[[Settings], NewTopic]]] = MappingProxyType(
 
 
 def automatic_topic(settings: Settings, name: str) -> NewTopic:
-    """A topic as it is created on its first use.
+    """Return the plan of a topic that is created automatically at its first use.
 
     See: P-85 (AutoTopicCreationManager.creatableTopic).
     """
@@ -59,5 +59,5 @@ def automatic_topic(settings: Settings, name: str) -> NewTopic:
 
 
 def partition_count(settings: Settings, name: str) -> int:
-    """How many partitions a state topic is going to have that is not there yet."""
+    """Return how many partitions a state topic gets when it is created."""
     return _MAKE[name](settings).partition_count

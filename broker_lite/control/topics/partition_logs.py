@@ -1,7 +1,7 @@
-"""The logs of the cluster's partitions: made after the metadata says so, removed after it does.
+"""The logs of the cluster's partitions: made and removed after the change in the metadata log.
 
-The metadata log counts. A directory that could not be made, as on a full disk, is made when its
-partition is used; one that cannot be removed is set aside at the next start.
+The metadata log is the source of truth. If a directory could not be made, for example on a full
+disk, it is made when its partition is used. If one cannot be removed, the next start sets it aside.
 """
 
 import logging
@@ -21,7 +21,7 @@ _log = logging.getLogger("broker_lite.control")
 class PartitionLogs:
     """Finds logs by topic and partition; `configs` is replaced when the broker's settings change.
 
-    `loaded` holds the logs in use: the hot path is one look-up in it.
+    `loaded` has the logs in use: the hot path is one look-up in it.
     """
 
     def __init__(self, image: MetadataImage, manager: LogManager, configs: TopicConfigs) -> None:
@@ -32,15 +32,15 @@ class PartitionLogs:
         manager.offline.when_taken = self._forget
 
     def _forget(self, topic_name: str, partition: int) -> None:
-        """Have the next look-up find out that a log is offline."""
+        """Drop an offline log, so that the next look-up raises an error."""
         self.loaded.pop((topic_name, partition), None)
 
     def load(self, topic_name: str, partition: int) -> Log:
-        """The log of a partition that is not in use yet.
+        """Return the log of a partition that is not in `loaded` yet.
 
         Raises:
             UnknownTopicOrPartition: there is no such partition.
-            KafkaStorageError: it cannot be made or loaded.
+            KafkaStorageError: the log cannot be made or loaded.
         """
         topic = self._image.topics.get(topic_name)
         if topic is None or not 0 <= partition < topic.partition_count:
@@ -63,7 +63,7 @@ class PartitionLogs:
             except KafkaStorageError as error:
                 reason = cause_of(error)
                 _log.error(
-                    "partition not made topic=%s-%d reason=%s", topic.name, partition, reason
+                    "partition not created topic=%s-%d reason=%s", topic.name, partition, reason
                 )
 
     def _make(self, topic: Topic, partition: int, config: LogConfig) -> None:
@@ -94,7 +94,7 @@ class PartitionLogs:
             )
 
     def remove(self, topic: Topic) -> None:
-        """Remove the logs of a topic that is gone; whoever waits at them is woken.
+        """Remove the logs of a deleted topic; requests that wait at them are woken.
 
         See: P-110.
         """
@@ -104,10 +104,10 @@ class PartitionLogs:
             try:
                 self._manager.delete(topic.name, partition)
             except UnknownTopicOrPartition:
-                continue  # nothing was ever made of it
+                continue  # its log was never made
 
     def update_config(self, topic: Topic) -> None:
-        """Give the logs of a topic its settings, which have changed."""
+        """Apply the changed settings of a topic to its logs."""
         self.configs.forget(topic.name)
         config = self.configs.log_config(topic)
         self._manager.update_config(topic.name, topic.partition_count, config)

@@ -1,4 +1,4 @@
-"""The effective settings of topics, kept so that a produce or fetch finds them at once."""
+"""The effective settings of topics, cached for produce and fetch."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -19,9 +19,9 @@ _CODECS: Final[Mapping[str, int | None]] = {
 
 
 class TopicConfigs:
-    """Settings of topics under one set of broker settings; made anew when those change.
+    """The settings of topics for one set of broker settings; replaced when those change.
 
-    Topics without overrides share one value, so 10,000 of them cost one.
+    Topics without overrides share one object, so 10,000 of them take the memory of one.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -31,10 +31,10 @@ class TopicConfigs:
         self._validation: dict[str, tuple[Mapping[str, str], ValidationConfig]] = {}
 
     def of(self, topic: Topic) -> TopicConfig:
-        """The effective settings of a topic; the same object until they change."""
+        """Return the effective settings of a topic; the same object until they change."""
         if not topic.overrides:
             return self._default
-        # overrides never change, a topic gets others
+        # the mapping is immutable: changed overrides are a new object
         overrides, config = self._by_name.get(topic.name, ({}, self._default))
         if overrides is not topic.overrides:
             config = topic_config(self._settings, topic.overrides)
@@ -42,7 +42,7 @@ class TopicConfigs:
         return config
 
     def validation_config(self, topic: Topic) -> ValidationConfig:
-        """What the validator has to know of a topic; the same object until that changes."""
+        """Return a topic's settings for the validator; the same object until they change."""
         found = self._validation.get(topic.name)
         if found is not None and found[0] is topic.overrides:
             return found[1]
@@ -68,7 +68,7 @@ class TopicConfigs:
         return made
 
     def log_config(self, topic: Topic) -> LogConfig:
-        """What the logs of a topic have to know of its settings."""
+        """Return a topic's settings for its logs."""
         config = self.of(topic)
         return LogConfig(
             segment_bytes=config.effective_segment_bytes,
@@ -92,6 +92,6 @@ class TopicConfigs:
         )
 
     def forget(self, topic_name: str) -> None:
-        """Drop what is kept of a topic that is gone."""
+        """Drop the cached settings of a topic that was deleted or changed."""
         self._by_name.pop(topic_name, None)
         self._validation.pop(topic_name, None)

@@ -1,7 +1,7 @@
-"""Whether a topic may be created, grown or deleted, and what a request leaves open filled in.
+"""Checks whether a topic may be created or may grow, and fills in the defaults of a request.
 
-Pure: image and request in, plan or error out. The order of the checks is Kafka's, because a request
-that is wrong twice is answered with the first.
+Pure functions: they take the image and a request, and return a plan or raise an error. The checks
+are in Kafka's order, because a request with two errors gets the first one.
 
 Source: ReplicationControlManager (createTopic, createPartitions), ControllerApis.
 """
@@ -33,15 +33,15 @@ USE_DEFAULT: Final = -1
 PARTITIONS_PER_REQUEST_MAX: Final = 10_000
 
 CheckConfigs = Callable[[Mapping[str, str]], None]
-"""Raises InvalidConfig for the overrides of a topic that are not valid."""
+"""Raises InvalidConfig if the overrides of a topic are not valid."""
 
 
 class NewTopic(NamedTuple):
-    """A topic to create, as asked for.
+    """A topic that a request wants to create.
 
     Args:
         assignments: (partition index, broker ids) of a manual assignment; empty without one.
-        configs: in the order of the request; of a key that occurs twice the last counts.
+        configs: in the order of the request; if a key occurs twice, the last value counts.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Defaults(NamedTuple):
 def plan_topic(
     image: MetadataImage, new: NewTopic, defaults: Defaults, check_configs: CheckConfigs
 ) -> TopicPlan:
-    """Check a topic that is to be created.
+    """Check a new topic, and return its plan.
 
     Raises:
         InvalidTopic, TopicAlreadyExists, InvalidConfig, InvalidPartitions,
@@ -189,7 +189,7 @@ def _placement(brokers: BrokerRegistrations, replicas: tuple[int, ...]) -> Place
 
 
 def _overrides(configs: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
-    """Configs without nulls, sorted by key, as Kafka writes them.
+    """Return the configs sorted by key, as Kafka writes them; nulls are refused.
 
     Rule: P-105.
     """
@@ -200,7 +200,7 @@ def _overrides(configs: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
 
 
 def _numbers(new: NewTopic, defaults: Defaults) -> tuple[int, int]:
-    """Partition count and replication factor of a topic without a manual assignment.
+    """Return partition count and replication factor of a topic without a manual assignment.
 
     Rule: P-103.
     """
@@ -256,7 +256,7 @@ def check_assignment(
         brokers: those of the cluster.
 
     Raises:
-        InvalidReplicaAssignment: with Kafka's text.
+        InvalidReplicaAssignment: the replicas are not valid; the error has Kafka's text.
 
     Rule: P-104 (ReplicationControlManager.validateManualPartitionAssignment).
     """
@@ -344,10 +344,10 @@ class GrowthPlan(NamedTuple):
 
 
 def check_partition_total(counts: Sequence[int]) -> None:
-    """Check that one request does not ask for too much.
+    """Check that one request does not ask for too many partitions.
 
     Raises:
-        PolicyViolation: more than PARTITIONS_PER_REQUEST_MAX partitions.
+        PolicyViolation: it asks for more than PARTITIONS_PER_REQUEST_MAX.
 
     Rule: P-102 (ReplicationControlManager.validateTotalNumberOfPartitions).
     """

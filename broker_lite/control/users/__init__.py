@@ -1,1 +1,1 @@
-"""What the cluster keeps for each user: client quotas and SCRAM credentials."""
+"""The cluster's data of users: client quotas and SCRAM credentials."""

@@ -1,6 +1,6 @@
-"""Credentials of users for SCRAM, as the metadata log keeps them: no password, but what it proves.
+"""SCRAM credentials of users, as the metadata log stores them: keys that verify a password.
 
-Nobody logs in with them yet: all listeners are PLAINTEXT.
+They are not used for authentication yet, because all listeners are PLAINTEXT.
 
 Source: ScramControlManager, RFC 5802; compared with a Kafka 4.3.1.
 """
@@ -22,11 +22,11 @@ from broker_lite.errors import (
 ITERATIONS_MIN: Final = 4096
 ITERATIONS_MAX: Final = 16384
 _HASHES: Final[Mapping[int, str]] = {1: "sha256", 2: "sha512"}
-"""By the number of the mechanism."""
+"""Names of hash functions, by the number of the mechanism."""
 
 
 class ScramCredential(NamedTuple):
-    """What is kept of a user's password for one mechanism."""
+    """The stored keys of a user's password, for one mechanism."""
 
     salt: bytes
     stored_key: bytes
@@ -35,7 +35,7 @@ class ScramCredential(NamedTuple):
 
 
 class Upsertion(NamedTuple):
-    """A credential as a client sends it."""
+    """A new credential from a client."""
 
     name: str
     mechanism: int
@@ -46,29 +46,29 @@ class Upsertion(NamedTuple):
 
 Key = tuple[str, int]
 Credentials = Mapping[Key, ScramCredential]
-"""By user and mechanism."""
+"""Credentials by user and mechanism."""
 
 
 class CredentialPlan:
-    """Changes of credentials that were checked; each user's are made or refused by themselves.
+    """Checked changes of credentials; each user's change is accepted or refused separately.
 
     Attributes:
-        changes: by user, what has to be written; a credential of None is one that goes.
-        outcomes: by user, why nothing is changed, None for who is changed.
+        changes: the credentials to write, by user; None removes a credential.
+        outcomes: the error of each user whose change is refused, None if it is accepted.
     """
 
     def __init__(self, current: Credentials) -> None:
-        """Begin with no change.
+        """Start without changes.
 
         Args:
-            current: the credentials that there are.
+            current: the existing credentials.
         """
         self.changes: dict[str, tuple[Key, ScramCredential | None]] = {}
         self.outcomes: dict[str, BrokerError | None] = {}
         self._current = current
 
     def add(self, asked: Key | Upsertion) -> None:
-        """Check the deletion of a credential, or a new one.
+        """Check the deletion of a credential or a new one, and add it to the plan.
 
         Rule: P-164 (ScramControlManager.alterCredentials).
         """
@@ -83,7 +83,8 @@ class CredentialPlan:
             self.changes[name] = _change(self._current, asked)
             self.outcomes[name] = None
         except BrokerError as error:
-            self.outcomes[name] = error.with_traceback(None)  # its frames would be kept, too
+            # without its traceback, which would keep the frames in memory
+            self.outcomes[name] = error.with_traceback(None)
 
 
 def _change(current: Credentials, asked: Key | Upsertion) -> tuple[Key, ScramCredential | None]:
@@ -105,7 +106,7 @@ def _credential(asked: Upsertion) -> ScramCredential:
     if asked.iterations > ITERATIONS_MAX:
         raise UnacceptableCredential("Too many iterations")
     if not asked.salted_password:
-        raise UnknownServerError  # Kafka fails on a key that is empty
+        raise UnknownServerError  # Kafka fails on an empty key, too
     name = _HASHES[asked.mechanism]
     client_key = hmac.digest(asked.salted_password, b"Client Key", name)
     return ScramCredential(

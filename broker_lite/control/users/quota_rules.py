@@ -1,7 +1,8 @@
-"""Client quotas: which can be set on whom, and what is set.
+"""Client quotas: the rules for setting them, and the filters for describing them.
 
-An entity is a user, a client id, both, or an address, each by its name or as the default (None).
-Quotas are kept in the metadata log and told; nobody is throttled by them yet.
+A quota is set on an entity: a user, a client id, both, or an IP address. Each has a name, or None
+for the default. Quotas are stored in the metadata log and described, but no client is throttled by
+them yet.
 
 Source: ClientQuotaControlManager, ClientQuotasImage; compared with a Kafka 4.3.1.
 """
@@ -42,7 +43,7 @@ class QuotaChange(NamedTuple):
 
 
 class FilterComponent(NamedTuple):
-    """What entities shall have: of a type, a certain name, the default, or any."""
+    """A condition for entities: a type with a certain name, with the default, or with any name."""
 
     entity_type: str
     match_type: int
@@ -50,14 +51,14 @@ class FilterComponent(NamedTuple):
 
 
 def entity_of(parts: Sequence[tuple[str, str | None]]) -> Entity:
-    """The entity that a request names; of a type that is named twice the last name counts."""
+    """Return the entity of a request; if a type is named twice, the last name counts."""
     by_type = dict(parts)
     known = [(name, by_type.pop(name)) for name in _TYPES if name in by_type]
     return (*known, *by_type.items())
 
 
 def text_of(entity: Entity) -> str:
-    """An entity as Kafka writes it into messages."""
+    """Return an entity as Kafka writes it in error texts."""
     parts = (f"{kind}={'null' if name is None else name}" for kind, name in entity)
     return f"ClientQuotaEntity(entries={{{', '.join(parts)}}})"
 
@@ -71,16 +72,16 @@ def plan_quotas(
     """Check changes of the quotas of an entity, all or none.
 
     Args:
-        current: what is set on it.
-        entity: on which they are to be set.
-        changes: at most one a key counts.
-        is_address: whether a name is an address, or that of a host.
+        current: the quotas that are set on the entity.
+        entity: the entity to change.
+        changes: at most one per key; otherwise all are refused.
+        is_address: returns whether a name is an address, or the name of a host.
 
     Returns:
-        What has to be written by key, None for what is removed.
+        The values to write by key, None to remove a quota.
 
     Raises:
-        InvalidRequest: with Kafka's text.
+        InvalidRequest: a change is not valid; the error has Kafka's text.
 
     Rule: P-160 (ClientQuotaControlManager.alterClientQuotaEntity).
     """
@@ -101,7 +102,7 @@ def plan_quotas(
 
 
 def duplicate(entity: Entity) -> str:
-    """What is told of an entity, or of a key of its, that a request names twice."""
+    """Return the error text for an entity, or a key of an entity, that a request names twice."""
     return f"Ignoring duplicate entity {text_of(entity)}"
 
 
@@ -110,7 +111,7 @@ def _are_nan(one: float, other: float) -> bool:
 
 
 def _keys_of(entity: Entity, is_address: Callable[[str], bool]) -> Mapping[str, str]:
-    """The keys that an entity may have, and their types."""
+    """Return the keys of quotas that an entity may have, with the types of their values."""
     if not entity:
         raise InvalidRequest("Invalid empty client quota entity")
     for kind, name in entity:
@@ -152,17 +153,18 @@ def _article(kind: str) -> str:
 
 
 class QuotaFilter:
-    """Which entities a DescribeClientQuotas asks for."""
+    """The filter of a DescribeClientQuotas."""
 
     def __init__(self, components: Sequence[FilterComponent], *, is_strict: bool) -> None:
-        """Check and remember what is asked for.
+        """Check the components of the filter, and store them.
 
         Args:
-            components: of the filter; none is every entity.
-            is_strict: entities have no other types than those of the filter.
+            components: of the filter; without any, all entities match.
+            is_strict: whether entities must not have other types than those of the filter.
 
         Raises:
-            InvalidRequest, UnsupportedVersion: with Kafka's text.
+            InvalidRequest, UnsupportedVersion: a component is not valid; the error has Kafka's
+                text.
 
         Rule: P-161 (ClientQuotasImage.describe).
         """
@@ -204,7 +206,7 @@ class QuotaFilter:
             self._present.add(kind)
 
     def has(self, entity: Entity) -> bool:
-        """Whether an entity is asked for."""
+        """Return whether an entity matches the filter."""
         by_type = dict(entity)
         if self._is_strict and len(by_type) != len(self._names) + len(self._present):
             return False

@@ -1,1 +1,1 @@
-"""Server-side assignors of the consumer protocol: who of a group is to have which partitions."""
+"""Server-side assignors of the consumer protocol: which member gets which partitions."""

@@ -1,10 +1,10 @@
-"""What an assignor is given and gives back; which one there are is in ASSIGNORS of by_name.py."""
+"""The types that an assignor takes and returns; ASSIGNORS in by_name.py lists the assignors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 Target = Mapping[bytes, frozenset[int]]
-"""Partitions by topic id that a member is to have."""
+"""The target assignment of a member: partitions by topic id."""
 
 
 class AssignorMember(NamedTuple):
@@ -12,8 +12,8 @@ class AssignorMember(NamedTuple):
 
     Attributes:
         topic_ids: the topics that it subscribes to and that exist. Members with the same
-            subscription have the very same set, which is what makes comparing them cheap.
-        target: what it was to have before; may name topics and partitions that are gone.
+            subscription share one set object, which makes comparing them cheap.
+        target: its target before; it may name topics and partitions that no longer exist.
     """
 
     member_id: str
@@ -23,16 +23,16 @@ class AssignorMember(NamedTuple):
 
 
 PartitionCounts = Mapping[bytes, int]
-"""Of every topic that some member subscribes to, by topic id."""
+"""The number of partitions of every topic that some member subscribes to, by topic id."""
 
 Assignment = dict[str, Target]
-"""The target of every member. One that did not change is the same object as before."""
+"""The new target of every member. A target that did not change is the same object as before."""
 
 Assignor = Callable[[Sequence[AssignorMember], PartitionCounts], Assignment]
 
 
 def valid_target(member: AssignorMember, counts: PartitionCounts) -> Target:
-    """What of a member's target is still possible: the same object when all of it is."""
+    """Return the part of a member's target that is still valid: the same object if all of it is."""
     target = member.target
     topic_ids = member.topic_ids
     if all(
@@ -49,5 +49,5 @@ def valid_target(member: AssignorMember, counts: PartitionCounts) -> Target:
 
 
 def reuse(old: Target, new: Target) -> Target:
-    """The old object where the new one says the same."""
+    """Return the old target if the new one is equal, so that an unchanged target stays the same."""
     return old if old == new else new

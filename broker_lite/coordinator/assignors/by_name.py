@@ -1,4 +1,4 @@
-"""The assignors by the names that members and settings give them."""
+"""The assignors, by the names that members and settings use."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,7 @@
-"""The `range` assignor: consecutive partitions, topic by topic, the same member first every time.
+"""The `range` assignor: consecutive partitions of each topic, with the members in the same order.
 
-Partition n of two topics with equally many partitions goes to the same member, so topics that
-belong together can be read together.
+If two topics have the same number of partitions, partition n of both goes to the same member. So a
+member can join the data of topics that belong together.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ from broker_lite.coordinator.assignors.assignor import (
 
 
 def assign_range(members: Sequence[AssignorMember], counts: PartitionCounts) -> Assignment:
-    """Give every subscriber of a topic its share of consecutive partitions.
+    """Assign every subscriber of a topic its share of consecutive partitions.
 
-    Static members come first, by their instance ids, so that a restart under another member id
-    changes nothing.
+    Static members come first, sorted by instance id, so that the assignment stays the same when one
+    of them restarts with a new member id.
 
     Rule: G-97 (RangeAssignor).
     """
@@ -50,7 +50,7 @@ def _share_out(
 ) -> None:
     quota, larger_shares = divmod(partition_count, len(subscribers))
     start = 0
-    # of more subscribers than partitions, the last ones get nothing and are not looked at
+    # if there are more subscribers than partitions, the last ones get nothing
     for index, member_id in enumerate(subscribers[:partition_count]):
         end = start + quota + (index < larger_shares)
         shares[member_id][topic_id] = frozenset(range(start, end))

@@ -1,7 +1,7 @@
-"""The `uniform` assignor: as many partitions for each member as for any other, and few moves.
+"""The `uniform` assignor: it spreads partitions evenly and moves few of them.
 
-When all members subscribe to the same topics, the shares differ by one at most, and a member keeps
-what it has up to its share. Otherwise see uniform_mixed.
+When all members subscribe to the same topics, the shares differ by at most one partition, and a
+member keeps the partitions that it has, up to its share. Otherwise see uniform_mixed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ TopicPartition = tuple[bytes, int]
 
 
 def assign_uniform(members: Sequence[AssignorMember], counts: PartitionCounts) -> Assignment:
-    """Spread all partitions evenly, and leave with their members as many as possible.
+    """Assign all partitions evenly, and leave as many as possible with their members.
 
     Rule: G-98 (UniformAssignor).
     See: G-99.
@@ -49,7 +49,10 @@ def _assign_same(members: Sequence[AssignorMember], counts: PartitionCounts) -> 
 
 
 def _shares(sizes: dict[str, int], quota: int, larger_shares: int) -> dict[str, int]:
-    """How many each member gets: those that have more than the quota keep one more, first come."""
+    """Return how many partitions each member gets.
+
+    The larger shares go first to members that already have more than the quota.
+    """
     shares = dict.fromkeys(sizes, quota)
     for member_id in sorted(sizes, key=lambda member_id: sizes[member_id] <= quota)[:larger_shares]:
         shares[member_id] += 1
@@ -57,7 +60,7 @@ def _shares(sizes: dict[str, int], quota: int, larger_shares: int) -> dict[str, 
 
 
 def _first(target: Target, count: int) -> Target:
-    """So many partitions of a target, the lowest ones first."""
+    """Return `count` partitions of a target, of each topic the lowest ones."""
     kept: dict[bytes, frozenset[int]] = {}
     for topic_id, partitions in target.items():
         if not count:

@@ -1,12 +1,12 @@
-"""The `uniform` assignor's harder half: members that subscribe to different topics.
+"""The harder case of the `uniform` assignor: members that subscribe to different topics.
 
-Every partition stays where it is when it may. Those that have no member go, topic by topic, to the
-subscriber with the fewest. Then partitions are moved from a member to another subscriber of their
-topic that has fewer by two at least, until there is no such move: each one makes the sum of the
-squared sizes smaller, so there is an end.
+Every partition stays with its member if that member still subscribes to the topic. Each unassigned
+partition goes to the subscriber with the fewest partitions, topic by topic. Then partitions move
+from a member to another subscriber of the topic that has at least two fewer, until no such move is
+left. Each move reduces the sum of the squared sizes, so the moves come to an end.
 
-Topics with the same subscribers are handled as one class, so that the work grows with partitions
-and members and not with their product.
+Topics with the same subscribers are handled as one class. So the work grows with the number of
+partitions plus the number of members, and not with their product.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ from broker_lite.coordinator.assignors.assignor import (
 
 TopicPartition = tuple[bytes, int]
 
-# A handful is enough for all but long chains of subscriptions that overlap; those may stay less
-# than balanced, as a heartbeat must not take for ever.
+# A handful of passes is enough, except for long chains of subscriptions that overlap. Those may
+# stay unbalanced, because a heartbeat must not take too long.
 _PASSES_MAX = 50
 
 
 class _TopicClass:
-    """Topics that have the same subscribers, and who has how much of them."""
+    """Topics that have the same subscribers, and the partitions that each subscriber has."""
 
     __slots__ = ("held", "subscribers", "topic_ids")
 
@@ -39,7 +39,7 @@ class _TopicClass:
 
 
 def assign_mixed(members: Sequence[AssignorMember], counts: PartitionCounts) -> Assignment:
-    """Spread partitions among their subscribers, and move as few as possible.
+    """Assign partitions evenly to the subscribers of their topics, and move as few as possible.
 
     Rule: G-99 (UniformHeterogeneousAssignmentBuilder).
     """
@@ -54,7 +54,7 @@ def assign_mixed(members: Sequence[AssignorMember], counts: PartitionCounts) -> 
             class_of[topic_id].held[member.member_id].extend(
                 (topic_id, partition) for partition in sorted(partitions)
             )
-    # topics with few subscribers first: the others can make up for them
+    # topics with few subscribers first: the topics with many can even out the sizes afterwards
     for one in sorted(classes, key=lambda one: len(one.subscribers)):
         _hand_out(one, taken, counts, sizes)
     _balance(classes, sizes)
@@ -94,7 +94,7 @@ def _hand_out(
 
 
 def _balance(classes: list[_TopicClass], sizes: dict[str, int]) -> None:
-    """Move partitions until none of the classes has a move that helps."""
+    """Move partitions until no move makes the sizes more equal."""
     for _ in range(_PASSES_MAX):
         is_moved = False
         for one in classes:
@@ -104,10 +104,12 @@ def _balance(classes: list[_TopicClass], sizes: dict[str, int]) -> None:
 
 
 def _balance_class(one: _TopicClass, sizes: dict[str, int]) -> bool:
-    """Even out the members of one class, which has partitions, so someone always has most.
+    """Move partitions of one class between its subscribers until their sizes are balanced.
+
+    A class always has partitions, so the heap of the members that have some never gets empty.
 
     Returns:
-        Whether anything moved.
+        Whether any partition moved.
     """
     fewest = [(sizes[member_id], member_id) for member_id in one.subscribers]
     most = [(-sizes[member_id], member_id) for member_id, held in one.held.items() if held]

@@ -1,4 +1,4 @@
-"""Responses of the classic group protocol, and those that no group is needed for."""
+"""Responses of the classic group protocol, and the checks that need no group."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,16 +9,16 @@ from broker_lite.coordinator.texts import is_too_long
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
-# from this version on a protocol's name may be null
+# from this version of JoinGroup on, the protocol's name may be null
 _JOIN_NULLABLE_PROTOCOL: Final = 7
-# from this version on SyncGroup says of which protocol it is
+# from this version on, SyncGroup names the protocol
 _SYNC_WITH_PROTOCOL: Final = 5
-# what is added to a client's or an instance's id, for the id of a member
+# stands for the UUID that makes a member id from a client id or an instance id
 _ID_TAIL: Final = "-00000000-0000-0000-0000-000000000000"
-# from this version on LeaveGroup is about several members
+# from this version on, LeaveGroup names several members
 _LEAVE_WITH_MEMBERS: Final = 3
 
-# member id, instance id, what came of it
+# member id, instance id, result
 LeaveResult = tuple[str, str | None, ErrorCode]
 
 
@@ -46,7 +46,7 @@ def join_refusal(
 def check_join(
     request: messages.JoinGroupRequest, version: int, settings: GroupSettings
 ) -> "messages.JoinGroupResponse | None":
-    """Look at what no group is needed for.
+    """Check the parts of a JoinGroup that do not depend on its group.
 
     Returns:
         The error response, None if the request may go to its group.
@@ -64,10 +64,12 @@ def check_join(
 def check_join_texts(
     request: messages.JoinGroupRequest, caller: Caller
 ) -> "messages.JoinGroupResponse | None":
-    """Look for what could not be written or sent, and would be found only when it is too late.
+    """Check that no text of a JoinGroup is too long for a record or a response.
+
+    Without this check the error would come only when the group's record is written.
 
     Returns:
-        The error response, None if there is nothing.
+        The error response, None if all texts fit.
 
     Rule: G-35; Kafka fails on it when it gets there.
     """
@@ -92,7 +94,7 @@ def refuse_sync(effects: Effects, caller: Caller, error_code: ErrorCode) -> None
 
 
 def check_sync(request: messages.SyncGroupRequest, version: int) -> ErrorCode | None:
-    """Return what is wrong with a SyncGroup whatever its group is.
+    """Return the error of a SyncGroup that does not depend on its group, None if there is none.
 
     See: G-51 (KafkaApis.handleSyncGroupRequest).
     """
@@ -116,7 +118,7 @@ def leaving_members(
 
 
 def answer_leave(effects: Effects, caller: Caller, results: Sequence[LeaveResult]) -> None:
-    """Answer a LeaveGroup; before v3 the one member's result is that of the request.
+    """Answer a LeaveGroup; before v3 the result of the only member is that of the request.
 
     See: G-55, G-56.
     """
@@ -134,7 +136,7 @@ def answer_leave(effects: Effects, caller: Caller, results: Sequence[LeaveResult
 
 
 def refuse_leave(request: messages.LeaveGroupRequest, effects: Effects, caller: Caller) -> None:
-    """Answer a LeaveGroup for a group that is not there, or for the empty group id.
+    """Answer a LeaveGroup for a group that does not exist, or for the empty group id.
 
     See: G-55, G-56 (GroupCoordinatorService.leaveGroup).
     """

@@ -1,8 +1,8 @@
-"""A classic group: its members, how far its rebalance is, and what it says.
+"""A classic group: its members, the state of its rebalance, its responses and its records.
 
-A group is what its record says (GroupMetadataValue) plus what a rebalance needs until it is done:
-that part is never written, and after a restart the members simply join again. A client that
-disconnects changes nothing; its member stays until its timers end.
+The state of a group is what its record contains (GroupMetadataValue), plus what a rebalance needs
+until it ends. The second part is never written: after a restart the members join again. When a
+client disconnects, nothing changes: its member stays until its session times out.
 
 Rule: G-57.
 See: G-25 to G-56.
@@ -33,16 +33,16 @@ class ClassicGroup:
     """One classic group.
 
     Args:
-        group_id: its name.
+        group_id: its id.
         timers: of all groups.
         settings: of this group.
-        make_uuid: gives the random part of a member id.
-        now_ms: the time.
+        make_uuid: returns the random part of a member id.
+        now_ms: the current time.
 
     Attributes:
         roster: its members.
-        rebalance: its state and generation, and who is waited for.
-        protocol_type: what kind of group it is, None until somebody joined.
+        rebalance: its state and generation, and the members that it waits for.
+        protocol_type: what kind of group it is, such as `consumer`; None until a member joined.
         protocol_name: the protocol of this generation, None without members.
     """
 
@@ -76,16 +76,16 @@ class ClassicGroup:
 
     @property
     def state(self) -> ClassicGroupState:
-        """Where its rebalance stands."""
+        """The state of its rebalance."""
         return self.rebalance.state
 
     def choose_protocol(self) -> None:
-        """Choose the protocol of this generation and look at what it says about topics."""
+        """Choose the protocol of this generation, and read the topics in its metadata."""
         self.protocol_name = self.roster.select_protocol() if self.roster.members else None
         self.learn_topics()
 
     def learn_topics(self) -> None:
-        """Look at the topics that the members' metadata names; they stay until the next look."""
+        """Read the topics in the members' metadata, and keep them until the next call."""
         if self.protocol_type == PROTOCOL_TYPE:
             metadata = {
                 member.metadata(self.protocol_name) for member in self.roster.members.values()
@@ -96,8 +96,8 @@ class ClassicGroup:
         """Return the topics that the members of this generation subscribe to.
 
         Returns:
-            None when they are not known: count every topic as subscribed then. A group that is not
-            of consumers subscribes to nothing.
+            None if they are not known: the caller has to treat every topic as subscribed then. A
+            group whose members are not consumers subscribes to nothing.
 
         See: G-75 (ClassicGroup.isSubscribedToTopic).
         """
@@ -113,7 +113,7 @@ class ClassicGroup:
         return f"{client_id if instance_id is None else instance_id}-{self.make_uuid()}"
 
     def drop_member(self, member_id: str, effects: Effects) -> None:
-        """Remove a member or a pending id with its timer; what it waits for is answered.
+        """Remove a member or a pending id with its timer, and answer its open requests.
 
         Rule: G-47 (GroupMetadataManager.removeCurrentMemberFromClassicGroup).
         """
@@ -139,7 +139,7 @@ class ClassicGroup:
             member.sync_token = None
 
     def dismiss(self, error_code: ErrorCode, effects: Effects) -> None:
-        """Answer every open request with an error and stop all timers: the group goes away."""
+        """Answer every open request with an error, and stop all timers: the group is removed."""
         for member in self.roster.members.values():
             self.refuse_waiting(member, error_code, effects, member.member_id)
         self.rebalance.cancel_timers()
@@ -158,13 +158,13 @@ class ClassicGroup:
     ) -> ErrorCode | None:
         """Return why offsets cannot be committed, None if they can.
 
-        After an accepted commit that is not transactional `restart_session` has to follow.
+        After an accepted commit that is not transactional, the caller calls `restart_session`.
 
         Args:
-            member_id: of the request, maybe empty.
-            instance_id: of the request, None for none.
-            generation: of the request, negative for none.
-            version: of the request; every one is good for a classic group.
+            member_id: of the request, may be empty.
+            instance_id: of the request, None if it has none.
+            generation: of the request, negative if it has none.
+            version: of the request; a classic group accepts every version.
             is_transactional: whether the offsets belong to a transaction.
 
         Rule: G-62 (ClassicGroup.validateOffsetCommit).
@@ -185,7 +185,7 @@ class ClassicGroup:
         return None
 
     def restart_session(self, member_id: str, now_ms: int) -> None:
-        """A member committed offsets, which is a sign of life.
+        """Restart the session of a member that committed offsets, which counts as a heartbeat.
 
         See: G-30 (OffsetMetadataManager.commitOffset).
         """
@@ -205,14 +205,14 @@ class ClassicGroup:
         leader: str | None = None,
         skip_assignment: bool = False,
     ) -> None:
-        """Tell a member of this generation; its leader gets to know all members.
+        """Answer a member's JoinGroup with this generation; the leader gets the list of members.
 
         Args:
-            member: whom to tell.
+            member: the member to answer.
             caller: its request.
-            effects: takes the answer.
-            with_members: False keeps the members from the leader, too.
-            leader: who is said to lead, None for who does.
+            effects: takes the response.
+            with_members: False to leave out the list of members even for the leader.
+            leader: the member id to send as the leader, None for the real leader.
             skip_assignment: whether the leader is told to keep the assignments (v9+).
 
         Rule: G-48.
@@ -244,7 +244,7 @@ class ClassicGroup:
         effects.reply(caller.token, response)
 
     def answer_sync(self, member: ClassicMember, caller: Caller, effects: Effects) -> None:
-        """Tell a member its assignment.
+        """Answer a member's SyncGroup with its assignment.
 
         See: G-53.
         """
@@ -256,9 +256,10 @@ class ClassicGroup:
         effects.reply(caller.token, response)
 
     def describe(self) -> "messages.DescribeGroupsResponse.DescribedGroup":
-        """Return what DescribeGroups shows: the protocol and its metadata only of a stable group.
+        """Return the group as DescribeGroups shows it.
 
-        In other states they still have the assignments of before, unless those were taken back.
+        The protocol and its metadata are shown only while the group is stable. In other states the
+        members still have the assignments of before, unless a rebalance removed them.
 
         See: G-103 (ClassicGroup.asDescribedGroup).
         """
@@ -285,7 +286,7 @@ class ClassicGroup:
     # the state log
 
     def write(self, effects: Effects) -> None:
-        """Write the group as it is.
+        """Write a record of the group's current state.
 
         See: G-25 (GroupCoordinatorRecordHelpers.newGroupMetadataRecord).
         """
@@ -300,7 +301,7 @@ class ClassicGroup:
         effects.write(classic_records.encode_key(self.group_id), value)
 
     def write_created(self, effects: Effects) -> None:
-        """Write that the group exists; it has no members that count yet.
+        """Write a record of an empty group, so that a group exists whose members are only pending.
 
         See: G-37 (GroupCoordinatorRecordHelpers.newEmptyGroupMetadataRecord).
         """
@@ -315,7 +316,7 @@ class ClassicGroup:
         effects.write(classic_records.encode_key(self.group_id), value)
 
     def write_tombstone(self, effects: Effects) -> None:
-        """Write that the group does not exist any more."""
+        """Write the tombstone of the group's record, which deletes the group from the log."""
         effects.write(classic_records.encode_key(self.group_id), None)
 
     @classmethod
@@ -327,14 +328,14 @@ class ClassicGroup:
         settings: GroupSettings,
         make_uuid: Callable[[], str],
     ) -> "ClassicGroup":
-        """Make the group that a record holds; its timers start with `phases.loaded`.
+        """Make the group of a record; `phases.loaded` starts its timers.
 
         Args:
             group_id: from the record's key.
             data: the record's value.
             timers: of all groups.
-            settings: of all groups.
-            make_uuid: gives the random part of a member id.
+            settings: of this group.
+            make_uuid: returns the random part of a member id.
 
         See: G-25 (GroupMetadataManager.replay).
         """

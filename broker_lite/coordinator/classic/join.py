@@ -21,9 +21,9 @@ from broker_lite.coordinator.held_bytes import size_of_new, size_of_promise, siz
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
-# from this version on a dynamic member has to join with an id that the broker gave it (KIP-394)
+# from this version on, a dynamic member has to join with an id that the broker gave it (KIP-394)
 _ID_REQUIRED: Final = 4
-# from this version on a leader can be told not to assign (KIP-814)
+# from this version on, a leader can be told to keep the assignments (KIP-814)
 _SKIP_ASSIGNMENT: Final = 9
 
 _EMPTY: Final = ClassicGroupState.EMPTY
@@ -33,7 +33,7 @@ _STABLE: Final = ClassicGroupState.STABLE
 
 
 class _Join(NamedTuple):
-    """One JoinGroup while it is handled."""
+    """A JoinGroup that is being handled."""
 
     request: messages.JoinGroupRequest
     protocols: Sequence[Protocol]
@@ -43,7 +43,7 @@ class _Join(NamedTuple):
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long a rebalance waits for the member; v0 has no time for it.
+        """How long a rebalance waits for the member; in v0 it is the session timeout.
 
         Rule: G-50.
         """
@@ -65,9 +65,10 @@ def join(
     effects: Effects,
     now_ms: int,
 ) -> None:
-    """Handle a JoinGroup that `check_join` let pass, at once or when the join phase ends.
+    """Handle a JoinGroup that `check_join` accepted; it may be answered after the join phase only.
 
-    When the group was made for it and this wrote nothing, `write_created` has to follow.
+    If the group was created for this request and this call wrote nothing, the caller has to call
+    `write_created`.
     """
     member_id = request.member_id
     protocols = [(protocol.name, protocol.metadata) for protocol in request.protocols]
@@ -75,7 +76,7 @@ def join(
     if not _accepts(group, member_id) or not _can_hold(group, event):
         group.drop_member(member_id, effects)
         event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
-    elif not _suits(group, request.protocol_type, protocols):
+    elif not _can_agree_on_protocol(group, request.protocol_type, protocols):
         event.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
     elif not member_id:
         _join_new(group, event)
@@ -83,7 +84,7 @@ def join(
         if request.group_instance_id is None:
             _add(group, member_id, event)
         else:
-            # an id that was given to a dynamic member; Kafka fails on it the same way
+            # the id was given to a dynamic member, not to a static one; Kafka fails here, too
             event.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
     else:
         error_code = group.roster.check_member(member_id, request.group_instance_id)
@@ -94,9 +95,10 @@ def join(
 
 
 def _accepts(group: ClassicGroup, member_id: str) -> bool:
-    """Whether the group's size allows a member.
+    """Return whether the group's size limit allows a member.
 
-    While members join, those that did are counted: so the last of too many are left out.
+    During the join phase only the members that have joined count. So if there are too many, those
+    that join last are refused.
 
     Rule: G-38 (GroupMetadataManager.acceptJoiningMember).
     """
@@ -111,7 +113,7 @@ def _accepts(group: ClassicGroup, member_id: str) -> bool:
 
 
 def _can_hold(group: ClassicGroup, event: _Join) -> bool:
-    """Whether there is memory for a member and what it tells, in place of what was there before."""
+    """Return whether there is memory for a member's new data, in place of its old data."""
     member_id, instance_id = event.request.member_id, event.request.group_instance_id
     if not member_id and instance_id is not None:
         member_id = group.roster.static_members.get(instance_id, "")
@@ -127,8 +129,10 @@ def _can_hold(group: ClassicGroup, event: _Join) -> bool:
     return group.roster.held.allows(more_bytes, group.settings.held_bytes_max)
 
 
-def _suits(group: ClassicGroup, protocol_type: str, protocols: Sequence[Protocol]) -> bool:
-    """Whether the group can still agree on a protocol.
+def _can_agree_on_protocol(
+    group: ClassicGroup, protocol_type: str, protocols: Sequence[Protocol]
+) -> bool:
+    """Return whether the group can still agree on a protocol if a member offers these.
 
     Rule: G-39 (ClassicGroup.supportsProtocols).
     """
@@ -155,7 +159,7 @@ def _join_new(group: ClassicGroup, event: _Join) -> None:
 
 
 def _promise(group: ClassicGroup, new_id: str, event: _Join) -> None:
-    """Have a member join with an id that it is given, if there is memory to remember the id."""
+    """Send a new member an id to join with, if there is memory to remember the id."""
     if not group.roster.held.allows(size_of_promise(new_id), group.settings.held_bytes_max):
         event.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
         return
@@ -181,10 +185,11 @@ def _add(group: ClassicGroup, member_id: str, event: _Join) -> None:
 
 
 def _join_known(group: ClassicGroup, member: ClassicMember, event: _Join) -> None:
-    """Handle a JoinGroup of a member.
+    """Handle a JoinGroup of a member of the group.
 
-    In CompletingRebalance the same metadata again means that the answer was lost. In Stable the
-    leader may always ask for a rebalance: what it looks at besides the members may have changed.
+    In CompletingRebalance the same metadata again means that the response was lost. In Stable a
+    JoinGroup of the leader always starts a rebalance: something that its assignment depends on may
+    have changed, such as the number of partitions.
 
     Rule: G-42 (GroupMetadataManager.classicGroupJoinExistingMember).
     """
@@ -199,9 +204,10 @@ def _join_known(group: ClassicGroup, member: ClassicMember, event: _Join) -> Non
 
 
 def _update(group: ClassicGroup, member: ClassicMember, event: _Join) -> None:
-    """Take over what a member says now, and let it wait.
+    """Store a member's new protocols and timeouts, and let its JoinGroup wait.
 
-    A JoinGroup that it sent before can have no reader any more; it is answered all the same.
+    If the member has another open JoinGroup, nobody waits for its response any more. It gets one
+    all the same, so that no request stays open.
     """
     group.roster.set_protocols(member, event.protocols)
     member.session_timeout_ms = event.request.session_timeout_ms
@@ -213,10 +219,11 @@ def _update(group: ClassicGroup, member: ClassicMember, event: _Join) -> None:
 
 
 def _replace(group: ClassicGroup, member: ClassicMember, new_id: str, event: _Join) -> None:
-    """Handle a static member that came back: it gets a new id, and who has the old one is fenced.
+    """Handle a static member that rejoins: it gets a new id, and the old id is fenced.
 
-    A stable group stays so if it would choose the same protocol again. Before v9 the answer names
-    the old leader even if that was this member, so that it does not try to assign.
+    A stable group stays stable if it would choose the same protocol again. Before v9 the response
+    names the leader from before, even if that was this member under its old id. So the member does
+    not act as the leader and does not assign.
 
     Rule: G-49 (GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin).
     """

@@ -6,12 +6,12 @@ from enum import Enum
 from broker_lite.coordinator.effects import Caller
 from broker_lite.coordinator.held_bytes import size_of_new, size_of_protocols
 
-# the name of a protocol (a consumer's is an assignor) and what the member says for it
+# the name of a protocol (for consumers, of an assignor) and the member's metadata for it
 Protocol = tuple[str, bytes]
 
 
 class ClassicGroupState(Enum):
-    """Where a classic group stands; the values are Kafka's texts.
+    """The state of a classic group; the values are Kafka's texts.
 
     Rule: G-25 to G-29 (ClassicGroupState).
     """
@@ -24,20 +24,20 @@ class ClassicGroupState(Enum):
 
 
 class ClassicMember:
-    """One member: who it is, what it offered, what it was given, and what it waits for.
+    """One member: its ids, its protocols, its assignment, and its open requests.
 
     Attributes:
-        member_id: the broker's name for it.
-        instance_id: the name that a static member gave itself, None for a dynamic one.
+        member_id: the id that the broker gave it.
+        instance_id: the id that a static member gave itself, None for a dynamic one.
         client_id: of the connection that joined.
-        client_host: likewise, as `/1.2.3.4`.
-        session_timeout_ms: without a sign of life for so long, it is removed.
-        rebalance_timeout_ms: how long the others wait for it.
-        protocols: what it can do, in its order of preference.
-        assignment: what the leader gave it.
+        client_host: of the connection that joined, as `/1.2.3.4`.
+        session_timeout_ms: the member is removed after this time without a heartbeat.
+        rebalance_timeout_ms: how long a rebalance waits for it.
+        protocols: those that it supports, in its order of preference.
+        assignment: the one that the leader gave it.
         join_token: its open JoinGroup, None if it has none.
         sync_token: its open SyncGroup, None if it has none.
-        is_new: it has not had an answer to its first JoinGroup yet.
+        is_new: whether its first JoinGroup has not been answered yet.
     """
 
     __slots__ = (
@@ -79,7 +79,7 @@ class ClassicMember:
         self.is_new = False
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """Return what the member says for a protocol, empty if it does not know it."""
+        """Return the member's metadata for a protocol, empty if it does not support it."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata
@@ -87,6 +87,6 @@ class ClassicMember:
 
 
 def size_of_classic(member: ClassicMember) -> int:
-    """What a member of a classic group takes by what it and its leader told."""
+    """Return the memory of a member of a classic group, with its metadata and assignment."""
     names_bytes = size_of_new(member.member_id, member.instance_id, member.client_id)
     return names_bytes + size_of_protocols(member.protocols) + len(member.assignment)

@@ -1,6 +1,6 @@
-"""What leads a classic group from one phase of a rebalance to the next: members, and timers.
+"""Moves a classic group from one phase of a rebalance to the next, by members and by timers.
 
-Members that do not answer in time are left behind.
+Members that do not join or sync in time are removed.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,8 @@ from broker_lite.coordinator.effects import Caller, Effects
 from broker_lite.coordinator.timers import JOIN, SESSION
 from broker_lite.errors import ErrorCode
 
-# However short the timeouts of its members are, a group looks for missing ones no more often.
+# The shortest time after which a group checks again for missing members, even if their timeouts
+# are shorter.
 _WAIT_AGAIN_MS_MIN: Final = 100
 
 _EMPTY: Final = ClassicGroupState.EMPTY
@@ -27,7 +28,7 @@ _STABLE: Final = ClassicGroupState.STABLE
 def add_member(
     group: ClassicGroup, member: ClassicMember, caller: Caller, effects: Effects, now_ms: int
 ) -> None:
-    """Take in a new member that waits for its first answer.
+    """Add a new member, whose first JoinGroup waits.
 
     Rule: G-31, G-43 (GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin).
     """
@@ -42,7 +43,7 @@ def add_member(
 
 
 def rebalance_or_complete(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
-    """Something changed: start a rebalance, or complete the one that runs."""
+    """Start a rebalance after a change, or complete the current one if everyone has joined."""
     if group.state is _PREPARING:
         complete_if_all_joined(group, effects, now_ms)
     else:
@@ -50,7 +51,7 @@ def rebalance_or_complete(group: ClassicGroup, effects: Effects, now_ms: int) ->
 
 
 def complete_if_all_joined(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
-    """Complete the join phase if nobody is missing; the initial delay is never cut short.
+    """Complete the join phase if no member is missing, but never before the initial delay is over.
 
     Rule: G-43 (GroupMetadataManager.maybeCompleteJoinPhase).
     """
@@ -88,7 +89,7 @@ def _start_delay(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
 
 
 def _join_is_due(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
-    """The join timer ran out: wait for more members, or go on without the missing ones.
+    """Handle the end of the join timer: wait for more members, or go on without the missing ones.
 
     Rule: G-44 (GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule).
     """
@@ -100,7 +101,7 @@ def _join_is_due(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
 
 
 def _complete_join(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
-    """End the join phase with those who joined.
+    """End the join phase with the members that have joined.
 
     Rule: G-45 (GroupMetadataManager.completeClassicGroupJoin).
     """
@@ -131,9 +132,10 @@ def _complete_join(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
 
 
 def park_sync(group: ClassicGroup, member: ClassicMember, caller: Caller, effects: Effects) -> None:
-    """Let a member wait in a SyncGroup from now on.
+    """Let a member's SyncGroup wait for the assignment.
 
-    If it has one open already, nobody can read its answer any more; it is answered all the same.
+    If the member has another open SyncGroup, nobody waits for its response any more. It gets one
+    all the same, so that no request stays open.
     """
     if member.sync_token is not None:
         refuse_sync(effects, member.sync_token, ErrorCode.REBALANCE_IN_PROGRESS)
@@ -144,7 +146,7 @@ def park_sync(group: ClassicGroup, member: ClassicMember, caller: Caller, effect
 def assign(
     group: ClassicGroup, assignments: Mapping[str, bytes], effects: Effects, now_ms: int
 ) -> None:
-    """Hand out what the leader decided; a member that it left out gets nothing.
+    """Send the leader's assignments to all members; a member that it left out gets an empty one.
 
     Rule: G-52 (GroupMetadataManager.setAndPropagateAssignment).
     """
@@ -157,9 +159,9 @@ def assign(
 
 
 def _end_syncs(group: ClassicGroup, error_code: ErrorCode, effects: Effects, now_ms: int) -> None:
-    """Answer the open SyncGroup requests, and start the sessions of their members anew.
+    """Answer the open SyncGroup requests, and restart the sessions of their members.
 
-    A session that ran out while its member waited was passed over, so it has no timer any more.
+    A session that ended while its member waited was ignored, and since then it has no timer.
 
     See: G-30 (GroupMetadataManager.propagateAssignment).
     """
@@ -179,7 +181,7 @@ def _end_syncs(group: ClassicGroup, error_code: ErrorCode, effects: Effects, now
 
 
 def on_timer(group: ClassicGroup, kind: str, member_id: str, effects: Effects, now_ms: int) -> None:
-    """Handle a timer of this group that is due; it was taken out of the timers already.
+    """Handle a due timer of this group, which the caller has already removed from the timers.
 
     Rule: G-31 to G-34.
     See: G-30.
@@ -193,7 +195,7 @@ def on_timer(group: ClassicGroup, kind: str, member_id: str, effects: Effects, n
 
 
 def _session_is_due(group: ClassicGroup, member_id: str, effects: Effects, now_ms: int) -> None:
-    """Remove a member that gave no sign of life, or an id that was given out and not used.
+    """Remove a member that sent no heartbeat in time, or an id that no member joined with in time.
 
     Rule: G-31, G-32 (GroupMetadataManager.expireClassicGroupMemberHeartbeat).
     See: G-30.
@@ -205,7 +207,7 @@ def _session_is_due(group: ClassicGroup, member_id: str, effects: Effects, now_m
             return
     group.drop_member(member_id, effects)
     if group.state is _PREPARING:
-        # also within the initial delay, as in Kafka
+        # this may complete the join within the initial delay, as in Kafka
         if group.rebalance.everyone_joined:
             _complete_join(group, effects, now_ms)
     elif member is not None:
@@ -213,7 +215,7 @@ def _session_is_due(group: ClassicGroup, member_id: str, effects: Effects, now_m
 
 
 def _sync_is_due(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
-    """Go on without the members that did not come for their assignment.
+    """Go on without the members that did not send SyncGroup in time.
 
     Rule: G-34 (GroupMetadataManager.expirePendingSync).
     """
@@ -223,9 +225,10 @@ def _sync_is_due(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
 
 
 def loaded(group: ClassicGroup, effects: Effects, now_ms: int) -> None:
-    """Start the members' sessions anew: the log was read to its end.
+    """Start the members' sessions after the log has been read to its end.
 
-    A group that is larger than it may be by now rebalances, which leaves some out.
+    If the group has more members than the setting allows now, it rebalances, and the members that
+    join last are refused.
 
     See: G-30 (GroupMetadataManager.onLoaded).
     """

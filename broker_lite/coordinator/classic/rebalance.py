@@ -1,10 +1,10 @@
-"""Where a classic group stands on the way from one generation to the next.
+"""The state of a classic group's rebalance: the way from one generation to the next.
 
-A rebalance collects JoinGroup requests (PreparingRebalance), then tells everyone of the new
-generation and waits for what the leader decides (CompletingRebalance), then hands that out
-(Stable). What leads from one state to the next stands in phases.py.
+A rebalance collects JoinGroup requests (PreparingRebalance). Then it answers them with the new
+generation, and waits for the leader's assignments (CompletingRebalance). Then it sends these to the
+members (Stable). The steps from one state to the next are in phases.py.
 
-How many members wait in a JoinGroup is counted, so that a join costs the same in a group of
+The class counts the members with an open JoinGroup, so that a join takes no longer in a group of
 thousands.
 """
 
@@ -15,15 +15,15 @@ from broker_lite.coordinator.timers import JOIN, SESSION, SYNC, GroupTimers
 
 
 class Rebalance:
-    """The state of a group, its generation, its timers, and who is waited for.
+    """The state of a group, its generation, its timers, and the members that it waits for.
 
     Attributes:
         state: see ClassicGroupState.
         state_changed_ms: when the state changed last, -1 if that is not known.
         generation: how many rebalances were completed.
         joins_parked: how many members have an open JoinGroup.
-        pending_syncs: members that were told of this generation and have not sent SyncGroup.
-        is_initial: it is the first rebalance of a group that had no members (G-44).
+        pending_syncs: members that have joined this generation and have not sent SyncGroup.
+        is_initial: whether it is the first rebalance of a group that had no members (G-44).
     """
 
     __slots__ = (
@@ -54,12 +54,12 @@ class Rebalance:
         self._member_came = False
 
     def change_state(self, state: ClassicGroupState, now_ms: int) -> None:
-        """Go to a state, and remember when."""
+        """Change the state, and remember the time."""
         self.state = state
         self.state_changed_ms = now_ms
 
     def begin(self, now_ms: int) -> None:
-        """Begin to collect JoinGroup requests."""
+        """Start a rebalance: collect JoinGroup requests from now on."""
         self.pending_syncs.clear()
         self._timers.cancel(SYNC, "")
         self.is_initial = self.state is ClassicGroupState.EMPTY
@@ -68,17 +68,17 @@ class Rebalance:
     # the delay of the first rebalance
 
     def begin_delay(self, delay_ms: int) -> None:
-        """Wait for more members, at most as long as their rebalance timeout."""
+        """Start the delay for more members; prolonged, it is at most their rebalance timeout."""
         self._member_came = False
         self._delay_ms = delay_ms
         self._delay_left_ms = max(self._roster.rebalance_timeout_ms - delay_ms, 0)
 
     def note_new_member(self) -> None:
-        """A new member came: the delay may go on."""
+        """Note that a new member joined, so that the delay may be prolonged."""
         self._member_came = True
 
     def prolong_delay(self, delay_ms: int) -> int:
-        """Return for how long to wait once more when a delay has ended, 0 for no longer."""
+        """Return how much longer to wait when a delay has ended; 0 to end the join phase."""
         if not (self.is_initial and self._member_came and self._delay_left_ms):
             return 0
         self._member_came = False
@@ -87,16 +87,16 @@ class Rebalance:
         self._delay_left_ms = max(self._delay_left_ms - waited_ms, 0)
         return self._delay_ms
 
-    # who waits in a JoinGroup
+    # open JoinGroup requests
 
     def park_join(self, member: ClassicMember, caller: Caller) -> None:
-        """A member waits in a JoinGroup from now on."""
+        """Let a member's JoinGroup wait for its response."""
         assert member.join_token is None
         member.join_token = caller
         self.joins_parked += 1
 
     def take_join(self, member: ClassicMember) -> Caller | None:
-        """Take a member's open JoinGroup, to answer it."""
+        """Remove and return a member's open JoinGroup, which the caller has to answer."""
         caller = member.join_token
         if caller is not None:
             member.join_token = None
@@ -105,7 +105,7 @@ class Rebalance:
 
     @property
     def everyone_joined(self) -> bool:
-        """Whether all members wait in a JoinGroup and no given-out id is still to come."""
+        """Whether all members have an open JoinGroup, and no member id is pending."""
         roster = self._roster
         return len(roster.members) == self.joins_parked and not roster.pending_members
 
@@ -120,10 +120,10 @@ class Rebalance:
         ]
 
     def elect_joined_leader(self) -> bool:
-        """Let the first member lead that waits in a JoinGroup, if the leader does not.
+        """Make the first member with an open JoinGroup the leader, if the leader has none.
 
         Returns:
-            Whether the leader is now one that waits.
+            Whether the leader has an open JoinGroup now.
 
         See: G-45 (ClassicGroup.maybeElectNewJoinedLeader).
         """
@@ -138,15 +138,15 @@ class Rebalance:
             )
         return self.joins_parked > 0
 
-    # who has yet to send SyncGroup
+    # SyncGroup requests to come
 
     def await_syncs(self, now_ms: int) -> None:
-        """Wait for a SyncGroup of each member, as long as the longest rebalance timeout."""
+        """Wait for a SyncGroup of each member, for as long as the longest rebalance timeout."""
         self.pending_syncs.update(self._roster.members)
         self._timers.set(SYNC, "", now_ms + self._roster.rebalance_timeout_ms)
 
     def note_sync(self, member_id: str) -> None:
-        """A member came for its assignment.
+        """Note that a member has sent its SyncGroup.
 
         See: G-34 (GroupMetadataManager.removePendingSyncMember).
         """
@@ -155,9 +155,9 @@ class Rebalance:
             self._timers.cancel(SYNC, "")
 
     def replace_pending_sync(self, old_id: str, new_id: str) -> None:
-        """Wait for the new id of a static member if the old one was waited for.
+        """Wait for a SyncGroup with the new id of a static member instead of the old id.
 
-        Kafka goes on waiting for the old id, and rebalances when it does not come.
+        Kafka keeps waiting for the old id, and rebalances when its SyncGroup does not come.
         """
         if old_id in self.pending_syncs:
             self.pending_syncs.remove(old_id)
@@ -166,26 +166,26 @@ class Rebalance:
     # timers
 
     def set_join_timer(self, deadline_ms: int) -> None:
-        """End the join phase at this time."""
+        """Set the timer that ends the join phase."""
         self._timers.set(JOIN, "", deadline_ms)
 
     def cancel_join_timer(self) -> None:
-        """The join phase ends."""
+        """Stop the timer that ends the join phase."""
         self._timers.cancel(JOIN, "")
 
     def start_session(self, member_id: str, deadline_ms: int) -> None:
-        """Expect a sign of life of a member, or of an id that was given out, until this time."""
+        """Start the session of a member, or of an id that was given out."""
         self._timers.set(SESSION, member_id, deadline_ms)
 
     def restart_session(self, member: ClassicMember, now_ms: int) -> None:
-        """A member gave a sign of life.
+        """Restart the session of a member after a heartbeat or another request.
 
         Rule: G-30 (GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat).
         """
         self._timers.set(SESSION, member.member_id, now_ms + member.session_timeout_ms)
 
     def end_session(self, member_id: str) -> None:
-        """Expect nothing more of a member or of an id that was given out."""
+        """Stop the session timer of a member, or of an id that was given out."""
         self._timers.cancel(SESSION, member_id)
 
     def cancel_timers(self) -> None:

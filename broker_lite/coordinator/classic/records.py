@@ -12,7 +12,7 @@ from broker_lite.wire import messages
 
 _INT16: Final = struct.Struct(">h")
 KEY_TYPE: Final = 2
-# as Kafka 4 writes it; all of them are read
+# the version that Kafka 4 writes; all versions can be read
 _VALUE_VERSION: Final = 3
 
 
@@ -31,7 +31,7 @@ def encode_value(
     state_changed_ms: int,
     members: Iterable[ClassicMember],
 ) -> bytes:
-    """Return the value of a group's record; members are written with the chosen protocol only."""
+    """Return the value of a group's record; of each member only the chosen protocol is written."""
     make_member = messages.GroupMetadataValue.MemberMetadata
     value = messages.GroupMetadataValue(
         protocol_type=protocol_type or "",
@@ -57,14 +57,14 @@ def encode_value(
 
 
 def decode_value(data: bytes) -> messages.GroupMetadataValue:
-    """Return the GroupMetadataValue of a record, of whatever version."""
+    """Return the GroupMetadataValue of a record of any version."""
     (version,) = _INT16.unpack_from(data)
     value, _ = messages.GroupMetadataValue.decode(data, version, _INT16.size)
     return value
 
 
 def decode_members(value: messages.GroupMetadataValue) -> list[ClassicMember]:
-    """Return the members that a group's record holds.
+    """Return the members in a group's record.
 
     See: G-30 (GroupMetadataManager.replay).
     """

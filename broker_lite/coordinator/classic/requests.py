@@ -32,7 +32,7 @@ def sync(
     effects: Effects,
     now_ms: int,
 ) -> None:
-    """Handle a SyncGroup that `check_sync` let pass.
+    """Handle a SyncGroup that `check_sync` accepted.
 
     Rule: G-51 (GroupMetadataManager.classicGroupSyncToClassicGroup).
     See: G-52.
@@ -93,9 +93,9 @@ def _check_generation(
     request: "messages.SyncGroupRequest | messages.HeartbeatRequest",
     generation: int,
 ) -> ErrorCode | None:
-    """Return why a request cannot be a member's of this generation, None if it is.
+    """Return the error if a request is not from a member of this generation, None if it is.
 
-    In an empty group everybody is unknown.
+    In an empty group every member id is unknown.
     """
     error_code = group.roster.check_member(request.member_id, request.group_instance_id)
     if error_code is None and generation != group.rebalance.generation:
@@ -110,7 +110,7 @@ def leave(
     effects: Effects,
     now_ms: int,
 ) -> None:
-    """Handle a LeaveGroup with a group id; one rebalance follows for all who left.
+    """Handle a LeaveGroup with a group id; one rebalance follows for all members that left.
 
     Rule: G-55, G-56 (GroupMetadataManager.classicGroupLeaveToClassicGroup).
     """
@@ -127,7 +127,7 @@ def _leave_one(
     group: ClassicGroup, member_id: str, instance_id: str | None, effects: Effects
 ) -> ErrorCode:
     if not member_id and instance_id is not None:
-        # how an operator removes a static member (KIP-345)
+        # an operator removes a static member by its instance id only (KIP-345)
         member_id = group.roster.static_members.get(instance_id, "")
     if member_id not in group.roster.pending_members:
         error_code = group.roster.check_member(member_id, instance_id)

@@ -1,7 +1,7 @@
-"""Who is in a classic group: members, their ids, their protocols and the leader.
+"""The members of a classic group, with their ids, their protocols and the leader.
 
-How many members know each protocol is counted as it changes, so that a join costs the same in a
-group of thousands.
+The number of members that support each protocol is updated with every change, so that a join takes
+no longer in a group of thousands.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,10 +20,10 @@ class Roster:
 
     Attributes:
         members: by member id.
-        leader: the member id of the leader, None as long as there is no member.
+        leader: the member id of the leader, None without members.
         static_members: the member id of each instance id.
-        pending_members: ids that were given out and have not joined yet.
-        held: what the members, and the ids that were given out, take in memory.
+        pending_members: ids that were given out, and that no member has joined with yet.
+        held: how much memory the members, and the ids that were given out, take.
     """
 
     __slots__ = (
@@ -46,7 +46,7 @@ class Roster:
     # members
 
     def add(self, member: ClassicMember) -> None:
-        """Add a member; the first one leads."""
+        """Add a member; the first one becomes the leader."""
         self.members[member.member_id] = member
         self._count_protocols(member.protocols, 1)
         self.held.add(size_of_classic(member))
@@ -57,7 +57,7 @@ class Roster:
         self._end_promise(member.member_id)
 
     def promise(self, member_id: str) -> None:
-        """Wait for a member with an id that it is given."""
+        """Remember an id that is given to a member, until the member joins with it."""
         self.pending_members.add(member_id)
         self.held.add(size_of_promise(member_id))
 
@@ -67,7 +67,7 @@ class Roster:
             self.held.add(-size_of_promise(member_id))
 
     def remove(self, member_id: str) -> ClassicMember | None:
-        """Forget a member or a pending id, and let the next member lead if it led.
+        """Remove a member or a pending id; after the leader, the next member becomes the leader.
 
         Returns:
             The member, None for a pending or unknown id.
@@ -85,7 +85,7 @@ class Roster:
         return member
 
     def replace_static(self, member: ClassicMember, member_id: str) -> None:
-        """Give a static member another id; it keeps everything else.
+        """Change the member id of a static member; it keeps everything else.
 
         See: G-49 (ClassicGroup.replaceStaticMember).
         """
@@ -101,7 +101,7 @@ class Roster:
         self.static_members[member.instance_id] = member_id
 
     def check_member(self, member_id: str, instance_id: str | None) -> ErrorCode | None:
-        """Return why a request cannot be a member's, None if it is.
+        """Return the error if a request's ids are not those of a member, None if they are.
 
         See: G-42 (ClassicGroup.validateMember).
         """
@@ -115,25 +115,25 @@ class Roster:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest rebalance timeout of the members; it looks at each."""
+        """The longest rebalance timeout of the members; takes time for every member."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     # protocols
 
     def set_protocols(self, member: ClassicMember, protocols: Sequence[Protocol]) -> None:
-        """A member offers other protocols from now on."""
+        """Replace the protocols of a member."""
         self._count_protocols(member.protocols, -1)
         self.held.add(size_of_protocols(protocols) - size_of_protocols(member.protocols))
         member.protocols = list(protocols)
         self._count_protocols(member.protocols, 1)
 
     def set_assignment(self, member: ClassicMember, assignment: bytes) -> None:
-        """A member is given another assignment from now on."""
+        """Replace the assignment of a member."""
         self.held.add(len(assignment) - len(member.assignment))
         member.assignment = assignment
 
     def can_hold(self, assignments: Mapping[str, bytes], bytes_max: int) -> bool:
-        """Whether there is memory for these assignments in place of those that members have."""
+        """Return whether there is memory for these assignments in place of the current ones."""
         more_bytes = sum(
             len(assignments.get(member_id, b"")) - len(member.assignment)
             for member_id, member in self.members.items()
@@ -141,15 +141,15 @@ class Roster:
         return self.held.allows(more_bytes, bytes_max)
 
     def everyone_knows_one_of(self, names: Iterable[str]) -> bool:
-        """Whether all members know at least one of some protocols."""
+        """Return whether at least one of some protocols is supported by all members."""
         size = len(self.members)
         counts = self._protocol_counts
         return any(counts.get(name, 0) == size for name in names)
 
     def select_protocol(self) -> str:
-        """Return the protocol that all members know and most of them prefer.
+        """Return the protocol that all members support and most of them prefer.
 
-        With as many votes for several, the one wins that was voted for first.
+        If several have the same number of votes, the one that got its first vote first wins.
 
         Rule: G-46 (ClassicGroup.selectProtocol).
         """

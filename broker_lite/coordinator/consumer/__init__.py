@@ -1,1 +1,1 @@
-"""Groups of the consumer protocol (KIP-848): ConsumerGroupHeartbeat, and what a group keeps."""
+"""Groups of the consumer protocol (KIP-848): ConsumerGroupHeartbeat, and the state of a group."""

@@ -1,4 +1,4 @@
-"""Each change of a consumer group, in memory and as the record that makes it last."""
+"""The changes of a consumer group: each changes the group in memory and writes the record."""
 
 from broker_lite.coordinator.assignors.assignor import Target
 from broker_lite.coordinator.consumer import records
@@ -8,7 +8,7 @@ from broker_lite.coordinator.effects import Effects
 
 
 def put_member(group: ConsumerGroup, member: ConsumerMember, effects: Effects) -> None:
-    """Write what a member is and subscribes to."""
+    """Store a member with its subscription, and write it."""
     effects.write(
         records.member_key(group.group_id, member.member_id), records.member_value(member)
     )
@@ -16,7 +16,7 @@ def put_member(group: ConsumerGroup, member: ConsumerMember, effects: Effects) -
 
 
 def put_current(group: ConsumerGroup, member: ConsumerMember, effects: Effects) -> None:
-    """Write what a known member holds, its epoch and its state."""
+    """Store the current assignment, epochs and state of a known member, and write them."""
     effects.write(
         records.current_key(group.group_id, member.member_id), records.current_value(member)
     )
@@ -24,13 +24,13 @@ def put_current(group: ConsumerGroup, member: ConsumerMember, effects: Effects) 
 
 
 def put_target(group: ConsumerGroup, member_id: str, target: Target, effects: Effects) -> None:
-    """Write what a member is to have."""
+    """Store the target of a member, and write it."""
     effects.write(records.target_key(group.group_id, member_id), records.target_value(target))
     group.targets[member_id] = target
 
 
 def put_target_epoch(group: ConsumerGroup, epoch: int, timestamp_ms: int, effects: Effects) -> None:
-    """Write that the target assignment is that of this group epoch."""
+    """Store the group epoch of the target assignment, and write it."""
     effects.write(
         records.target_epoch_key(group.group_id), records.target_epoch_value(epoch, timestamp_ms)
     )
@@ -39,7 +39,7 @@ def put_target_epoch(group: ConsumerGroup, epoch: int, timestamp_ms: int, effect
 
 
 def put_group_epoch(group: ConsumerGroup, epoch: int, metadata_hash: int, effects: Effects) -> None:
-    """Write the group's epoch and the hash of its topics."""
+    """Store the group epoch and the hash of the subscribed topics, and write them."""
     effects.write(
         records.group_epoch_key(group.group_id), records.group_epoch_value(epoch, metadata_hash)
     )
@@ -48,19 +48,19 @@ def put_group_epoch(group: ConsumerGroup, epoch: int, metadata_hash: int, effect
 
 
 def put_regex(group: ConsumerGroup, regex: str, resolved: ResolvedRegex, effects: Effects) -> None:
-    """Write what a regular expression matched."""
+    """Store the topics that a regular expression matched, and write them."""
     effects.write(records.regex_key(group.group_id, regex), records.regex_value(resolved))
     group.regexes[regex] = resolved
 
 
 def drop_regex(group: ConsumerGroup, regex: str, effects: Effects) -> None:
-    """Write that nobody subscribes to a regular expression any more; it may never have matched."""
+    """Remove a regular expression without subscribers; it need not be stored."""
     effects.write(records.regex_key(group.group_id, regex), None)
     group.regexes.pop(regex, None)
 
 
 def drop_member(group: ConsumerGroup, member_id: str, effects: Effects) -> None:
-    """Write that a member is gone, in the order in which Kafka does."""
+    """Remove a member and write its tombstones, in Kafka's order."""
     effects.write(records.current_key(group.group_id, member_id), None)
     effects.write(records.target_key(group.group_id, member_id), None)
     effects.write(records.member_key(group.group_id, member_id), None)
@@ -69,7 +69,7 @@ def drop_member(group: ConsumerGroup, member_id: str, effects: Effects) -> None:
 
 
 def drop_group(group: ConsumerGroup, effects: Effects) -> None:
-    """Write that a group is gone with all that it has, in the order in which Kafka does."""
+    """Mark a group as deleted and write the tombstones of all its records, in Kafka's order."""
     group_id = group.group_id
     for member_id in group.roster.members:
         effects.write(records.current_key(group_id, member_id), None)
@@ -86,7 +86,7 @@ def drop_group(group: ConsumerGroup, effects: Effects) -> None:
 
 
 def write_group(group: ConsumerGroup, effects: Effects) -> None:
-    """Write all of a group that came to be at once, from a classic one.
+    """Write all records of a group that was converted from a classic group.
 
     See: G-106 (ConsumerGroup.createConsumerGroupRecords).
     """

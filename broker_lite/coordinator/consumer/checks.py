@@ -1,4 +1,4 @@
-"""What a ConsumerGroupHeartbeat must be, before and after its group and member are known."""
+"""The checks of a ConsumerGroupHeartbeat, before and after its group and member are known."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ from broker_lite.errors import (
 )
 from broker_lite.wire import messages
 
-# what Java's trim takes away
+# the characters that Java's String.trim removes
 _BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 
@@ -35,7 +35,7 @@ def check_heartbeat(
 
     Raises:
         InvalidRequest: fields contradict each other, or one is missing.
-        UnsupportedAssignor: the assignor is none of the settings'.
+        UnsupportedAssignor: the settings do not list the assignor.
 
     Rule: G-78 (GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid).
     """
@@ -55,7 +55,7 @@ def check_heartbeat(
 
 
 def check_heartbeat_texts(request: messages.ConsumerGroupHeartbeatRequest, client_id: str) -> None:
-    """Check that what a heartbeat says can be written.
+    """Check that no text of a heartbeat is too long for a record.
 
     Raises:
         InvalidRequest: a text is too long.
@@ -104,7 +104,7 @@ def _check_epoch(request: messages.ConsumerGroupHeartbeatRequest) -> None:
 
 
 def _require_text(text: str | None, name: str) -> None:
-    """What is given must have a character beyond the space, as Java's trim sees it."""
+    """Raise if a text is given and is blank, as Java's String.trim sees it."""
     if text is not None and not text.strip(_BLANKS):
         raise InvalidRequest(f"{name} can't be empty.")
 
@@ -118,7 +118,7 @@ def check_size(group: ConsumerGroup, member_id: str, settings: GroupSettings) ->
     """Check that there is room for a new member.
 
     Raises:
-        GroupMaxSizeReached: there is none, and it is not a member yet.
+        GroupMaxSizeReached: the group is full, and the id is not yet that of a member.
 
     Rule: G-81.
     """
@@ -130,10 +130,10 @@ def check_size(group: ConsumerGroup, member_id: str, settings: GroupSettings) ->
 
 
 def check_memory(group: ConsumerGroup, member: ConsumerMember, settings: GroupSettings) -> None:
-    """Check that there is memory for what a member tells, in place of what it told before.
+    """Check that there is memory for a member's new subscription, in place of its old one.
 
     Raises:
-        GroupMaxSizeReached: all groups together hold as much as they may.
+        GroupMaxSizeReached: all groups together would take more memory than they may.
     """
     old = group.roster.members.get(member.member_id)
     if old is not None and is_same_subscription(old, member):
@@ -146,7 +146,7 @@ def check_memory(group: ConsumerGroup, member: ConsumerMember, settings: GroupSe
 
 
 def known_member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
-    """The member of an id.
+    """Return the member of an id.
 
     Raises:
         UnknownMemberId: there is none.
@@ -158,7 +158,7 @@ def known_member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
 
 
 def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
-    """The static member of an instance id, which must have this member id.
+    """Return the static member of an instance id, which must have this member id.
 
     Raises:
         UnknownMemberId: the instance id is not known.
@@ -178,13 +178,13 @@ def known_static_member(group: ConsumerGroup, member_id: str, instance_id: str) 
 
 
 def check_epoch(member: ConsumerMember, epoch: int, owned: Owned) -> None:
-    """Check the epoch that a member believes it is at.
+    """Check the epoch that a member sends.
 
-    The previous epoch is fine as long as the member owns nothing beyond what is assigned: the
-    response that told it the new one may have been lost.
+    The previous epoch is accepted if the member owns no partitions except those assigned to it:
+    the response with the new epoch may have been lost.
 
     Raises:
-        FencedMemberEpoch: the member has to give up what it has and to join again.
+        FencedMemberEpoch: the member has to give up its partitions and join again.
 
     Rule: G-82 (throwIfConsumerGroupMemberEpochIsInvalid).
     """

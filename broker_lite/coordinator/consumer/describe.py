@@ -13,7 +13,7 @@ _CONSUMER_MEMBER: Final = 1
 
 
 def describe(group: ConsumerGroup) -> "messages.ConsumerGroupDescribeResponse.DescribedGroup":
-    """The group's entry of the response; authorized operations are left for the caller.
+    """Return the group's entry of the response; the caller adds the authorized operations.
 
     Rule: G-101 (ConsumerGroup.asDescribedGroup).
     """
@@ -46,7 +46,7 @@ def _member(
 
 
 def _held(member: ConsumerMember) -> dict[bytes, set[int]]:
-    """What a member has; what it still has to give back belongs to that."""
+    """Return the partitions of a member, including those that it still has to give back."""
     held: dict[bytes, set[int]] = {}
     for partitions in (member.assigned, member.pending_revocation):
         for topic_id, epochs in partitions.items():
@@ -57,7 +57,7 @@ def _held(member: ConsumerMember) -> dict[bytes, set[int]]:
 def _assignment(
     topics: Topics, assigned: Mapping[bytes, Iterable[int]]
 ) -> "messages.ConsumerGroupDescribeResponse.Assignment":
-    """Partitions by topic; a topic that is deleted has no name any more and is left out."""
+    """Return partitions by topic; deleted topics are left out, because they have no name."""
     response = messages.ConsumerGroupDescribeResponse
     entries = []
     for topic_id in sorted(assigned):

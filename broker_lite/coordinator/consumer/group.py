@@ -1,7 +1,7 @@
 """A consumer group (KIP-848): its members, its epochs and its target assignment.
 
-A change that the log has to hold is made in changes.py, together with its record. So a group that
-is read back from its records is the group that wrote them.
+Every change that must be in the log is made in changes.py, together with its record. So a group
+that is loaded from its records equals the group that wrote them.
 """
 
 from base64 import urlsafe_b64encode
@@ -28,7 +28,7 @@ from broker_lite.coordinator.timers import (
 from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import ErrorCode
 
-# a group starts with an assignment of nothing to nobody, so its first member sees epoch 2 (G-88)
+# a new group has an empty assignment of this epoch, so its first member sees epoch 2 (G-88)
 _FIRST_EPOCH: Final = 1
 # the first version of OffsetCommit that has a member epoch
 _EPOCH_COMMIT_VERSION_MIN: Final = 9
@@ -49,8 +49,8 @@ class ResolvedRegex(NamedTuple):
 
     Attributes:
         topics: names, sorted.
-        version: of the metadata that was looked at; goes up with every look.
-        timestamp_ms: when that was.
+        version: goes up with every change of the matched topics.
+        timestamp_ms: when they changed.
     """
 
     topics: tuple[str, ...]
@@ -61,32 +61,32 @@ class ResolvedRegex(NamedTuple):
 class ConsumerGroup:
     """One consumer group.
 
-    A new one is not in the log before its first member is. If that member is refused, whoever made
-    the group for it forgets the group again: `is_unwritten` tells.
+    A new group is in the log only when its first member is. If that member is refused, the code
+    that made the group removes it again; `is_unwritten` tells whether it may.
 
     Args:
-        group_id: its name.
+        group_id: its id.
         timers: of all groups.
         settings: of this group.
-        topics: those of the moment.
-        make_uuid: gives the text of a random UUID.
+        topics: a live view of all topics.
+        make_uuid: returns the text of a random UUID.
 
     Attributes:
         roster: its members.
         timers: its own.
-        group_epoch: goes up with every change that asks for a new target assignment. A group
-            without a record of it is at the first one.
-        metadata_hash: of the subscribed topics as they were at that epoch.
+        group_epoch: goes up with every change that needs a new target assignment. Without a record
+            of it, a group is at the first epoch.
+        metadata_hash: of the subscribed topics when that epoch began.
         target_epoch: the group epoch that the target assignment was computed for.
-        target_timestamp_ms: when that was.
+        target_timestamp_ms: when it was computed.
         targets: the target assignment, by member id.
-        regexes: what the subscribed regular expressions matched.
-        regexes_to_match: those that are still to be matched with the topics of now, the next one
-            last; None for all. Not in the log.
-        is_deleted: the group is gone.
-        is_metadata_stale: topics may have changed since the hash was computed. Not in the log: a
-            group that was read back looks again.
-        downgrade: called before members are put out; it may turn the group into a classic one
+        regexes: the topics that each subscribed regular expression matched.
+        regexes_to_match: the expressions that have to be matched with the current topics, the next
+            one last; None for all. Not in the log.
+        is_deleted: whether the group was deleted.
+        is_metadata_stale: whether topics may have changed since the hash was computed. Not in the
+            log: true for a loaded group.
+        downgrade: called before members are removed; it may convert the group into a classic one
             instead, and returns whether it did.
     """
 
@@ -136,7 +136,7 @@ class ConsumerGroup:
 
     @property
     def state(self) -> ConsumerGroupState:
-        """Where the group is between two assignments.
+        """The state of the group, derived from its members and epochs.
 
         Rule: G-77 (ConsumerGroup.maybeUpdateGroupState).
         """
@@ -154,11 +154,11 @@ class ConsumerGroup:
 
     @property
     def is_unwritten(self) -> bool:
-        """Whether nothing about the group can be in the log yet."""
+        """Whether the log can have no record of the group yet."""
         return self.group_epoch == _FIRST_EPOCH and not self.roster.members
 
     def subscribed_topics(self) -> frozenset[str]:
-        """The topics that members subscribe to, by name or by a regular expression.
+        """Return the topics that members subscribe to, by name or by a regular expression.
 
         See: G-74, G-105.
         """
@@ -168,17 +168,18 @@ class ConsumerGroup:
         return frozenset(names)
 
     def new_member_id(self) -> str:
-        """Return an id for a member: Kafka's text for a UUID, which has 22 characters."""
+        """Return a new member id: Kafka's text form of a UUID, which has 22 characters."""
         return urlsafe_b64encode(UUID(self.make_uuid()).bytes).rstrip(b"=").decode()
 
     def target_of(self, member_id: str) -> Target:
-        """The part of the target assignment that is for one member."""
+        """Return one member's part of the target assignment."""
         return self.targets.get(member_id, NO_TARGET)
 
     def topics_hash(self) -> int:
-        """A number that changes when the subscribed topics do: which exist, how large they are.
+        """Return a hash of the subscribed topics that exist, with their ids and partition counts.
 
-        Kafka has another function, so a log that changes hands costs one rebalance.
+        Kafka's hash function is another one, so a log that moves from Kafka to broker-lite or back
+        causes one rebalance.
 
         See: G-84 (ModernGroup.computeMetadataHash).
         """
@@ -192,7 +193,7 @@ class ConsumerGroup:
         return 0 if is_empty else int.from_bytes(digest.digest(), signed=True)
 
     def topics_changed(self, names: Collection[str]) -> None:
-        """Topics were made, deleted or grew: the next heartbeat looks at them again.
+        """Let the next heartbeat look at topics again that were created, deleted or grew.
 
         See: G-84 (ModernGroup.requestMetadataRefresh).
         """
@@ -203,7 +204,7 @@ class ConsumerGroup:
     # timers
 
     def start_session(self, member: ConsumerMember, now_ms: int) -> None:
-        """Start a member's session anew.
+        """Restart a member's session.
 
         Rule: G-89.
         """
@@ -216,9 +217,9 @@ class ConsumerGroup:
         self.timers.set(SESSION, member.member_id, now_ms + timeout_ms)
 
     def follow_revocation(self, member: ConsumerMember, now_ms: int) -> None:
-        """Run the rebalance timer as long as a member owes partitions, and only then.
+        """Start the rebalance timer if a member has partitions to give back, otherwise stop it.
 
-        A member that uses the classic protocol has its join and sync timers for that.
+        A member that uses the classic protocol has its join and sync timers instead.
 
         Rule: G-89.
         """
@@ -234,7 +235,7 @@ class ConsumerGroup:
             self.timers.cancel(kind, member_id)
 
     def loaded(self, now_ms: int) -> None:
-        """The log was read to its end: sessions and rebalance timeouts start anew.
+        """Start all sessions and rebalance timers after the log has been read to its end.
 
         See: G-89 (GroupMetadataManager.onLoaded).
         """
@@ -243,7 +244,7 @@ class ConsumerGroup:
             self.follow_revocation(member, now_ms)
 
     def unload(self) -> None:
-        """Stop all timers: the group is about to be forgotten."""
+        """Stop all timers, before the group is removed from memory."""
         for member_id in self.roster.members:
             self.cancel_timers(member_id)
 
@@ -258,17 +259,17 @@ class ConsumerGroup:
         version: int,
         is_transactional: bool,
     ) -> ErrorCode | None:
-        """The error of an offset commit by a member, None when it is welcome.
+        """Return the error of an offset commit, or None if it is allowed.
+
+        After STALE_MEMBER_EPOCH the commit of single partitions may still be allowed, see
+        `ConsumerMember.assignment_epoch`.
 
         Args:
-            member_id: the request's.
-            instance_id: the request's; who it belongs to makes no difference here.
-            member_epoch: the request's, or its generation.
+            member_id: of the request.
+            instance_id: of the request; it is not compared with the member's.
+            member_epoch: of the request, or its generation.
             version: of the request.
-            is_transactional: it is part of a transaction (T-41).
-
-        An epoch that has passed may still do for single partitions, see
-        `ConsumerMember.assignment_epoch`.
+            is_transactional: whether the offsets belong to a transaction (T-41).
 
         Rule: G-63 (ConsumerGroup.validateOffsetCommit).
         """
@@ -285,7 +286,7 @@ class ConsumerGroup:
         return _epoch_error(member, member_epoch)
 
     def check_fetch(self, *, member_id: str | None, member_epoch: int) -> ErrorCode | None:
-        """The error of an offset fetch by a member, None when it is welcome.
+        """Return the error of an offset fetch, or None if it is allowed.
 
         Rule: G-69 (ConsumerGroup.validateOffsetFetch).
         """

@@ -1,8 +1,14 @@
-"""A ConsumerGroupHeartbeat of a group that is there: join, follow the assignment, leave.
+"""ConsumerGroupHeartbeat to an existing group: join, follow the assignment, leave.
 
-Each one takes the same steps: find the member and check its epoch; update what it subscribes to;
-if that or the topics changed, raise the group epoch; if that is ahead, compute a new target; bring
-the member one step closer to it; answer. Nothing is changed before all checks have passed.
+Each heartbeat takes the same steps:
+
+1. Find the member and check its epoch.
+2. Update its subscription.
+3. If the subscription or the topics changed, raise the group epoch.
+4. If the group epoch is ahead of the target assignment's, compute a new target assignment.
+5. Bring the member one step closer to its target, and answer.
+
+Nothing is changed before all checks have passed.
 """
 
 from dataclasses import replace
@@ -40,12 +46,12 @@ Field = TypeVar("Field")
 
 
 class Admission(NamedTuple):
-    """The member that a request is from.
+    """The member that sent a request.
 
     Attributes:
-        member: as it was before the request; a new one has nothing yet.
-        is_new: nothing was ever written about it.
-        replaced: the member whose place it takes, under the same instance id.
+        member: its state before the request; a new member is empty.
+        is_new: whether no record of it was written yet.
+        replaced: the member with the same instance id that it replaces, None if there is none.
     """
 
     member: ConsumerMember
@@ -60,10 +66,10 @@ def handle(
     effects: Effects,
     now_ms: int,
 ) -> bool:
-    """Answer a ConsumerGroupHeartbeat that `check_heartbeat` found well-formed.
+    """Answer a ConsumerGroupHeartbeat that `check_heartbeat` accepted.
 
     Returns:
-        False when it is refused; then nothing has changed.
+        False if it is refused; then nothing has changed.
 
     See: G-79 to G-90.
     """
@@ -87,13 +93,10 @@ def _heartbeat(
     effects: Effects,
     now_ms: int,
 ) -> messages.ConsumerGroupHeartbeatResponse:
-    """Take over what a member says, and tell it what to have.
-
-    Returns:
-        The response.
+    """Update a member from its heartbeat, and return the response with its assignment.
 
     Raises:
-        BrokerError: nothing has changed.
+        BrokerError: the heartbeat is refused; nothing has changed.
 
     Rule: G-83, G-84, G-86 to G-88 (GroupMetadataManager.consumerGroupHeartbeat).
     See: G-81 to G-90.
@@ -127,7 +130,7 @@ def _heartbeat(
 def admit(
     group: ConsumerGroup, request: messages.ConsumerGroupHeartbeatRequest, owned: Owned
 ) -> Admission:
-    """Find the member of a heartbeat, or see that it may become one.
+    """Return the member of a heartbeat, or a new one if the sender may join.
 
     Rule: G-83 (getOrMaybeSubscribe...ConsumerGroupMember).
     See: G-81, G-82.
@@ -165,11 +168,11 @@ def _take_place(holder: ConsumerMember, member_id: str) -> Admission:
 def _updated(
     member: ConsumerMember, request: messages.ConsumerGroupHeartbeatRequest, caller: Caller
 ) -> ConsumerMember:
-    """The member with what the request gives; null leaves a field as it is.
+    """Return the member with the fields of the request; null leaves a field unchanged.
 
     Rule: G-84.
     """
-    if _says_nothing_new(member, request, caller):
+    if _changes_nothing(member, request, caller):
         return member
     names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
     updated = replace(
@@ -191,10 +194,10 @@ def _given(value: Field | None, known: Field) -> Field:
     return known if value is None else value
 
 
-def _says_nothing_new(
+def _changes_nothing(
     member: ConsumerMember, request: messages.ConsumerGroupHeartbeatRequest, caller: Caller
 ) -> bool:
-    """Whether this is the heartbeat that a member sends while nothing happens."""
+    """Return whether a heartbeat changes no field of its member; most heartbeats are like that."""
     return (
         request.rebalance_timeout_ms == -1
         and request.subscribed_topic_names is None
@@ -216,20 +219,20 @@ def advance(
     effects: Effects,
     now_ms: int,
 ) -> ConsumerMember:
-    """Write what changed of a member, and bring it one step closer to its target.
+    """Write the changes of a member, and bring it one step closer to its target.
 
-    Also for members that use the classic protocol.
+    Also used for members of the classic protocol.
 
     Args:
         group: its group.
-        admission: the member before.
-        updated: the member with the subscription that it has now.
-        owned: what it says it owns.
+        admission: the member before the request.
+        updated: the member with its new subscription.
+        owned: the partitions that it reported as owned.
         effects: gets the records.
-        now_ms: the time.
+        now_ms: the current time.
 
     Returns:
-        The member after.
+        The member after the step.
     """
     member = admission.member
     if admission.replaced is not None:
@@ -255,9 +258,9 @@ def advance(
 def replace_member(
     group: ConsumerGroup, old: ConsumerMember, new: ConsumerMember, effects: Effects
 ) -> None:
-    """Put a static member in the place of another one, with all that it has.
+    """Replace a static member by another one, which takes over its target and its partitions.
 
-    Its id may be that of yet another member, of which nothing stays.
+    If the new member id belongs to a third member, that one is overwritten.
 
     Rule: G-83 (replaceMember).
     """
@@ -275,7 +278,7 @@ def replace_member(
 def update_group_epoch(
     group: ConsumerGroup, effects: Effects, now_ms: int, *, is_due: bool
 ) -> None:
-    """Raise the group epoch if a member asks for it, or the topics are not what they were.
+    """Raise the group epoch if `is_due`, or if the subscribed topics have changed.
 
     Rule: G-84, G-88 (updateSubscriptionMetadata).
     """
@@ -298,7 +301,7 @@ def reconcile_member(
     *,
     is_subscription_changed: bool,
 ) -> ConsumerMember:
-    """Bring a member one step closer to the target that the group has now.
+    """Bring a member one step closer to its current target.
 
     Rule: G-86 (maybeReconcile).
     """

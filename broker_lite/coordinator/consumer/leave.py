@@ -1,4 +1,4 @@
-"""How members go from a consumer group: they leave, or their time is over."""
+"""Removes members from a consumer group: they leave, or a timer has run out."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -24,7 +24,7 @@ def leave(
     effects: Effects,
     now_ms: int,
 ) -> messages.ConsumerGroupHeartbeatResponse:
-    """Let a member go: for good, or a static one until it comes back.
+    """Handle the heartbeat of a member that leaves, for good or (if static) until it rejoins.
 
     Returns:
         The response.
@@ -42,7 +42,7 @@ def leave(
         away = replace(
             member,
             member_epoch=STATIC_LEAVE_EPOCH,
-            # a member that comes back has no epoch at which these were given
+            # the member rejoins with new epochs, so the old assignment epochs no longer count
             assigned={
                 topic_id: dict.fromkeys(partitions, 0)
                 for topic_id, partitions in member.assigned.items()
@@ -59,7 +59,7 @@ def leave(
 def on_timer(
     group: ConsumerGroup, kind: str, member_id: str, effects: Effects, now_ms: int
 ) -> None:
-    """Put a member out whose timer has run out, unless that does not matter any more.
+    """Remove a member whose timer has run out, unless the timer no longer applies to it.
 
     See: G-89.
     """
@@ -69,14 +69,14 @@ def on_timer(
     if kind == REBALANCE and member.state is not MemberState.UNREVOKED_PARTITIONS:
         return
     if kind in (JOIN, SYNC) and member.classic is None:
-        return  # it has changed to the newer protocol since
+        return  # the member has changed to the consumer protocol meanwhile
     put_out(group, [member_id], effects, now_ms)
 
 
 def put_out(
     group: ConsumerGroup, member_ids: Collection[str], effects: Effects, now_ms: int
 ) -> None:
-    """Remove members for good, and ask for a new assignment; nothing changes if there are none.
+    """Remove members and raise the group epoch; without members nothing changes.
 
     See: G-79, G-89 (consumerGroupFenceMembers).
     """
@@ -94,7 +94,7 @@ def put_out(
 
 
 def delete_group(group: ConsumerGroup, effects: Effects) -> None:
-    """Write that the group is gone.
+    """Stop all timers of a group, and write its tombstones.
 
     See: G-104 (ConsumerGroup.createGroupTombstoneRecords).
     """

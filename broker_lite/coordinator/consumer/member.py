@@ -1,6 +1,6 @@
-"""One member of a consumer group: what it asked for, and what it holds.
+"""A member of a consumer group: its subscription and its current assignment.
 
-Values of this module never change; a member that moves on is another value under the same id.
+The objects of this module are immutable; a changed member is a new object with the same id.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ STATIC_LEAVE_EPOCH = -2
 
 EpochsByPartition = Mapping[int, int]
 Assigned = Mapping[bytes, EpochsByPartition]
-"""Partitions by topic id, each with the member epoch at which it was given."""
+"""Partitions by topic id, each with the member epoch at which it was assigned."""
 
 NO_EPOCHS: EpochsByPartition = MappingProxyType({})
 NOTHING_ASSIGNED: Assigned = MappingProxyType({})
@@ -24,7 +24,7 @@ NO_TARGET: Target = MappingProxyType({})
 
 
 class MemberState(IntEnum):
-    """How far a member is on its way to its target; the numbers are those of the record."""
+    """The state of a member on the way to its target; the numbers are those of the record."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -34,10 +34,10 @@ class MemberState(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassicMemberData:
-    """What a member that uses the classic protocol brought with its JoinGroup (G-106, G-108).
+    """The data of a JoinGroup, kept for a member that uses the classic protocol (G-106, G-108).
 
     Args:
-        session_timeout_ms: its own, not the group's.
+        session_timeout_ms: of the member, which replaces the group's setting.
         protocols: names with the member's metadata bytes, in its order of preference.
     """
 
@@ -46,7 +46,7 @@ class ClassicMemberData:
 
     @property
     def protocol_names(self) -> tuple[str, ...]:
-        """Their names, each once."""
+        """The names of its protocols, each once."""
         return tuple(dict(self.protocols))
 
 
@@ -58,9 +58,11 @@ class ConsumerMember:
         member_id: made by the client, or with version 0 by the coordinator.
         regex: "" for none.
         topic_names: the subscription by name, sorted.
-        member_epoch: 0 until its first assignment, STATIC_LEAVE_EPOCH while a static one is away.
-        assigned: what it owns or is about to own.
-        pending_revocation: what it owns and has to give back; no other member gets it before.
+        member_epoch: 0 until its first assignment, STATIC_LEAVE_EPOCH while a static member is
+            away.
+        assigned: the partitions that it owns or may take now.
+        pending_revocation: the partitions that it owns and has to give back; until it has done so,
+            no other member gets them.
         classic: set for a member that uses the classic protocol.
     """
 
@@ -81,7 +83,7 @@ class ConsumerMember:
     pending_revocation: Assigned = field(default_factory=dict)
 
     def assignment_epoch(self, topic_id: bytes, partition: int) -> int | None:
-        """The epoch since which it has a partition without interruption, None if it has it not.
+        """Return the epoch at which the member got a partition, or None if it does not have it.
 
         See: G-63 (ConsumerGroup.createAssignmentEpochValidator).
         """
@@ -91,12 +93,12 @@ class ConsumerMember:
         return epoch
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
-        """Whether it has all of the target of this epoch."""
+        """Return whether the member has its whole target of this epoch."""
         return self.state is MemberState.STABLE and self.member_epoch == target_epoch
 
 
 def size_of_subscription(member: ConsumerMember) -> int:
-    """What a member of a consumer group takes by what it told."""
+    """Return the memory of a member of a consumer group, with its subscription."""
     size_bytes = size_of_new(member.member_id, member.instance_id, member.client_id)
     size_bytes += sum(map(size_of_text, member.topic_names))
     size_bytes += size_of_text(member.regex) + size_of_text(member.rack_id)
@@ -106,7 +108,10 @@ def size_of_subscription(member: ConsumerMember) -> int:
 
 
 def is_same_subscription(one: ConsumerMember, other: ConsumerMember) -> bool:
-    """Whether one value is another one's with the same subscription; most heartbeats' are."""
+    """Return whether two objects of a member share the same subscription objects.
+
+    It compares identities, which is enough: most heartbeats leave the subscription unchanged.
+    """
     return (
         one.topic_names is other.topic_names
         and one.regex is other.regex

@@ -1,8 +1,8 @@
-"""How a member gets from what it holds to its target, one step a heartbeat.
+"""Moves a member from its current assignment to its target, one step per heartbeat.
 
-A partition goes from one member to another in three steps: it moves from the first one's assigned
-partitions to those pending revocation, the first one stops to report it as owned, and only then
-another member gets it. So no partition is ever read by two members at once.
+A partition moves from one member to another in three steps. First it goes from the old member's
+assigned partitions to those pending revocation. Then the old member no longer reports it as owned.
+Only then the new member gets it. So two members never read a partition at the same time.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -17,21 +17,21 @@ from broker_lite.coordinator.consumer.member import (
 )
 
 Owned = Mapping[bytes, Set[int]] | None
-"""The partitions that a member says it owns; None when it said nothing."""
+"""The partitions that a member reported as owned; None if it reported nothing."""
 
 OwnerOf = Callable[[bytes, int], str | None]
 
 
 class Reconciliation(NamedTuple):
-    """What a member is to be reconciled with.
+    """The input for the next step of a member.
 
     Attributes:
         target_epoch: of the target assignment.
         target: the member's part of it.
-        subscribed_ids: the topics that it subscribes to now; the target may be older than that.
-        owned: what it reported.
-        owner_of: tells who has a partition.
-        is_subscription_changed: it subscribed to something else in this very heartbeat.
+        subscribed_ids: the topics that it subscribes to now; the target may be older.
+        owned: the partitions that it reported as owned.
+        owner_of: returns the member that has a partition.
+        is_subscription_changed: whether this heartbeat changed its subscription.
     """
 
     target_epoch: int
@@ -43,7 +43,7 @@ class Reconciliation(NamedTuple):
 
 
 def reconcile(member: ConsumerMember, by: Reconciliation) -> ConsumerMember:
-    """The member after its next step, or the same value when there is none to take.
+    """Return the member after its next step, or the same object if there is no step to take.
 
     Rule: G-92 (CurrentAssignmentBuilder).
     """
@@ -57,7 +57,7 @@ def reconcile(member: ConsumerMember, by: Reconciliation) -> ConsumerMember:
 
 
 def _may_own(owned: Owned, partitions: Assigned) -> bool:
-    """Whether the member owns some of these partitions, for all that is known."""
+    """Return whether the member may own some of these partitions, by its own report."""
     if owned is None:
         return True
     return any(
@@ -67,7 +67,7 @@ def _may_own(owned: Owned, partitions: Assigned) -> bool:
 
 
 def _drop_unsubscribed(member: ConsumerMember, by: Reconciliation) -> ConsumerMember:
-    """Take from a member the topics that it no longer subscribes to, before a new target does."""
+    """Revoke the topics that a member no longer subscribes to, without waiting for a new target."""
     dropped = {
         topic_id: epochs
         for topic_id, epochs in member.assigned.items()
@@ -93,7 +93,7 @@ def _drop_unsubscribed(member: ConsumerMember, by: Reconciliation) -> ConsumerMe
 
 
 def _next_assignment(member: ConsumerMember, by: Reconciliation) -> ConsumerMember:
-    """Compare what is assigned with the target: keep, revoke, add what is free.
+    """Compare the assignment with the target: keep and revoke partitions, and add free ones.
 
     Rule: G-93 (CurrentAssignmentBuilder.computeNextAssignment).
     """
@@ -128,10 +128,10 @@ def _next_assignment(member: ConsumerMember, by: Reconciliation) -> ConsumerMemb
 def _add_free(
     member: ConsumerMember, by: Reconciliation, keep: dict[bytes, Mapping[int, int]]
 ) -> bool:
-    """Add to `keep` what the target has beyond it and nobody else holds.
+    """Add the partitions of the target to `keep` that no other member has.
 
     Returns:
-        Whether some of the target is still held by another member.
+        Whether another member still has a partition of the target.
     """
     is_waiting = False
     for topic_id, target in by.target.items():

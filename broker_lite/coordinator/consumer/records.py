@@ -1,7 +1,7 @@
 """The records of consumer groups, as Kafka 4.3 writes them to `__consumer_offsets`.
 
-A key is the record type as int16 and then the key's fields, a value is its version as int16 and
-then its fields. Names and partitions are in order, so the same state always has the same bytes.
+A key consists of the record type as int16 and the key's fields, a value of its version as int16 and
+its fields. Names and partitions are sorted, so the same state always gives the same bytes.
 """
 
 from collections.abc import Iterable
@@ -37,41 +37,41 @@ M = TypeVar("M", bound="messages.Message")
 
 
 def decode(message: type[M], data: bytes) -> M:
-    """The key or value of a consumer group's record; of each there is only version 0."""
+    """Return the key or value of a consumer group's record; all of them have version 0."""
     return message.decode(data, 0, _INT16.size)[0]
 
 
 def group_of(key: bytes) -> str:
-    """The group that a record is about: every key begins with its id."""
+    """Return the group id of a record; every key begins with it."""
     return decode(messages.ConsumerGroupMetadataKey, key).group_id
 
 
 def group_epoch_key(group_id: str) -> bytes:
-    """The key of the group itself: without this record there is no group."""
+    """Return the key of the group's own record, without which the group does not exist."""
     message = messages.ConsumerGroupMetadataKey
     return _key(GROUP_EPOCH, message, message(group_id=group_id))
 
 
 def group_epoch_value(epoch: int, metadata_hash: int) -> bytes:
-    """The group's epoch, and the hash of its topics."""
+    """Return the value with the group's epoch and the hash of its topics."""
     message = messages.ConsumerGroupMetadataValue
     return _value(message, message(epoch=epoch, metadata_hash=metadata_hash))
 
 
 def partition_metadata_key(group_id: str) -> bytes:
-    """The key of what brokers before 4.1 kept about topics; only removed nowadays."""
+    """Return the key of the topic metadata that brokers before 4.1 wrote; only to delete it."""
     message = messages.ConsumerGroupPartitionMetadataKey
     return _key(PARTITION_METADATA, message, message(group_id=group_id))
 
 
 def member_key(group_id: str, member_id: str) -> bytes:
-    """The key of a member's subscription."""
+    """Return the key of a member's subscription."""
     message = messages.ConsumerGroupMemberMetadataKey
     return _key(MEMBER, message, message(group_id=group_id, member_id=member_id))
 
 
 def member_value(member: ConsumerMember) -> bytes:
-    """What a member is and subscribes to."""
+    """Return the value with a member and its subscription."""
     message = messages.ConsumerGroupMemberMetadataValue
     classic = member.classic
     return _value(
@@ -99,7 +99,7 @@ def member_value(member: ConsumerMember) -> bytes:
 
 
 def member_of(member_id: str, value: messages.ConsumerGroupMemberMetadataValue) -> ConsumerMember:
-    """A member as its record says, which holds nothing yet."""
+    """Return the member in a record, without any partitions."""
     classic = value.classic_member_metadata
     return ConsumerMember(
         member_id=member_id,
@@ -124,25 +124,25 @@ def member_of(member_id: str, value: messages.ConsumerGroupMemberMetadataValue) 
 
 
 def target_epoch_key(group_id: str) -> bytes:
-    """The key of the target assignment's epoch."""
+    """Return the key of the target assignment's epoch."""
     message = messages.ConsumerGroupTargetAssignmentMetadataKey
     return _key(TARGET_EPOCH, message, message(group_id=group_id))
 
 
 def target_epoch_value(epoch: int, timestamp_ms: int) -> bytes:
-    """The epoch of the target assignment, and when it was computed."""
+    """Return the value with the epoch of the target assignment and the time of its computation."""
     message = messages.ConsumerGroupTargetAssignmentMetadataValue
     return _value(message, message(assignment_epoch=epoch, assignment_timestamp=timestamp_ms))
 
 
 def target_key(group_id: str, member_id: str) -> bytes:
-    """The key of one member's target."""
+    """Return the key of one member's target."""
     message = messages.ConsumerGroupTargetAssignmentMemberKey
     return _key(TARGET, message, message(group_id=group_id, member_id=member_id))
 
 
 def target_value(target: Target) -> bytes:
-    """The partitions that a member is to have."""
+    """Return the value with the target of a member."""
     message = messages.ConsumerGroupTargetAssignmentMemberValue
     return _value(
         message,
@@ -156,18 +156,18 @@ def target_value(target: Target) -> bytes:
 
 
 def target_of(value: messages.ConsumerGroupTargetAssignmentMemberValue) -> Target:
-    """The partitions that a member is to have, as its record says."""
+    """Return the target of a member in a record."""
     return {entry.topic_id: frozenset(entry.partitions) for entry in value.topic_partitions}
 
 
 def current_key(group_id: str, member_id: str) -> bytes:
-    """The key of what a member holds."""
+    """Return the key of a member's current assignment."""
     message = messages.ConsumerGroupCurrentMemberAssignmentKey
     return _key(CURRENT, message, message(group_id=group_id, member_id=member_id))
 
 
 def current_value(member: ConsumerMember) -> bytes:
-    """A member's epochs and state, and what it holds."""
+    """Return the value with a member's epochs, its state and its current assignment."""
     message = messages.ConsumerGroupCurrentMemberAssignmentValue
     return _value(
         message,
@@ -182,7 +182,7 @@ def current_value(member: ConsumerMember) -> bytes:
 
 
 def state_of(value: messages.ConsumerGroupCurrentMemberAssignmentValue) -> MemberState:
-    """The state of a member's record; UNKNOWN for one that a newer Kafka has."""
+    """Return the state in a member's record; UNKNOWN for a state of a newer Kafka."""
     try:
         return MemberState(value.state)
     except ValueError:
@@ -193,7 +193,7 @@ def assigned_of(
     entries: "Iterable[messages.ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions]",
     member_epoch: int,
 ) -> dict[bytes, dict[int, int]]:
-    """Partitions with their epochs, as a record says; older ones have the member's epoch."""
+    """Return the partitions in a record with their epochs; without epochs, the member's epoch."""
     return {
         entry.topic_id: dict(
             zip(
@@ -207,13 +207,13 @@ def assigned_of(
 
 
 def regex_key(group_id: str, regex: str) -> bytes:
-    """The key of what a regular expression matched."""
+    """Return the key of the topics that a regular expression matched."""
     message = messages.ConsumerGroupRegularExpressionKey
     return _key(REGEX, message, message(group_id=group_id, regular_expression=regex))
 
 
 def regex_value(resolved: ResolvedRegex) -> bytes:
-    """What a regular expression matched."""
+    """Return the value with the topics that a regular expression matched."""
     message = messages.ConsumerGroupRegularExpressionValue
     return _value(
         message,

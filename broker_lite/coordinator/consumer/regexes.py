@@ -1,7 +1,7 @@
 """The regular expressions that a group's members subscribe to, and the topics they match.
 
-Kafka matches them in the background, so there the answer to a member's first heartbeat may still
-be without them; here they are matched at once, against the topics of the moment.
+Kafka matches them in the background, so its response to a member's first heartbeat may not include
+these topics yet. Here they are matched before the response, against the current topics.
 """
 
 from collections.abc import Iterator
@@ -14,20 +14,20 @@ from broker_lite.coordinator.subscriptions import Prepared
 from broker_lite.coordinator.topics import Topics
 from broker_lite.errors import InvalidRegularExpression
 
-# As match() measures it; 50 ms in the worst case. One heartbeat goes on to the next expression
-# until this is reached, and the rest is left to the next heartbeats.
+# In the unit of `Matching.work`; 50 ms in the worst case. A heartbeat matches one expression after
+# the other until it reaches this amount of work, and leaves the rest to the next heartbeats.
 _WORK_AT_ONCE: Final = 10_000_000
 
 
 def update_regex(group: ConsumerGroup, old: str, new: str, effects: Effects, now_ms: int) -> None:
-    """A member that is written already subscribes to another regular expression now.
+    """Match the new regular expression of a stored member, and drop the old one if it is unused.
 
     Args:
         group: its group.
-        old: the one before, "" for none.
-        new: valid; "" for none.
+        old: the expression before, "" for none.
+        new: the valid new expression, "" for none.
         effects: gets the records.
-        now_ms: the time.
+        now_ms: the current time.
 
     See: G-100 (maybeUpdateRegularExpressions).
     """
@@ -37,16 +37,16 @@ def update_regex(group: ConsumerGroup, old: str, new: str, effects: Effects, now
 
 
 def drop_unused_regex(group: ConsumerGroup, regex: str, effects: Effects) -> None:
-    """Forget what a regular expression matched, if nobody subscribes to it any more."""
+    """Drop the matched topics of a regular expression if no member subscribes to it any more."""
     if regex and not group.roster.subscribers_of_regex(regex):
         changes.drop_regex(group, regex, effects)
 
 
 def refresh_regexes(group: ConsumerGroup, effects: Effects, now_ms: int) -> bool:
-    """Match regular expressions again, after topics were made or deleted.
+    """Match regular expressions again, after topics were created or deleted.
 
-    Those that would take too long at once stay in `group.regexes_to_match`, and so do those that
-    take long and were not prepared.
+    It stops when it has done too much work for one heartbeat, or at an expression that takes long
+    and that no thread has prepared. The rest stays in `group.regexes_to_match`.
 
     Returns:
         Whether one of them matches other topics than before.
@@ -68,22 +68,22 @@ def refresh_regexes(group: ConsumerGroup, effects: Effects, now_ms: int) -> bool
 
 
 def _waiting(group: ConsumerGroup) -> list[str]:
-    """The regular expressions that are to be matched again, the next one last."""
+    """Return the regular expressions that have to be matched again, the next one last."""
     if group.regexes_to_match is not None:
         return group.regexes_to_match
-    # one that Kafka was about to match when it wrote this log is in no record yet
+    # from the members, not from the records: Kafka may have written a member before its expression
     return sorted(group.roster.subscribed_regexes, reverse=True)
 
 
 def prepare_regexes(
     group: ConsumerGroup | None, new: str, topics: Topics
 ) -> Iterator[tuple[str, Prepared]]:
-    """Compile what the next heartbeat of a group matches, as many as it would go on to.
+    """Compile the regular expressions that the next heartbeat of a group will match.
 
     Args:
-        group: None for one that the heartbeat makes.
-        new: what the member subscribes to from now on; "" for nothing new.
-        topics: those of the moment.
+        group: None if the heartbeat creates the group.
+        new: the expression that the member newly subscribes to, "" for none.
+        topics: the current topics.
     """
     regexes = [new] if new and (group is None or new not in group.regexes) else []
     if group is not None and group.is_metadata_stale:
@@ -100,11 +100,13 @@ def prepare_regexes(
 def _resolve(
     group: ConsumerGroup, regex: str, ready: Prepared, effects: Effects, now_ms: int
 ) -> int:
-    """Match one, and return how much work that was."""
+    """Match one regular expression, and return how much work it was."""
     old = group.regexes.get(regex)
     try:
         matching = ready.matching(group.topics)
-    except InvalidRegularExpression:  # too large for so many topics by now, and so to be compiled
+    except InvalidRegularExpression:
+        # There are too many topics for it now. Such a pattern is large, so compiling it was much
+        # work.
         return _WORK_AT_ONCE
     if old is None or old.topics != matching.names:
         version = old.version + 1 if old is not None else 1
@@ -114,5 +116,5 @@ def _resolve(
 
 
 def prepared(pattern: str, topics: Topics) -> Prepared:
-    """The pattern as it was prepared for these topics, or else as it is prepared now."""
+    """Return the pattern that a thread prepared for these topics, or prepare it now."""
     return topics.prepared.get(pattern) or Prepared(pattern, topics)

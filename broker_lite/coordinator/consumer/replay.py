@@ -1,7 +1,7 @@
-"""A consumer group read back: what each of its records does to it.
+"""Loads a consumer group from the log: applies its records one by one.
 
-A log may be read from any state that compaction left, so a record may be about a member or a
-target that nothing else is known of. Such a record does what it can and is no error.
+Compaction may have removed some of the records, so a record may name a member or a target of which
+there is no other record. Such a record is applied as far as possible, and is no error.
 """
 
 from dataclasses import replace
@@ -17,13 +17,13 @@ from broker_lite.wire import messages
 
 
 def apply_record(group: ConsumerGroup, record_type: int, key: bytes, value: bytes | None) -> None:
-    """Take over what one record says.
+    """Apply one record to its group.
 
     Args:
         group: the group of the key.
         record_type: of the key.
         key: of the record.
-        value: of the record; None for a tombstone, which of GROUP_EPOCH removes the group.
+        value: of the record; None for a tombstone. A tombstone of GROUP_EPOCH deletes the group.
 
     Raises:
         DecodeError: the record cannot be read.

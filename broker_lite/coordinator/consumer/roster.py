@@ -1,7 +1,8 @@
-"""Who is in a consumer group: its members, what they subscribe to, and which partitions they have.
+"""The members of a consumer group, their subscriptions and the owners of partitions.
 
-What can be derived from the members (who owns a partition, how many subscribe to a name) is kept up
-to date here member by member, so that a heartbeat never has to look at all of them.
+The data that follows from the members (such as the owner of a partition, or the number of
+subscribers of a topic) is updated here with every change of a member. So a heartbeat never has to
+look at all members.
 """
 
 from collections import Counter
@@ -22,7 +23,7 @@ class ConsumerRoster:
         members: by member id.
         static_members: member ids by instance id.
         classic_count: how many members use the classic protocol.
-        held: what the members take in memory. Not in the log.
+        held: how much memory the members take. Not in the log.
     """
 
     __slots__ = (
@@ -54,7 +55,7 @@ class ConsumerRoster:
         return self._name_counts.keys()
 
     def classic_members_know_one_of(self, names: Iterable[str]) -> bool:
-        """Whether all members of the classic protocol know one of these assignors.
+        """Return whether all members of the classic protocol support one of these assignors.
 
         See: G-108 (ConsumerGroup.supportsClassicProtocols).
         """
@@ -62,28 +63,29 @@ class ConsumerRoster:
 
     @property
     def subscribed_regexes(self) -> frozenset[str]:
-        """The regular expressions that members subscribe to, matched yet or not."""
+        """The regular expressions that members subscribe to, whether they were matched or not."""
         return frozenset(self._regex_counts)
 
     def has_subscribers_by_name(self, names: Iterable[str]) -> bool:
-        """Whether a member subscribes to one of these topics by its name."""
+        """Return whether a member subscribes to one of these topics by its name."""
         return any(name in self._name_counts for name in names)
 
     def subscribers_of_regex(self, regex: str) -> int:
-        """How many members subscribe to a regular expression."""
+        """Return how many members subscribe to a regular expression."""
         return self._regex_counts[regex]
 
     def owner_of(self, topic_id: bytes, partition: int) -> str | None:
-        """The member that has a partition, or has yet to give it back.
+        """Return the member that has a partition, or that still has to give it back.
 
         Rule: G-94.
         """
         return self._owners.get(topic_id, {}).get(partition)
 
     def preferred_assignor(self) -> str | None:
-        """The assignor that most members ask for, None when none asks for any.
+        """Return the assignor that most members ask for, or None if no member asks for one.
 
-        Among equals the last by name, so that it is `uniform` as in Kafka.
+        Among those with the same number of members it is the last by name. So it is `uniform`, as
+        in Kafka.
 
         Rule: G-96.
         """
@@ -91,7 +93,7 @@ class ConsumerRoster:
         return max(counts, key=lambda name: (counts[name], name)) if counts else None
 
     def put(self, member: ConsumerMember) -> None:
-        """Set a member: a new one, or another value of a known one."""
+        """Store a member, whether it is new or changed."""
         old = self.members.get(member.member_id)
         if old is not None:
             self._forget_subscription(old)
@@ -113,14 +115,14 @@ class ConsumerRoster:
         self._own(member.pending_revocation, member.member_id)
 
     def put_current(self, member: ConsumerMember) -> None:
-        """Set a known member whose subscription is as before, only what it holds is not."""
+        """Store a known member of which only the current assignment, epochs or state changed."""
         self._release(self.members[member.member_id])
         self.members[member.member_id] = member
         self._own(member.assigned, member.member_id)
         self._own(member.pending_revocation, member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """Take a member out; it may have been none. Its target stays until that is removed."""
+        """Remove a member if it exists; the group still has its target."""
         member = self.members.pop(member_id, None)
         if member is None:
             return
@@ -162,7 +164,7 @@ class ConsumerRoster:
             for topic_id, partitions in assigned.items():
                 owners = self._owners.get(topic_id, {})
                 for partition in partitions:
-                    # in a log that was cleaned, the next owner may come before this one lets go
+                    # in a compacted log the record of the next owner may come before this one's
                     if owners.get(partition) == member.member_id:
                         del owners[partition]
                 if not owners:

@@ -1,4 +1,4 @@
-"""The target assignment of a consumer group: when it is due, and what it is."""
+"""Computes the target assignment of a consumer group when it is due."""
 
 from broker_lite.coordinator.assignors.assignor import AssignorMember
 from broker_lite.coordinator.assignors.by_name import ASSIGNORS
@@ -10,7 +10,7 @@ from broker_lite.coordinator.effects import Effects
 
 
 def subscribed_ids(group: ConsumerGroup, member: ConsumerMember) -> frozenset[bytes]:
-    """The topics that a member subscribes to, as far as they exist.
+    """Return the ids of the existing topics that a member subscribes to.
 
     Rule: G-90.
     """
@@ -23,9 +23,9 @@ def subscribed_ids(group: ConsumerGroup, member: ConsumerMember) -> frozenset[by
 
 
 def update_target(group: ConsumerGroup, effects: Effects, now_ms: int) -> None:
-    """Compute the target assignment anew if the group has moved on since the last one.
+    """Compute a new target assignment if the group epoch is ahead of the last one.
 
-    With an assignment interval it has to wait; the first heartbeat after that computes it.
+    If an assignment interval is set, the first heartbeat after the interval computes it.
 
     Rule: G-85, G-13 (TargetAssignmentBuilder).
     """
@@ -36,7 +36,7 @@ def update_target(group: ConsumerGroup, effects: Effects, now_ms: int) -> None:
         return
     members, counts = _assignor_view(group)
     name = group.roster.preferred_assignor() or group.settings.consumer_assignors[0]
-    # a setting may name an assignor that only a Kafka with that class has
+    # the setting may name an assignor class that only Kafka can load; use `uniform` then
     targets = ASSIGNORS.get(name, assign_uniform)(members, counts)
     for member_id, target in targets.items():
         if group.targets.get(member_id) != target:
@@ -47,7 +47,7 @@ def update_target(group: ConsumerGroup, effects: Effects, now_ms: int) -> None:
 def _assignor_view(
     group: ConsumerGroup,
 ) -> tuple[list[AssignorMember], dict[bytes, int]]:
-    # members with the same subscription share one set, which assignors rely upon
+    # members with the same subscription must share one set object: assignors rely on that
     sets: dict[frozenset[bytes], frozenset[bytes]] = {}
     by_subscription: dict[tuple[tuple[str, ...], str], frozenset[bytes]] = {}
     members = []
@@ -66,6 +66,6 @@ def _assignor_view(
     counts = {}
     for topic_id in frozenset().union(*sets):
         topic = group.topics.by_id(topic_id)
-        assert topic is not None  # they were found by name a moment ago
+        assert topic is not None  # subscribed_ids() has just found these topics by name
         counts[topic_id] = topic.partition_count
     return members, counts

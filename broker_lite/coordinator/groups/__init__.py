@@ -1,1 +1,1 @@
-"""The group coordinator as a whole: its requests, their way to a group, reading groups back."""
+"""The group coordinator as a whole: its requests, their groups, and loading groups from the log."""

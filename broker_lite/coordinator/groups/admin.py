@@ -26,7 +26,7 @@ from broker_lite.coordinator.texts import cut
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
-# from this version on DescribeGroups has an error for a group that is not there
+# from this version on, DescribeGroups has an error for a group that does not exist
 _GROUP_ID_NOT_FOUND: Final = 6
 
 _CLASSIC: Final = "classic"
@@ -34,7 +34,7 @@ _CONSUMER: Final = "consumer"
 
 
 class GroupAdmin:
-    """Requests that look at groups from outside, and DeleteGroups."""
+    """Requests of administrators: they list, describe and delete groups."""
 
     def __init__(self, registry: GroupRegistry, removals: OffsetRemovals) -> None:
         self._registry = registry
@@ -69,9 +69,9 @@ class GroupAdmin:
     def describe_groups(
         self, request: messages.DescribeGroupsRequest, version: int
     ) -> messages.DescribeGroupsResponse:
-        """Answer a DescribeGroups, which is about classic groups only.
+        """Answer a DescribeGroups, which describes classic groups only.
 
-        Authorized operations are left for the caller to fill.
+        The caller adds the authorized operations.
 
         Rule: G-103.
         """
@@ -117,11 +117,11 @@ class GroupAdmin:
     def delete_groups(
         self, request: messages.DeleteGroupsRequest
     ) -> tuple[messages.DeleteGroupsResponse, GroupEffects]:
-        """Answer a DeleteGroups; an id that is there twice is answered once.
+        """Answer a DeleteGroups; an id that is named twice is answered once.
 
         Returns:
-            The response, and what each deleted group leads to. When the records of a group cannot
-            be written, the caller changes its result in the response.
+            The response, and the effects of each deleted group. If the records of a group cannot be
+            written, the caller changes the group's result in the response.
 
         Rule: G-104.
         """

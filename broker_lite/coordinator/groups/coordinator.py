@@ -1,10 +1,10 @@
 """The group coordinator: all groups of a broker with their offsets, as one state machine.
 
-It is made of parts, each of which handles some requests, and callers go to the part that they need.
-A request event takes the request, its caller and the time. It answers `caller.token`, at once or in
-the effects of a later event. Methods that return a response write no records and never wait. Events
-that can touch several groups give one Effects a group, because each group's records belong into
-that group's own partition of the state topic.
+It consists of parts, each of which handles some requests; its users call the part that they need.
+The method for a request takes the request, its caller and the time. The reply to `caller.token` is
+in its effects or in those of a later event. Methods that return a response write no records and
+never wait. Events that can change several groups return one Effects per group, because the records
+of each group belong into its own partition of the state topic.
 """
 
 from collections.abc import Callable
@@ -24,10 +24,10 @@ class GroupCoordinator:
     """The parts that share the groups of a broker.
 
     Args:
-        settings: the broker's.
-        topics: the topics of the moment.
-        make_uuid: gives the random part of a member id.
-        partition_of: the partition of the state topic that a group id belongs to.
+        settings: of the broker.
+        topics: a live view of all topics.
+        make_uuid: returns the random part of a member id.
+        partition_of: returns the partition of the state topic that a group id belongs to.
 
     Attributes:
         registry: the groups with their settings and offsets.
@@ -35,9 +35,9 @@ class GroupCoordinator:
         members: joins, syncs, heartbeats and leaves of members, and their timers.
         commits: OffsetCommit and TxnOffsetCommit.
         fetches: OffsetFetch.
-        removals: OffsetDelete, and offsets that go with their topic or with time.
+        removals: OffsetDelete, and the removal of expired offsets and those of deleted topics.
         admin: requests that list, describe and delete groups.
-        replay: reads the state log.
+        replay: loads groups from the state log.
     """
 
     __slots__ = (

@@ -1,8 +1,9 @@
-"""Requests of members, each handed to the group that it is about.
+"""Requests of members, each passed to its group.
 
-What is checked here is what no group is needed for, and which group it is: a missing one is made
-for whoever joins without a member id, and an empty one of the other kind gives way. Members of both
-protocols can be in one group, which then is a consumer group (G-106 to G-111).
+This module makes the checks that need no group, and finds the group. If the group does not exist,
+it is created for a member that joins without a member id. If it is empty and of the other protocol,
+it is replaced. A group can have members of both protocols; it is a consumer group then (G-106 to
+G-111).
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +43,7 @@ _NO_CONSUMER_GROUP: Final = "Group {} is not a consumer group."
 
 
 class GroupMembers:
-    """Who joins, syncs, lives and leaves."""
+    """The requests and timers of members: join, sync, heartbeat, leave."""
 
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
@@ -67,8 +68,8 @@ class GroupMembers:
                 if classic is not None:
                     self._registry.add(classic)
                 return effects
-            # measured: Kafka drops it also when the join is then refused for its member id, even if
-            # that hides its offsets
+            # measured: Kafka drops the empty group even if it then refuses the join because of its
+            # member id, which hides the group's offsets; here it keeps a group that has offsets
             if not request.member_id or self._registry.offsets.of(request.group_id) is None:
                 self._registry.discard(group, effects)
             group = None
@@ -83,7 +84,7 @@ class GroupMembers:
     def _join_new_group(
         self, request: messages.JoinGroupRequest, caller: Caller, effects: Effects, now_ms: int
     ) -> None:
-        """Make the group that somebody is the first to join, and write that it is there.
+        """Create the group for its first member, and write its record.
 
         Rule: G-37 (GroupMetadataManager.classicGroupJoinToClassicGroup).
         """
@@ -191,7 +192,7 @@ class GroupMembers:
 
     @contextmanager
     def with_prepared(self, regexes: Mapping[str, Prepared]) -> Iterator[None]:
-        """Let the first event in the body use these regular expressions as they were prepared."""
+        """Let the events in the `with` block use these prepared regular expressions."""
         topics = self._registry.topics
         topics.prepared = regexes
         try:
@@ -207,7 +208,7 @@ class GroupMembers:
         effects: Effects,
         now_ms: int,
     ) -> None:
-        """Make the group of its first member; nothing has happened if that member is refused.
+        """Create the group for its first member; if the member is refused, nothing changes.
 
         Rule: G-80.
         """
@@ -233,9 +234,9 @@ class GroupMembers:
         effects: Effects,
         now_ms: int,
     ) -> None:
-        """Turn a classic group with members into a consumer group, for a member of that protocol.
+        """Convert a classic group with members into a consumer group, because a consumer joins.
 
-        If it cannot be, or that member is refused, nothing has happened.
+        If the group cannot be converted, or the new member is refused, nothing changes.
 
         See: G-106 (GroupMetadataManager.convertToConsumerGroup).
         """
@@ -259,7 +260,7 @@ class GroupMembers:
         effects.replies += created.replies
 
     def on_time(self, now_ms: int) -> GroupEffects:
-        """Run the timers that are due.
+        """Run the timers that are due, and return the effects of each.
 
         See: G-30 to G-34, G-89.
         """

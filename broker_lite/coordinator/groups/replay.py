@@ -1,8 +1,9 @@
-"""Groups and offsets read back from `__consumer_offsets`.
+"""Loads groups and offsets from `__consumer_offsets`.
 
-A log may be read from any state that compaction left. Records of share and streams groups, which
-are not offered, are passed over; so are groups that belong into another partition since the state
-topic has grown: what was committed there since then counts, and nothing that is older.
+Compaction may have removed any of the older records of a log. Records of share and streams groups
+are skipped, because broker-lite does not have these groups. A group that belongs to another
+partition, because the state topic has grown, is skipped, too: only the records in its new partition
+count.
 
 See: G-66, G-112, G-117, T-53 (GroupCoordinatorShard.replay).
 """
@@ -32,25 +33,25 @@ from broker_lite.wire import DecodeError, messages
 
 _INT16: Final = Struct(">h")
 
-# of a batch that is no transaction's
+# the producer id of a batch without a transaction
 _NO_PRODUCER_ID: Final = -1
 
 _OFFSETS: Final = frozenset((LEGACY_OFFSET_COMMIT, OFFSET_COMMIT))
 
 
 class GroupReplay:
-    """Takes over what the log says."""
+    """Applies the records of the log."""
 
     def __init__(self, registry: GroupRegistry, removals: OffsetRemovals) -> None:
         self._registry = registry
         self._removals = removals
-        # group ids of the partitions that are being read, and whether they belong there
+        # by partition that is being read: its group ids, and whether each belongs there
         self._met: dict[int, dict[str, bool]] = {}
 
     def batch(
         self, partition: int, producer_id: int, records: Iterable[tuple[bytes, bytes | None]]
     ) -> None:
-        """Take over the records of a batch.
+        """Apply the records of a batch.
 
         Raises:
             DecodeError: a record cannot be read.
@@ -73,7 +74,7 @@ class GroupReplay:
             self._consumer(partition, record_type, key, value)
 
     def loaded(self, partition: int, now_ms: int) -> GroupEffects:
-        """Start the timers of the groups of a partition, and see what is out of date there."""
+        """Start the timers of a loaded partition's groups, and drop offsets of missing topics."""
         started: GroupEffects = []
         groups = self._registry.groups
         met = self._met.pop(partition, {})
@@ -92,25 +93,26 @@ class GroupReplay:
         """Forget the groups of a partition.
 
         Returns:
-            Answers to the open requests of their members: 16, so that clients ask again.
+            The responses to the open requests of their members: NOT_COORDINATOR, so that clients
+            look for the coordinator and retry.
         """
         self._met.pop(partition, None)
         groups = self._registry.groups_in(partition)
-        replies = self._take_out(groups)
+        replies = self._remove(groups)
         self._registry.offsets.forget(partition, {group.group_id for group in groups})
         return replies
 
     def unload_all(self) -> list[Reply]:
-        """Forget all groups, wherever they are.
+        """Forget all groups of all partitions.
 
         Returns:
-            As of unload.
+            The responses, as those of `unload`.
         """
-        replies = self._take_out(list(self._registry.groups.values()))
+        replies = self._remove(list(self._registry.groups.values()))
         self._registry.offsets.forget_all()
         return replies
 
-    def _take_out(self, groups: Iterable[Group]) -> list[Reply]:
+    def _remove(self, groups: Iterable[Group]) -> list[Reply]:
         effects = Effects()
         for group in groups:
             if isinstance(group, ConsumerGroup):
@@ -121,7 +123,7 @@ class GroupReplay:
         return effects.replies
 
     def _offset(self, partition: int, producer_id: int, key: bytes, value: bytes | None) -> None:
-        """Take over a commit, or that an offset is gone.
+        """Apply the record of a commit, or the tombstone of an offset.
 
         See: G-66, T-43 (OffsetMetadataManager.replay).
         """
@@ -160,9 +162,10 @@ class GroupReplay:
             registry.remove(group_id)
 
     def _consumer(self, partition: int, record_type: int, key: bytes, value: bytes | None) -> None:
-        """Take over a record of a consumer group.
+        """Apply a record of a consumer group.
 
-        A classic group of that id was made by its offsets only, or has become this group.
+        If there is a classic group with this id, it was made for offsets only, or it was converted
+        into this group. The consumer group replaces it.
         """
         registry = self._registry
         group_id = consumer_records.group_of(key)
@@ -178,7 +181,7 @@ class GroupReplay:
             registry.remove(group_id)
 
     def _belongs(self, group_id: str, partition: int) -> bool:
-        """Whether a group is to be found in this partition.
+        """Return whether a group belongs to this partition.
 
         See: G-07.
         """

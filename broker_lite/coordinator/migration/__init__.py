@@ -1,1 +1,1 @@
-"""Groups between the protocols: classic members in consumer groups, and both conversions."""
+"""Groups that change protocols: classic members in consumer groups, and the conversions."""

@@ -1,4 +1,4 @@
-"""A consumer group whose members all speak the classic protocol becomes a classic group."""
+"""Converts a consumer group into a classic group when all its members use the classic protocol."""
 
 from collections.abc import Collection, Mapping
 
@@ -20,16 +20,16 @@ from broker_lite.wire import DecodeError
 def downgrade(
     group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
 ) -> ClassicGroup | None:
-    """Turn a group into a classic one if only members of that protocol stay; then it rebalances.
+    """Convert a group into a classic one, and rebalance it, if only classic members are left.
 
     Args:
-        group: it is done with when a classic group is returned.
-        leaving: members that go now.
+        group: must not be used any more when a classic group is returned.
+        leaving: the members that are leaving.
         effects: gets the records.
-        now_ms: the time.
+        now_ms: the current time.
 
     Returns:
-        The classic group, None if the group stays what it is; then nothing was written.
+        The classic group, or None if the group stays a consumer group; then nothing was written.
 
     Rule: G-107 (GroupMetadataManager.validateOnlineDowngradeWithFencedMembers).
     See: G-12.
@@ -50,9 +50,9 @@ def downgrade(
 def convert(
     group: ConsumerGroup, leaving: Collection[str], effects: Effects, now_ms: int
 ) -> ClassicGroup:
-    """Make the classic group of those who stay, with their targets as their assignments.
+    """Make a classic group of the members that are left; their targets become their assignments.
 
-    It is stable, and its sessions run. All of the consumer group's timers are stopped.
+    The classic group is stable, and its sessions run. All timers of the consumer group are stopped.
 
     Rule: G-107 (ClassicGroup.fromConsumerGroup).
     """
@@ -93,13 +93,13 @@ def convert(
 def assignment_bytes(
     partitions: Mapping[bytes, Collection[int]], metadata: bytes, topics: Topics
 ) -> bytes:
-    """Return partitions by topic id as the assignment that a member can read.
+    """Return partitions by topic id as an assignment in the version of the member's metadata.
 
     Args:
-        partitions: of topics that may be gone by now; those are left out.
-        metadata: of the member, for any of its protocols; only that of the first was read when it
-            joined, so it may be nonsense.
-        topics: the topics of the moment.
+        partitions: of topics that may have been deleted; those are left out.
+        metadata: of the member, for one of its protocols. It may be invalid, because only that of
+            the first protocol was parsed when the member joined.
+        topics: the current topics.
     """
     named = {}
     for topic_id, numbers in partitions.items():

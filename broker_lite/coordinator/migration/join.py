@@ -1,7 +1,8 @@
 """JoinGroup of the classic protocol to a consumer group that has members.
 
-Such a member goes through the same steps as one that sends heartbeats: its metadata says what it
-subscribes to and owns. The answer never has members in it, so that it assigns nothing.
+Such a member takes the same steps as one that sends ConsumerGroupHeartbeat: its metadata has its
+subscription and the partitions that it owns. The response never lists members, so that the member
+assigns nothing.
 
 Rule: G-108 (GroupMetadataManager.classicGroupJoinToConsumerGroup).
 """
@@ -32,7 +33,7 @@ from broker_lite.coordinator.timers import JOIN, SYNC
 from broker_lite.errors import BrokerError, ErrorCode, InconsistentGroupProtocol, UnknownServerError
 from broker_lite.wire import DecodeError, messages
 
-# from this version on a dynamic member has to join with an id that the broker gave it (KIP-394)
+# from this version on, a dynamic member has to join with an id that the broker gave it (KIP-394)
 _ID_REQUIRED: Final = 4
 
 
@@ -43,10 +44,10 @@ def join(
     effects: Effects,
     now_ms: int,
 ) -> ClassicGroup | None:
-    """Handle a JoinGroup that `check_join` let pass; it is answered at once.
+    """Handle a JoinGroup that `check_join` accepted; it is answered at once.
 
     Returns:
-        The classic group that this group has become, None if it is what it was.
+        The classic group if the group was converted into one, otherwise None.
     """
     try:
         return _join(group, request, caller, effects, now_ms)
@@ -78,7 +79,7 @@ def _join(
     check_memory(group, updated, group.settings)
     owned = _owned(group, subscription)
     classic = None
-    if _ends_mixture(group, admission.replaced):
+    if _replaces_last_consumer(group, admission.replaced):
         updated, classic = _downgrade(group, admission, updated, owned, effects, now_ms)
     else:
         updated = advance(group, admission, updated, owned, effects, now_ms)
@@ -106,7 +107,7 @@ def _check_protocols(
 
 
 def _admit(group: ConsumerGroup, request: messages.JoinGroupRequest, member_id: str) -> Admission:
-    """Find the member, or see that it may become one; any id will do for a dynamic one."""
+    """Return the member of a JoinGroup, or a new one; a dynamic member may have any member id."""
     instance_id = request.group_instance_id
     if instance_id is not None:
         if request.member_id:
@@ -125,7 +126,7 @@ def _admit(group: ConsumerGroup, request: messages.JoinGroupRequest, member_id: 
 def _subscription(
     protocols: tuple[tuple[str, bytes], ...],
 ) -> messages.ConsumerProtocolSubscription:
-    """What the member subscribes to and owns; every protocol of a consumer says the same."""
+    """Return a member's subscription, from its first protocol: all protocols have the same one."""
     try:
         return parse_subscription(protocols[0][1])
     except DecodeError:
@@ -165,7 +166,7 @@ def _owned(group: ConsumerGroup, subscription: messages.ConsumerProtocolSubscrip
 
 
 def _start_timers(group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
-    """It has to come for its assignment within the rebalance timeout.
+    """Start a member's session, and the timer within which it has to send SyncGroup.
 
     See: G-110.
     """
@@ -175,8 +176,8 @@ def _start_timers(group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> 
     group.timers.set(SYNC, member.member_id, deadline_ms)
 
 
-def _ends_mixture(group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
-    """Whether a static member that is replaced was the last one with the consumer protocol.
+def _replaces_last_consumer(group: ConsumerGroup, replaced: ConsumerMember | None) -> bool:
+    """Return whether the group has to be converted: the last consumer-protocol member is replaced.
 
     See: G-107 (GroupMetadataManager.validateOnlineDowngradeWithReplacedMember).
     """
@@ -198,9 +199,10 @@ def _downgrade(
     effects: Effects,
     now_ms: int,
 ) -> tuple[ConsumerMember, ClassicGroup]:
-    """Replace the last member with the consumer protocol, and turn the group into a classic one.
+    """Replace the last member of the consumer protocol, and convert the group into a classic one.
 
-    If it subscribes to the same as before, it goes on with what it had; else all members rebalance.
+    If the member's subscription is unchanged, it keeps its partitions; otherwise the group
+    rebalances.
 
     See: G-107 (GroupMetadataManager.convertToClassicGroup).
     """

@@ -29,7 +29,7 @@ def sync(
     effects: Effects,
     now_ms: int,
 ) -> None:
-    """Handle a SyncGroup that `check_sync` let pass; it is answered at once.
+    """Handle a SyncGroup that `check_sync` accepted; it is answered at once.
 
     Rule: G-109 (GroupMetadataManager.classicGroupSyncToConsumerGroup).
     """
@@ -68,7 +68,7 @@ def heartbeat(
     effects: Effects,
     now_ms: int,
 ) -> None:
-    """Handle a Heartbeat; the member is sent to join again when there is something to do.
+    """Handle a Heartbeat; the member has to join again if its assignment has to change.
 
     Rule: G-110 (GroupMetadataManager.classicGroupHeartbeatToConsumerGroup).
     """
@@ -82,7 +82,10 @@ def heartbeat(
     if (
         member.member_epoch < _epoch_to_reach(group)
         or member.state is MemberState.UNREVOKED_PARTITIONS
-        or (member.state is MemberState.UNRELEASED_PARTITIONS and not _waits(group, member))
+        or (
+            member.state is MemberState.UNRELEASED_PARTITIONS
+            and not _waits_for_partitions(group, member)
+        )
     ):
         _wait_for_join(group, member, now_ms)
         error_code = ErrorCode.REBALANCE_IN_PROGRESS
@@ -96,7 +99,7 @@ def leave(
     effects: Effects,
     now_ms: int,
 ) -> None:
-    """Handle a LeaveGroup: all who leave are put out at once.
+    """Handle a LeaveGroup; all members that leave are removed in one step.
 
     Rule: G-111 (GroupMetadataManager.classicGroupLeaveToConsumerGroup).
     """
@@ -114,10 +117,11 @@ def leave(
 
 
 def _epoch_to_reach(group: ConsumerGroup) -> int:
-    """The epoch up to which a member has to join again: that of the targets.
+    """Return the epoch that a member has to reach; below it, the member has to join again.
 
-    New targets come with the next heartbeat of a member of the consumer protocol. Where there is
-    none, which Kafka does not look at, they come with the next join.
+    It is the epoch of the target assignment. The next heartbeat of a member of the consumer
+    protocol computes a new target assignment. Without such a member, a case that Kafka ignores,
+    only the next join computes it; so the epoch to reach is the group's.
 
     Rule: G-110, measured.
     """
@@ -126,7 +130,7 @@ def _epoch_to_reach(group: ConsumerGroup) -> int:
 
 
 def _leaving_id(group: ConsumerGroup, member_id: str, instance_id: str | None) -> str:
-    """The member that a LeaveGroup is about; operators name static ones by instance only."""
+    """Return the id of a leaving member; an operator names a static one by its instance id only."""
     if instance_id is None:
         return known_member(group, member_id).member_id
     named_id = member_id or group.roster.static_members.get(instance_id, "")
@@ -136,10 +140,11 @@ def _leaving_id(group: ConsumerGroup, member_id: str, instance_id: str | None) -
 def _member(
     group: ConsumerGroup, request: "messages.SyncGroupRequest | messages.HeartbeatRequest"
 ) -> tuple[ConsumerMember, ClassicMemberData]:
-    """The member of a request, and what it has as one of the classic protocol.
+    """Return the member of a request, and its data of the classic protocol.
 
     Raises:
-        BrokerError: there is none, its id was taken over, or its generation is another.
+        BrokerError: there is no such member, it does not use the classic protocol, another member
+            id has its instance id, or the generation is wrong.
     """
     member_id = request.member_id
     instance_id = request.group_instance_id
@@ -155,8 +160,8 @@ def _member(
     return member, member.classic
 
 
-def _waits(group: ConsumerGroup, member: ConsumerMember) -> bool:
-    """Whether part of a member's target is still held by somebody.
+def _waits_for_partitions(group: ConsumerGroup, member: ConsumerMember) -> bool:
+    """Return whether a member still has to wait for partitions of its target.
 
     Rule: G-110 (ConsumerGroup.waitingOnUnreleasedPartition).
     """
@@ -169,7 +174,10 @@ def _waits(group: ConsumerGroup, member: ConsumerMember) -> bool:
 
 
 def _wait_for_join(group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
-    """It has to join again within its rebalance timeout, counted from the first time it is told."""
+    """Start the timer within which a member has to join again, if it does not run already.
+
+    The rebalance timeout counts from the first response that tells the member to join again.
+    """
     if not group.timers.is_set(JOIN, member.member_id):
         deadline_ms = now_ms + max(member.rebalance_timeout_ms, 0)
         group.timers.set(JOIN, member.member_id, deadline_ms)

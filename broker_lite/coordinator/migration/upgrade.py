@@ -1,7 +1,7 @@
-"""A classic group of consumers becomes a consumer group (KIP-848), members and all.
+"""Converts a classic group of consumers, with its members, into a consumer group (KIP-848).
 
-The members go on with what the classic group's leader gave them, and still speak the classic
-protocol; the consumer group treats that as their target, and takes it from there.
+The members keep the assignments of the classic group's leader, and still use the classic protocol.
+The consumer group takes these assignments as their first targets.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def check_upgrade(group: ClassicGroup, settings: GroupSettings) -> None:
     """Check that a classic group with members may become a consumer group.
 
     Raises:
-        GroupIdNotFound: it may not.
+        GroupIdNotFound: the group may not be converted.
 
     Rule: G-106, G-12 (GroupMetadataManager.validateOnlineUpgrade).
     """
@@ -54,17 +54,17 @@ def check_upgrade(group: ClassicGroup, settings: GroupSettings) -> None:
 
 
 def fill_from_classic(group: ConsumerGroup, classic: ClassicGroup, effects: Effects) -> None:
-    """Give a new consumer group what a classic one has, and write it.
+    """Copy the members of a classic group into a new consumer group, and write that group.
 
-    The classic group stays as it is, and no timer is started.
+    The classic group is not changed, and no timer is started.
 
     Args:
         group: new, without members.
-        classic: it has members, and `check_upgrade` let it pass.
+        classic: has members, and `check_upgrade` accepted it.
         effects: gets the records.
 
     Raises:
-        GroupIdNotFound: what a member said cannot be read; nothing was written.
+        GroupIdNotFound: the metadata or assignment of a member is invalid; nothing was written.
 
     Rule: G-106 (ConsumerGroup.fromClassicGroup).
     """
@@ -79,11 +79,11 @@ def fill_from_classic(group: ConsumerGroup, classic: ClassicGroup, effects: Effe
 
 
 def _member(member: ClassicMember, classic: ClassicGroup, topics: Topics) -> ConsumerMember:
-    # no protocol is chosen yet while the first members of a group come together
+    # during the group's first join phase no protocol is chosen yet
     protocol_name = classic.protocol_name or member.protocols[0][0]
     try:
         subscription = parse_subscription(member.metadata(protocol_name))
-        # who has joined and not synced yet has no assignment
+        # a member that has joined and not synced yet has no assignment
         partitions, user_data = parse_assignment(member.assignment or _NOTHING)
     except DecodeError:
         raise GroupIdNotFound(
@@ -116,7 +116,7 @@ def _member(member: ClassicMember, classic: ClassicGroup, topics: Topics) -> Con
 def _assigned(
     partitions: Mapping[str, list[int]], epoch: int, topics: Topics
 ) -> dict[bytes, dict[int, int]]:
-    """Partitions by topic id, as far as they exist."""
+    """Return the partitions that exist, by topic id, each with the epoch."""
     assigned = {}
     for name, numbers in partitions.items():
         topic = topics.get(name)
@@ -128,9 +128,10 @@ def _assigned(
 
 
 def _target(assigned: Assigned, taken: dict[bytes, set[int]]) -> Target:
-    """What a member is to keep: what the classic leader gave to two members, the first one gets.
+    """Return the target of a member: its assignment without the partitions in `taken`.
 
-    An assignor leaves partitions where they are, so both would have them for good.
+    If the classic leader gave a partition to two members, only the first one keeps it. Otherwise
+    both would keep it, because an assignor leaves partitions where they are.
     """
     target = {}
     for topic_id, partitions in assigned.items():

@@ -1,1 +1,1 @@
-"""Requests about committed offsets, and how offsets expire. The offsets: committed_offsets.py."""
+"""Requests for committed offsets, and their expiry; committed_offsets.py stores the offsets."""

@@ -1,8 +1,8 @@
-"""OffsetCommit, and the part of TxnOffsetCommit that is about groups.
+"""OffsetCommit, and the part of TxnOffsetCommit that concerns groups.
 
-Both check topics first and the group then. What the first check refuses is answered before what
-the group says, as in Kafka's response; a refusal of the group is an error of every partition that
-is left, for there is no other place for it.
+Both check the topics first, then the group. Partitions that the first check refuses come first in
+the response, as in Kafka's. If the group refuses the commit, every remaining partition gets the
+error, because the response has no field for an error of the group.
 """
 
 from collections.abc import Iterator
@@ -23,15 +23,15 @@ from broker_lite.coordinator.topics import TopicView
 from broker_lite.errors import ErrorCode
 from broker_lite.wire import ZERO_UUID, messages
 
-# from these versions on topics are named by id
+# from these versions on, topics are named by id
 _COMMIT_BY_ID: Final = 10
 _TXN_COMMIT_BY_ID: Final = 6
-# from this version on a group that is not there has an error of its own
+# from this version on, there is an error code for a group that does not exist
 _GROUP_ID_NOT_FOUND: Final = 9
 
 _NO_RETENTION: Final = -1
 _NONE: Final = ErrorCode.NONE
-# characters of a text that fits whatever it consists of
+# a text of so few characters fits into a record, whatever the characters are
 _SHORT_TEXT: Final = 10_000
 _OLD_EPOCH: Final = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
 
@@ -47,7 +47,7 @@ Known = list[tuple[TopicView, "list[CommitPartition]"]]
 
 
 class _Results:
-    """What came of each partition, by topic; a topic comes up once in the response."""
+    """The result of each partition, by topic, because a topic comes only once in the response."""
 
     __slots__ = ("by_topic",)
 
@@ -60,7 +60,7 @@ class _Results:
 
 
 class OffsetCommits:
-    """Commits of all groups."""
+    """The commits of all groups."""
 
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
@@ -91,7 +91,7 @@ class OffsetCommits:
     def commit_transactional(
         self, request: messages.TxnOffsetCommitRequest, caller: Caller, now_ms: int
     ) -> Effects:
-        """Handle a TxnOffsetCommit whose transaction was looked at already.
+        """Handle a TxnOffsetCommit whose transaction has been checked already.
 
         Rule: T-41.
         See: T-40, T-43.
@@ -121,7 +121,7 @@ class OffsetCommits:
         state_partition = self._registry.partition_of(group_id)
         put = self._registry.offsets.put_pending
         for name, partition, offset in self._accepted(known, results, now_ms, NO_EXPIRY):
-            # Kafka does not keep the topic's id of a commit within a transaction
+            # Kafka does not store the topic id of a commit within a transaction
             committed = offset._replace(topic_id=ZERO_UUID)
             self._write(group_id, name, partition, committed, effects)
             put(state_partition, request.producer_id, group_id, (name, partition), committed)
@@ -129,7 +129,7 @@ class OffsetCommits:
     def _write(
         self, group_id: str, name: str, partition: int, committed: CommittedOffset, effects: Effects
     ) -> None:
-        """Write a commit; it makes a group of those who use no groups, if there is none.
+        """Write a commit; without a group, make a simple group that only has offsets.
 
         Rule: G-61.
         """
@@ -144,7 +144,7 @@ class OffsetCommits:
         *,
         by_id: bool,
     ) -> Known:
-        """The topics that exist with the partitions that exist; the others are answered.
+        """Return the topics and partitions that exist, and add errors for the others to `results`.
 
         Rule: G-60 (KafkaApis.handleOffsetCommitRequest).
         """
@@ -173,7 +173,7 @@ class OffsetCommits:
     def _check(
         self, request: messages.OffsetCommitRequest, known: Known, version: int, now_ms: int
     ) -> ErrorCode | None:
-        """What the group has against a commit.
+        """Return the error if the group refuses a commit, None if it accepts it.
 
         Rule: G-61 (OffsetMetadataManager.validateOffsetCommit).
         See: G-62, G-63, G-30.
@@ -204,7 +204,7 @@ class OffsetCommits:
         request: "AnyCommit",
         known: Known,
     ) -> bool:
-        """Whether a member has had all partitions of a commit ever since the epoch that it names.
+        """Return whether a member has had all partitions of a commit since the commit's epoch.
 
         Partitions whose metadata is refused do not count.
 
@@ -225,7 +225,7 @@ class OffsetCommits:
     def _check_transactional(
         self, request: messages.TxnOffsetCommitRequest, known: Known, version: int
     ) -> ErrorCode | None:
-        """What the group has against a commit within a transaction.
+        """Return the error if the group refuses a commit within a transaction, else None.
 
         Rule: T-41 (OffsetMetadataManager.validateTransactionalOffsetCommit).
         See: T-40.
@@ -239,7 +239,7 @@ class OffsetCommits:
         if isinstance(group, ClassicGroup):
             return _check_classic(group, request, version, is_transactional=True)
         if generation == -1 and not request.member_id and request.group_instance_id is None:
-            # a producer of before KIP-447 does not say who it is
+            # a producer from before KIP-447 does not name the member
             return None
         error_code = _check_consumer(group, request, version, is_transactional=True)
         if error_code in _OLD_EPOCH:
@@ -250,7 +250,7 @@ class OffsetCommits:
     def _accepted(
         self, known: Known, results: _Results, now_ms: int, expire_ms: int
     ) -> Iterator[tuple[str, int, CommittedOffset]]:
-        """What is to be stored, each with its topic and partition; all is answered.
+        """Iterate over the offsets to store, with topic and partition; fill in all results.
 
         Rule: G-65, G-66.
         See: T-43.
@@ -278,7 +278,7 @@ class OffsetCommits:
                 )
 
     def _is_refused(self, text: str) -> bool:
-        """Whether metadata has more UTF-16 characters than are allowed, or fits no record.
+        """Return whether metadata has too many UTF-16 characters, or does not fit into a record.
 
         Rule: G-65.
         See: G-05.
@@ -290,7 +290,7 @@ class OffsetCommits:
 
 
 def _expire_ms(retention_ms: int, now_ms: int) -> int:
-    """When an offset with a retention time of its own goes; too large a time is in the past.
+    """Return when an offset with its own retention time expires; a sum beyond int64 is negative.
 
     Rule: G-66 (OffsetMetadataManager.expireTimestampMs, which overflows).
     """

@@ -1,8 +1,8 @@
-"""OffsetFetch: what groups have committed.
+"""OffsetFetch: the committed offsets of groups.
 
-Before v8 a request is about one group and its fields are those of the request; they are put into
-the form of a group of v8, and the answer back, so that the rules are there once. An unknown group
-or partition is no error: its offset is -1.
+Before v8 a request names only one group, in fields of the request itself. Such a request is
+converted into a group of v8, and the response back, so that the rules are implemented only once. An
+unknown group or partition is no error: its offset is -1.
 """
 
 from typing import TYPE_CHECKING, Final, cast
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     TopicAnswer = messages.OffsetFetchResponse.OffsetFetchResponseTopics
     PartitionAnswer = messages.OffsetFetchResponse.OffsetFetchResponsePartitions
 
-# from these versions on a request is about several groups, and topics are named by id
+# from these versions on, a request names several groups, and topics are named by id
 _SEVERAL_GROUPS: Final = 8
 _BY_ID: Final = 10
-# before this version there is no error of the whole request
+# before this version, there is no error of the whole request
 _TOP_LEVEL_ERROR: Final = 2
 
 _NO_OFFSETS: Final = GroupOffsets()
@@ -55,7 +55,7 @@ class OffsetFetches:
             )
         asked = messages.OffsetFetchRequest.OffsetFetchRequestGroup(
             group_id=request.group_id,
-            # the topics of old requests have all fields of those of groups that are read here
+            # a topic of an old request has all fields of a group's topic that are read here
             topics=cast("list[TopicAsked]", request.topics),
         )
         fetched = _GroupFetch(self._registry, asked, by_id=False, require_stable=stable).run()
@@ -100,12 +100,12 @@ class OffsetFetches:
 
 
 def _whole_group(asked: "messages.OffsetFetchRequest.OffsetFetchRequestGroup") -> str | None:
-    """The group, if all its offsets are asked for: the request is short then, not the answer."""
+    """Return the group id if all offsets are asked for: a short request with a long response."""
     return asked.group_id if asked.topics is None else None
 
 
 class _GroupFetch:
-    """What is asked of one group."""
+    """The part of an OffsetFetch for one group."""
 
     def __init__(
         self,
@@ -127,18 +127,18 @@ class _GroupFetch:
         self._make_partition = messages.OffsetFetchResponse.OffsetFetchResponsePartitions
 
     def run(self) -> "messages.OffsetFetchResponse.OffsetFetchResponseGroup":
-        """The answer for the group."""
+        """Return the response for the group."""
         asked = self._asked
         response = messages.OffsetFetchResponse.OffsetFetchResponseGroup(group_id=asked.group_id)
         error_code = self._check()
         if error_code is not None:
             response.error_code = error_code
         else:
-            response.topics = self._all() if asked.topics is None else self._each()
+            response.topics = self._all_committed() if asked.topics is None else self._requested()
         return response
 
     def _check(self) -> ErrorCode | None:
-        """What a consumer group has against the member.
+        """Return the error if a consumer group refuses the member, else None.
 
         See: G-69.
         """
@@ -147,8 +147,8 @@ class _GroupFetch:
         asked = self._asked
         return self._group.check_fetch(member_id=asked.member_id, member_epoch=asked.member_epoch)
 
-    def _all(self) -> "list[TopicAnswer]":
-        """Everything that is committed; by id only what topics of today have.
+    def _all_committed(self) -> "list[TopicAnswer]":
+        """Return all committed offsets; by topic id only those of topics that exist.
 
         Rule: G-67, G-68.
         """
@@ -167,8 +167,8 @@ class _GroupFetch:
             topics.append(self._make_topic(name=name, topic_id=topic_id, partitions=partitions))
         return topics
 
-    def _each(self) -> "list[TopicAnswer]":
-        """What is committed for the partitions that are asked for; unknown ids come last.
+    def _requested(self) -> "list[TopicAnswer]":
+        """Return the offsets of the requested partitions; topics with an unknown id come last.
 
         Rule: G-67, G-68 (KafkaApis.fetchOffsetsForGroup).
         """
@@ -195,11 +195,13 @@ class _GroupFetch:
         return self._make_topic(
             name=asked.name,
             topic_id=asked.topic_id,
-            partitions=[self._fill(index, None, error_code) for index in asked.partition_indexes],
+            partitions=[
+                self._make_answer(index, None, error_code) for index in asked.partition_indexes
+            ],
         )
 
     def _current(self, name: str, index: int, topic_id: bytes) -> CommittedOffset | None:
-        """What is committed, unless it was for another topic of the same name."""
+        """Return the committed offset, unless it is of an earlier topic with the same name."""
         committed = self._offsets.get(name, index)
         if committed is None or ZERO_UUID in (topic_id, committed.topic_id):
             return committed
@@ -208,15 +210,15 @@ class _GroupFetch:
     def _partition(
         self, name: str, index: int, committed: CommittedOffset | None
     ) -> "PartitionAnswer":
-        """The answer for one partition.
+        """Return the response for one partition.
 
         Rule: G-67, G-70.
         """
         if (name, index) in self._unstable:
-            return self._fill(index, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        return self._fill(index, committed, ErrorCode.NONE)
+            return self._make_answer(index, None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        return self._make_answer(index, committed, ErrorCode.NONE)
 
-    def _fill(
+    def _make_answer(
         self, index: int, committed: CommittedOffset | None, error_code: ErrorCode
     ) -> "PartitionAnswer":
         if committed is None:
@@ -235,7 +237,7 @@ class _GroupFetch:
 def _single_group(
     fetched: "messages.OffsetFetchResponse.OffsetFetchResponseGroup",
 ) -> messages.OffsetFetchResponse:
-    """The answer in the form that it has before v8; such a request can meet no group error.
+    """Return the response in its form before v8.
 
     Rule: G-67.
     """

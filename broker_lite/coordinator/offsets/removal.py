@@ -1,4 +1,4 @@
-"""How offsets go: OffsetDelete, deleted topics, deleted groups, and time.
+"""Removes offsets: for OffsetDelete, for deleted topics and groups, and when they expire.
 
 Rule: G-73, G-74, G-105.
 See: G-104.
@@ -27,12 +27,12 @@ from broker_lite.wire import messages
 # the protocol type of groups whose members subscribe to topics
 _CONSUMER: Final = "consumer"
 
-# when the retention of an offset starts; of a group whose offsets stay there is none
+# returns the time from which the retention of an offset counts
 RetentionStart = Callable[[CommittedOffset], int]
 
 
 class OffsetRemovals:
-    """Everything that removes offsets."""
+    """The removal of offsets, for every reason."""
 
     def __init__(self, registry: GroupRegistry) -> None:
         self._registry = registry
@@ -51,10 +51,10 @@ class OffsetRemovals:
             response.error_code = error_code
             effects.reply(caller.token, response)
             return effects
-        assert group is not None, "else there is an error"
+        assert group is not None, "otherwise there is an error"
         results = _Results(response)
         is_free = unsubscribed(group)
-        for topic, partition in _sort_out(registry, request, results):
+        for topic, partition in _existing_partitions(registry, request, results):
             result = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
             if is_free(topic):
                 result = ErrorCode.NONE
@@ -64,7 +64,7 @@ class OffsetRemovals:
         return effects
 
     def delete_all(self, group_id: str, effects: Effects) -> None:
-        """Remove every offset of a group, also those that wait for a transaction.
+        """Remove all offsets of a group, including pending ones.
 
         Rule: T-45 (OffsetMetadataManager.deleteAllOffsets).
         See: G-104.
@@ -74,7 +74,7 @@ class OffsetRemovals:
             self._remove(group_id, topic, partition, effects)
 
     def delete_topics(self, names: Collection[str]) -> GroupEffects:
-        """Remove the offsets of topics that are gone, in all groups.
+        """Remove the offsets of deleted topics from all groups.
 
         Rule: G-73 (OffsetMetadataManager.onTopicsDeleted).
         """
@@ -85,7 +85,7 @@ class OffsetRemovals:
         return removed
 
     def delete_missing_topics(self, group_id: str) -> GroupEffects:
-        """Remove the offsets of topics that were deleted while this group could not be told.
+        """Remove the offsets of topics that were deleted while this group was not loaded.
 
         Rule: G-73; Kafka keeps what it had no time for.
         """
@@ -107,7 +107,7 @@ class OffsetRemovals:
         return in_batches(group_id, effects)
 
     def expire(self, now_ms: int) -> GroupEffects:
-        """Remove offsets whose time is over, and empty groups that have none left.
+        """Remove expired offsets, and then empty groups without offsets.
 
         Rule: G-74 (GroupCoordinatorShard.cleanupGroupMetadata).
         """
@@ -118,7 +118,7 @@ class OffsetRemovals:
             offsets = registry.offsets.of(group_id)
             if offsets is not None:
                 self._expire_offsets(group, offsets, effects, now_ms)
-            if registry.offsets.of(group_id) is None and _is_abandoned(group):
+            if registry.offsets.of(group_id) is None and _is_removable(group):
                 registry.discard(group, effects)
             if effects.records:
                 expired += in_batches(group_id, effects)
@@ -138,7 +138,7 @@ class OffsetRemovals:
             for topic in offsets.committed
             if is_free(topic)
             for partition, committed in offsets.of_topic(topic)
-            if _is_over(committed, start_of, retention_ms, now_ms)
+            if _has_expired(committed, start_of, retention_ms, now_ms)
             and (topic, partition) not in unstable
         ]
         for topic, partition in due:
@@ -155,7 +155,7 @@ class OffsetRemovals:
 
 
 class _Results:
-    """The results of an OffsetDelete by topic; each topic comes up once."""
+    """The results of an OffsetDelete, by topic, because each topic comes only once."""
 
     __slots__ = ("_partitions", "_response")
 
@@ -178,10 +178,10 @@ class _Results:
         )
 
 
-def _sort_out(
+def _existing_partitions(
     registry: GroupRegistry, request: messages.OffsetDeleteRequest, results: _Results
 ) -> list[tuple[str, int]]:
-    """The partitions of an OffsetDelete that exist; the others are answered.
+    """Return the partitions that exist, and add errors for the others to `results`.
 
     Rule: G-105 (KafkaApis.handleOffsetDeleteRequest).
     """
@@ -208,17 +208,17 @@ def _check_delete(group: Group | None, group_id: str) -> ErrorCode | None:
     return ErrorCode.NON_EMPTY_GROUP
 
 
-def _is_abandoned(group: Group) -> bool:
-    """Whether a group can go with its last offset; one that has just given out an id cannot."""
+def _is_removable(group: Group) -> bool:
+    """Return whether a group without offsets can be removed: no members, and no pending ids."""
     return is_empty(group) and not (
         isinstance(group, ClassicGroup) and group.roster.pending_members
     )
 
 
-def _is_over(
+def _has_expired(
     committed: CommittedOffset, start_of: RetentionStart, retention_ms: int, now_ms: int
 ) -> bool:
-    """Whether an offset's time is over.
+    """Return whether an offset has expired.
 
     Rule: G-74 (OffsetExpirationConditionImpl).
     """
@@ -228,7 +228,7 @@ def _is_over(
 
 
 def _retention_start(group: Group) -> RetentionStart | None:
-    """From when on the offsets of a group age, None as long as they do not.
+    """Return the function for the start of the retention, or None if no offset may expire now.
 
     Rule: G-74 (offsetExpirationCondition of ClassicGroup and of ConsumerGroup).
     """
@@ -237,7 +237,7 @@ def _retention_start(group: Group) -> RetentionStart | None:
     if group.state is ClassicGroupState.EMPTY:
         changed_ms = group.rebalance.state_changed_ms
         if changed_ms == -1:
-            # its record is of before Kafka 2.1, which did not say when
+            # the group's record is from before Kafka 2.1 and has no time of the change
             return _commit_time
         return lambda _: changed_ms
     if group.state is ClassicGroupState.STABLE and group.protocol_type == _CONSUMER:

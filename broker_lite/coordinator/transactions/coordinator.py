@@ -1,10 +1,10 @@
-"""The coordinator of transactions: all transactional ids, and every event that concerns them.
+"""The transaction coordinator: all transactional ids, and every event that concerns them.
 
-An event changes what is in memory and says which record is to be written, before anything is
-answered. When that fails, the event is undone; where it is not known whether it was written, the
-ids of the record's partition are forgotten and replayed from the log. A transaction that is ending
-stays prepared until `completed` is told that its markers are written; everybody else is asked to
-come again meanwhile.
+An event changes the state in memory and returns the record to write; the response is sent only
+after that. If the write fails, the event is undone. If it is not known whether the record was
+written, the ids of the record's partition are forgotten and replayed from the log. A transaction
+that is ending stays prepared until `completed` is called, after all its markers were written. Until
+then other requests get a retriable error.
 """
 
 from collections.abc import Callable, Collection
@@ -35,17 +35,17 @@ from broker_lite.errors import BrokerError, ErrorCode
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 NO_PRODUCER: Final = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
-# a longer one has no record; Kafka fails as unforeseen as well
+# a longer id does not fit into a record; Kafka answers with UNKNOWN_SERVER_ERROR, too
 _ID_BYTES_MAX: Final = 32767
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionSettings:
-    """What is decided for all transactional ids.
+    """The settings for all transactional ids.
 
     Attributes:
-        timeout_max_ms: the longest timeout of a transaction.
-        id_expiration_ms: after how much idle time an id is forgotten.
+        timeout_max_ms: the longest timeout that a transaction may have.
+        id_expiration_ms: how long an id may be idle before it is removed.
     """
 
     timeout_max_ms: int
@@ -53,9 +53,9 @@ class TransactionSettings:
 
 
 class Ending(NamedTuple):
-    """The markers that a prepared transaction still needs, and whose they are.
+    """A prepared transaction, whose end markers have to be written to `partitions`.
 
-    transaction_version decides whether they must have a higher epoch than the records.
+    transaction_version decides whether the markers must have a higher epoch than the records.
     """
 
     transactional_id: str
@@ -66,14 +66,14 @@ class Ending(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What an event leads to.
+    """The result of an event.
 
     Attributes:
-        error: the answer, NONE for success.
-        producer: the producer id and epoch that the client goes on with, both -1 for none.
-        record: to be written before anything else is done.
-        ending: markers to write then, after which `completed` is to be called.
-        before: of an outcome with a record, what undo() goes back to.
+        error: of the response, NONE for success.
+        producer: the producer id and epoch for the client to use from now on, both -1 for none.
+        record: has to be written first, None for none.
+        ending: the markers to write after the record; then `completed` has to be called.
+        before: if there is a record, the transaction before the event, for undo().
     """
 
     error: ErrorCode = ErrorCode.NONE
@@ -102,23 +102,23 @@ class TransactionCoordinator:
 
         Args:
             settings: for all ids.
-            next_producer_id: makes an id that was never given before; may raise BrokerError.
-            transaction_version: the feature's level of the moment: the form of the records, and
-                how an abort by the coordinator raises the epoch.
+            next_producer_id: returns a producer id that was never used; may raise BrokerError.
+            transaction_version: returns the feature's current level, which decides on the version
+                of the records and on the epoch after an abort by the coordinator.
         """
         self._settings = settings
         self._next_producer_id = next_producer_id
         self._transaction_version = transaction_version
         self._transactions: dict[str, Transaction] = {}
-        # an id has one timer at most: its transaction's end, or its own
+        # an id has at most one timer: for its transaction's timeout, or for its own expiration
         self._timers: Timers[str] = Timers()
 
     def get(self, transactional_id: str) -> Transaction | None:
-        """The transaction of an id, None when the id is not known."""
+        """Return the transaction of an id, or None if the id is unknown."""
         return self._transactions.get(transactional_id)
 
     def all(self) -> list[Transaction]:
-        """The transactions of all ids, as they are now."""
+        """Return the current transactions of all ids."""
         return [*self._transactions.values()]
 
     # -- requests
@@ -126,18 +126,18 @@ class TransactionCoordinator:
     def init_producer_id(
         self, transactional_id: str, *, timeout_ms: int, expected: Producer | None, now_ms: int
     ) -> Outcome:
-        """Give an id to a producer, and fence the one that had it.
+        """Assign a producer id and epoch to a producer, and fence the previous producer of the id.
 
-        An open transaction is aborted first, for which the producer comes again.
+        An open transaction is aborted first; the producer has to retry meanwhile.
 
         Args:
             transactional_id: of the producer.
             timeout_ms: of its transactions.
-            expected: the producer id and epoch that it had before, None for a new one.
-            now_ms: the time.
+            expected: the producer id and epoch that it had before, None for a new producer.
+            now_ms: the current time.
 
         Raises:
-            BrokerError: no producer id can be given.
+            BrokerError: there is no new producer id.
 
         Rule: T-16 to T-18, T-27 (TransactionCoordinator.handleInitProducerId).
         See: T-14, T-19 to T-25.
@@ -182,7 +182,7 @@ class TransactionCoordinator:
         client_version: int,
         now_ms: int,
     ) -> Outcome:
-        """Add partitions to the transaction of a producer; the first ones begin it.
+        """Add partitions to a producer's transaction; the first partitions start it.
 
         See: T-29, T-32, T-35, T-42 (TransactionCoordinator.handleAddPartitionsToTransaction).
         """
@@ -198,7 +198,7 @@ class TransactionCoordinator:
     def verify(
         self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Tell of each partition whether it is in the transaction of a producer.
+        """Return for each partition NONE if it is in the producer's transaction, else an error.
 
         See: T-31, T-34 (TransactionCoordinator.handleVerifyPartitionsInTransaction).
         """
@@ -216,13 +216,14 @@ class TransactionCoordinator:
         client_version: int,
         now_ms: int,
     ) -> Outcome:
-        """Commit or abort.
+        """Commit or abort a transaction.
 
         Returns:
-            NONE without a record when it came again: with what the producer goes on with then.
+            The outcome. For a repeated request it is NONE without a record, with the producer id
+            and epoch for the producer to use.
 
         Raises:
-            BrokerError: a new producer id is needed and cannot be given.
+            BrokerError: a new producer id is needed, and there is none.
 
         See: T-46 to T-49 (TransactionCoordinator.handleEndTransaction).
         """
@@ -242,7 +243,7 @@ class TransactionCoordinator:
         return self._outcome(decided)
 
     def completed(self, transactional_id: str, now_ms: int) -> Outcome:
-        """Note that all markers of a prepared transaction are written.
+        """Complete a prepared transaction, after all its markers were written.
 
         See: T-05 (TransactionMarkerChannelManager.writeTxnCompletion).
         """
@@ -256,7 +257,7 @@ class TransactionCoordinator:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING if found is None else found
 
     def _fence(self, transaction: Transaction, now_ms: int) -> Outcome:
-        """Abort an open transaction in its producer's stead.
+        """Abort an open transaction for the coordinator, and fence its producer.
 
         Rule: T-60.
         See: T-21.
@@ -264,7 +265,7 @@ class TransactionCoordinator:
         version = self._transaction_version()
         next_producer_id = NO_PRODUCER_ID
         if version >= EPOCH_BUMP_VERSION and transaction.is_exhausted:
-            # without one, the last epoch ends it, and whoever comes next gets another id
+            # without a new id the last epoch ends it, and the next producer gets another id
             with suppress(BrokerError):
                 next_producer_id = self._next_producer_id()
         return self._outcome(
@@ -288,18 +289,18 @@ class TransactionCoordinator:
     # -- time
 
     def next_deadline_ms(self) -> int | None:
-        """When on_time() has something to do, None for never."""
+        """Return when on_time() has to be called next, or None for never."""
         return self._timers.next_deadline_ms()
 
     def on_time(self, now_ms: int, ids_max: int) -> list[tuple[str, Outcome]]:
-        """Abort the transactions that took too long, forget the ids that were idle too long.
+        """Abort the transactions that have timed out, and remove the ids that were idle too long.
 
         Args:
-            now_ms: the time.
-            ids_max: how many at once; the others stay due.
+            now_ms: the current time.
+            ids_max: how many ids to handle now; the others stay due.
 
         Returns:
-            The transactional ids, each with what is to be done.
+            The transactional ids, each with its outcome.
 
         Rule: T-60 to T-62, T-64 (TransactionCoordinator.abortTimedOutTransactions,
         TransactionStateManager.removeExpiredTransactionalIds).
@@ -324,7 +325,7 @@ class TransactionCoordinator:
         transactional_id = transaction.transactional_id
         self._transactions[transactional_id] = transaction
         if transaction.state is ONGOING:
-            # one later than the timeout: it may be used up
+            # 1 ms later, because a transaction may take exactly as long as its timeout
             self._timers.set(transactional_id, transaction.started_ms + transaction.timeout_ms + 1)
         elif transaction.state in IDLE:
             expiration_ms = self._settings.id_expiration_ms
@@ -335,14 +336,14 @@ class TransactionCoordinator:
     # -- the state log
 
     def replay(self, key: bytes, value: bytes | None) -> Ending | None:
-        """Take in a record of the state log; what is no transaction's is passed over.
+        """Apply a record of the state log; records of other types are skipped.
 
         Returns:
-            What a prepared transaction still needs.
+            The markers to write if the transaction is prepared, otherwise None.
 
         Raises:
             DecodeError: the record cannot be read.
-            ValueError: it has a state that there is not.
+            ValueError: its state is unknown.
         """
         transactional_id = decode_key(key)
         if transactional_id is None:
@@ -355,14 +356,14 @@ class TransactionCoordinator:
         return _ending(transaction) if transaction.state in PREPARED else None
 
     def undo(self, transactional_id: str, outcome: Outcome) -> None:
-        """Let an event have changed nothing: its record was not written."""
+        """Undo the change of an event, because its record was not written."""
         if outcome.before is None:
             self._forget(transactional_id)
         else:
             self._put(outcome.before)
 
     def forget(self, is_affected: Callable[[str], bool]) -> None:
-        """Forget ids, to replay them; their timers are gone with them."""
+        """Forget the ids for which `is_affected` is true, with their timers, to replay them."""
         for transactional_id in [*filter(is_affected, self._transactions)]:
             self._forget(transactional_id)
 

@@ -1,7 +1,7 @@
-"""The records of `__transaction_state`: one per transactional id, its newest counts.
+"""The records of `__transaction_state`: the newest record of a transactional id is its state.
 
-The key is an int16 type and the id, the value an int16 version and the transaction. Version 1 has
-room for what transaction version 1 and later add, as tagged fields.
+The key consists of an int16 type and the id, the value of an int16 version and the transaction.
+Version 1 has tagged fields for the data that transaction version 1 and later add.
 """
 
 import struct
@@ -21,7 +21,7 @@ _KEY_LAYOUT: Final = 0
 
 
 def encode_key(transactional_id: str) -> bytes:
-    """The key of a transactional id."""
+    """Return the key of a transactional id."""
     message = messages.TransactionLogKey
     return _VERSION.pack(_KEY_TYPE) + message.encode(
         message(transactional_id=transactional_id), _KEY_LAYOUT
@@ -29,7 +29,7 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def decode_key(key: bytes) -> str | None:
-    """The transactional id of a key, None for a key of another type.
+    """Return the transactional id of a key, or None for a key of another type.
 
     Raises:
         DecodeError: the key is cut off.
@@ -42,11 +42,11 @@ def decode_key(key: bytes) -> str | None:
 
 
 def encode(transaction: Transaction, transaction_version: int) -> StateRecord:
-    """The record of a transaction.
+    """Return the record of a transaction.
 
     Args:
-        transaction: partitions are written in order, so that a state has one form.
-        transaction_version: the feature's level, which decides on the layout.
+        transaction: its partitions are sorted, so that equal states give equal bytes.
+        transaction_version: the feature's level, which decides on the version of the record.
 
     See: T-72 (TransactionLog.valueToBytes).
     """
@@ -81,11 +81,11 @@ def _encode_partitions(
 
 
 def decode_value(transactional_id: str, value: bytes) -> Transaction:
-    """The transaction of a record; the last epoch is not kept there.
+    """Return the transaction of a record, without the last producer epoch, which no record has.
 
     Raises:
-        DecodeError: the value is cut off, or its version is not known.
-        ValueError: the state is not known.
+        DecodeError: the value is cut off, or its version is unknown.
+        ValueError: the state is unknown.
 
     See: T-72 (TransactionLog.readTxnRecordValue).
     """

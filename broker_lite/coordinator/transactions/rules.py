@@ -1,7 +1,7 @@
-"""What a transaction answers to the requests of its producer, in Kafka's order of checks.
+"""How a transaction handles the requests of its producer, with Kafka's order of checks.
 
-Every function takes the transaction as it is and returns it as it becomes, or the error that the
-request is answered with. Nothing is changed here.
+Every function takes a transaction and returns the changed transaction, or the error to answer the
+request with. The given transaction is not modified.
 """
 
 from collections.abc import Callable, Collection
@@ -44,14 +44,14 @@ def initialise(
     next_producer_id: Callable[[], int],
     now_ms: int,
 ) -> Transaction | ErrorCode:
-    """Give the id to a producer; one that has a transaction open is to be fenced first.
+    """Assign the transactional id to a producer; the caller has to abort an open transaction first.
 
     Args:
-        transaction: in any state but Ongoing.
-        expected: what the producer had before, None for a new one.
+        transaction: in any state except Ongoing.
+        expected: the producer id and epoch before, None for a new producer.
         timeout_ms: of its transactions.
-        next_producer_id: makes a new id.
-        now_ms: the time.
+        next_producer_id: returns a new producer id.
+        now_ms: the current time.
 
     Rule: T-19 to T-21 (TransactionCoordinator.prepareInitProducerIdTransit).
     See: T-22 to T-25.
@@ -66,7 +66,7 @@ def initialise(
     elif expected[1] == transaction.last_producer_epoch:
         if transaction.producer_epoch < EPOCH_MAX:
             return transaction.repeated(timeout_ms=timeout_ms, now_ms=now_ms)
-        # a fence used up the last epoch: whoever got it could never be fenced (Kafka fails here)
+        # a fence used the last epoch: a client with it could never be fenced (Kafka fails here)
         last_epoch = transaction.last_producer_epoch
     else:
         return _PRODUCER_FENCED
@@ -78,7 +78,7 @@ def initialise(
 
 
 def refused_producer(transaction: Transaction, expected: Producer | None) -> ErrorCode | None:
-    """Whether a producer may not have the id, or not yet.
+    """Return the error if a producer may not get the id now, None if it may.
 
     Rule: T-19, T-20.
     """
@@ -108,7 +108,7 @@ def add(
     client_version: int,
     now_ms: int,
 ) -> Transaction | ErrorCode:
-    """Add partitions; NONE when all of them are there already.
+    """Add partitions; returns NONE if the transaction has all of them already.
 
     Rule: T-29 (TransactionCoordinator.handleAddPartitionsToTransaction).
     """
@@ -123,7 +123,7 @@ def add(
 def verify(
     transaction: Transaction, producer: Producer, partitions: Collection[TopicPartition]
 ) -> dict[TopicPartition, ErrorCode]:
-    """Tell of each partition whether it is in the transaction.
+    """Return for each partition NONE if it is in the transaction, else an error.
 
     Rule: T-31 (TransactionCoordinator.handleVerifyPartitionsInTransaction).
     """
@@ -154,7 +154,7 @@ def end(
     next_producer_id: Callable[[], int],
     now_ms: int,
 ) -> Transaction | ErrorCode:
-    """Decide how a transaction ends; NONE when it has ended in this way already.
+    """Prepare the commit or abort of a transaction; returns NONE if it has ended so already.
 
     Rule: T-46 to T-48 (TransactionCoordinator.endTransaction).
     See: T-49.
@@ -213,7 +213,7 @@ def _refused_end_with_bump(
             else (_INVALID_TXN_STATE)
         )
     if state in IDLE and not is_commit:
-        return None  # nothing to abort, but the epoch is raised
+        return None  # there is nothing to abort, but the epoch has to be raised
     return _refused_while_ending(transaction, is_commit)
 
 

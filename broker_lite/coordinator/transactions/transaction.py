@@ -1,13 +1,14 @@
-"""One transactional id: its producer, its state, and every change that either can go through.
+"""A transactional id: its producer, its state, and every possible change of both.
 
-A transaction is a value: each change gives a new one, which is what its record in the state log
-says. The table `PREVIOUS_STATES` is the whole state machine; a change that it does not have is a
-mistake of this program.
+A transaction is immutable: each change returns a new object with the content of the next record in
+the state log. The table `PREVIOUS_STATES` is the whole state machine; a change that is not in it is
+a bug.
 
-A client of transaction version 2 (KIP-890) has its epoch raised by each commit and abort, so that
-what is left of an old transaction can not slip into the next one. Where the epoch would run out,
-the producer goes on with a new id and epoch 0, which it is told once the old one's markers are
-written: until then both are kept.
+With transaction version 2 (KIP-890), each commit and abort raises the epoch of the client, so that
+a late record of an old transaction cannot become part of the next one. If there is no higher epoch,
+the producer continues with a new producer id and epoch 0. The client gets the new id in the
+response to its EndTxn, but the id becomes valid only when the markers with the old id are written:
+until then the transaction has both ids.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,7 +22,7 @@ TopicPartition: TypeAlias = tuple[str, int]
 
 NO_TIME: Final = -1
 EPOCH_MAX: Final = 32767
-# the last one that a client is given: one more is left to fence it
+# the highest epoch that a client gets: the next one is reserved to fence it
 CLIENT_EPOCH_MAX: Final = EPOCH_MAX - 1
 EPOCH_BUMP_VERSION: Final = 2
 """The transaction version from which every end of a transaction raises the epoch."""
@@ -44,7 +45,7 @@ class TransactionState(IntEnum):
 
     @property
     def text(self) -> str:
-        """How clients are told of it."""
+        """The name of the state in responses."""
         return self.name.title().replace("_", "")
 
 
@@ -58,7 +59,8 @@ COMPLETE_ABORT: Final = TransactionState.COMPLETE_ABORT
 PREPARED: Final = frozenset({PREPARE_COMMIT, PREPARE_ABORT})
 IDLE: Final = frozenset({EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT})
 
-# Two states of Kafka's are never entered: no step of one event can be seen from outside.
+# Two of Kafka's states, DEAD and PREPARE_EPOCH_FENCE, are not used: Kafka has them for steps
+# within an event, which no client can see here.
 PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
     EMPTY: IDLE,
     ONGOING: IDLE | {ONGOING},
@@ -70,7 +72,7 @@ PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionState]]] =
 
 
 class _Changes(TypedDict, total=False):
-    """The fields of a transaction that a change may set, beside its state and the time."""
+    """The fields of a transaction that a change may set, besides its state and the time."""
 
     producer_id: int
     producer_epoch: int
@@ -83,18 +85,19 @@ class _Changes(TypedDict, total=False):
 
 
 def is_exhausted(producer_epoch: int) -> bool:
-    """Whether no higher epoch may be given to a client."""
+    """Return whether a client cannot get a higher epoch than this one."""
     return producer_epoch >= CLIENT_EPOCH_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """A transactional id at one moment.
+    """The state of a transactional id after one change.
 
     Attributes:
-        previous_producer_id: the producer id before the last change; mostly the same one.
-        next_producer_id: told to the client already, in force once the markers are written.
-        last_producer_epoch: a client that repeats a request with it is answered as the first time.
+        previous_producer_id: the producer id before the last change; usually the same one.
+        next_producer_id: the client has it already; it becomes valid when the markers are written.
+        last_producer_epoch: the epoch before; a client that repeats its request with this epoch
+            gets the same answer again.
         started_ms: when the first partition was added, NO_TIME before.
         client_version: the transaction version of the request that made the last change.
     """
@@ -114,16 +117,16 @@ class Transaction:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether the client's next producer must have another id."""
+        """Whether the client has to get a new producer id, because there is no higher epoch."""
         return is_exhausted(self.producer_epoch)
 
     def incremented(self, *, timeout_ms: int, last_epoch: int, now_ms: int) -> Self:
-        """The same producer with the next epoch.
+        """Return the transaction with the same producer id and the next epoch.
 
         Args:
-            timeout_ms: of the transactions to come.
-            last_epoch: the one whose owner asks, NO_PRODUCER_EPOCH for a new owner.
-            now_ms: the time.
+            timeout_ms: of the producer's transactions.
+            last_epoch: the epoch that the producer has now, NO_PRODUCER_EPOCH for a new producer.
+            now_ms: the current time.
 
         Rule: T-23, T-24, T-25 (TransactionMetadata.prepareIncrementProducerEpoch).
         """
@@ -135,14 +138,14 @@ class Transaction:
         )
 
     def repeated(self, *, timeout_ms: int, now_ms: int) -> Self:
-        """The same producer and epoch: its last request came again.
+        """Return the transaction with the same producer id and epoch, for a repeated request.
 
         Rule: T-24, T-25.
         """
         return self._emptied(now_ms, timeout_ms=timeout_ms)
 
     def rotated(self, producer_id: int, *, timeout_ms: int, last_epoch: int, now_ms: int) -> Self:
-        """A new producer id with epoch 0.
+        """Return the transaction with a new producer id and epoch 0.
 
         Rule: T-22, T-25 (TransactionMetadata.prepareProducerIdRotation).
         """
@@ -157,7 +160,7 @@ class Transaction:
     def added(
         self, partitions: Collection[TopicPartition], *, client_version: int, now_ms: int
     ) -> Self:
-        """Partitions are in the transaction, which begins with the first of them.
+        """Return the transaction with more partitions; the first ones start it.
 
         Rule: T-63 (TransactionMetadata.prepareAddPartitions).
         See: T-29.
@@ -173,7 +176,7 @@ class Transaction:
     def ending(
         self, *, is_commit: bool, client_version: int, next_producer_id: int, now_ms: int
     ) -> Self:
-        """It is decided how the transaction ends; the markers follow.
+        """Return the prepared transaction: it will commit or abort when its markers are written.
 
         Rule: T-49 (TransactionMetadata.prepareAbortOrCommit).
         See: T-47, T-48.
@@ -184,18 +187,18 @@ class Transaction:
             "client_version": client_version,
         }
         if client_version >= EPOCH_BUMP_VERSION:
-            # the fence of an exhausted epoch may have used up the last one
+            # EPOCH_MAX may already be in use, if it fenced a producer with an exhausted epoch
             changes["producer_epoch"] = min(self.producer_epoch + 1, EPOCH_MAX)
             changes["last_producer_epoch"] = self.producer_epoch
         return self._moved(PREPARE_COMMIT if is_commit else PREPARE_ABORT, now_ms, **changes)
 
     def fenced(self, *, server_version: int, next_producer_id: int, now_ms: int) -> Self:
-        """The transaction is aborted by its coordinator, with an epoch that no client ever gets.
+        """Return the transaction, to be aborted by the coordinator with an epoch no client gets.
 
         Args:
             server_version: the feature's level.
-            next_producer_id: in force afterwards, NO_PRODUCER_ID to keep the one that there is.
-            now_ms: the time.
+            next_producer_id: the id after the abort, NO_PRODUCER_ID to keep the current one.
+            now_ms: the current time.
 
         See: T-21, T-60 (TransactionMetadata.prepareFenceProducerEpoch).
         """
@@ -214,7 +217,7 @@ class Transaction:
         )
 
     def completed(self, *, now_ms: int) -> Self:
-        """All markers are written; a producer id that was to come is in force.
+        """Return the completed transaction; a next producer id becomes the producer id.
 
         Rule: T-05, T-49 (TransactionMetadata.prepareComplete).
         """

@@ -1,6 +1,6 @@
 """Transactions as DescribeTransactions and ListTransactions show them.
 
-Transactions are values, so this may be done in another thread than the coordinator's.
+Transactions are immutable, so these functions may run in another thread than the coordinator.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,16 +16,16 @@ from broker_lite.errors import ErrorCode
 from broker_lite.wire import messages
 
 STATE_TEXTS: Final = frozenset(state.text for state in TransactionState)
-"""What a filter may ask for."""
+"""The states that a filter may name."""
 
 
 class Filters(NamedTuple):
-    """Which transactional ids are asked for.
+    """The filters of a ListTransactions.
 
     Attributes:
-        states: their texts, empty for all.
+        states: names of states, empty for all.
         producer_ids: empty for all.
-        longer_than_ms: how long a transaction must have been open, negative for any.
+        longer_than_ms: only transactions that have been open for longer, negative for all.
         pattern: a regular expression that the whole id must match, empty or None for all.
     """
 
@@ -38,7 +38,7 @@ class Filters(NamedTuple):
 def describe(
     transactional_id: str, found: Transaction | ErrorCode
 ) -> "messages.DescribeTransactionsResponse.TransactionState":
-    """A transactional id with all that is known of it.
+    """Return the entry of a transactional id in a DescribeTransactions response.
 
     See: T-01 to T-06 (TransactionCoordinator.handleDescribeTransactions).
     """
@@ -60,10 +60,10 @@ def describe(
 def list_transactions(
     transactions: Iterable[Transaction], wanted: Filters, now_ms: int
 ) -> "list[messages.ListTransactionsResponse.TransactionState]":
-    """Those that pass all filters.
+    """Return the entries of the transactions that pass all filters.
 
     Raises:
-        InvalidRegularExpression: the pattern is none.
+        InvalidRegularExpression: the pattern is invalid.
 
     See: T-01 to T-06 (TransactionStateManager.listTransactionStates).
     """

@@ -1,1 +1,1 @@
-"""Requests about brokers: where they are, their disks, leaders, features."""
+"""Handlers of requests about brokers: their addresses, disks, leaders, features."""

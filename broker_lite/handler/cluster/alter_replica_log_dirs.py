@@ -1,6 +1,6 @@
 """AlterReplicaLogDirs (34): move replicas between the data directories of a broker.
 
-There is one data directory, so a replica is either there already or cannot be moved.
+There is one data directory, so a replica is either already in it or cannot be moved.
 
 Not done: a second data directory.
 """
@@ -13,13 +13,13 @@ from broker_lite.wire import messages
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Answer that each replica is where it shall be, or that it cannot be.
+    """Answer for each replica that it is in the requested directory, or that there is no such one.
 
     Rule: P-142.
     """
     body = decode(messages.AlterReplicaLogDirsRequest, request)
     data_dir = str(context.cluster.logs.data_dir.absolute())
-    # a partition that is named several times goes where the last one says
+    # if the request names a partition several times, its last directory counts
     targets: dict[str, dict[int, str]] = {}
     entries = ((directory.path, topic) for directory in body.dirs for topic in directory.topics)
     async for path, topic in in_turns(entries):

@@ -3,7 +3,7 @@
 - v1 asks for brokers or controllers (KIP-919): this endpoint is a broker's.
 - v2 tells which brokers are fenced, and leaves them out unless it is asked for them (KIP-1073).
 
-Not done: controllers, which Kafka tells at an endpoint of their own; there is none here.
+Not done: controllers. In Kafka they have an endpoint of their own, which does not exist here.
 """
 
 from typing import Final

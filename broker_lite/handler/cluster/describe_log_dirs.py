@@ -1,9 +1,9 @@
-"""DescribeLogDirs (35): the size of each log, and the room on its disk (KIP-113).
+"""DescribeLogDirs (35): the size of each log, and the free space on its disk (KIP-113).
 
-- v3 has a top-level error; v4 the bytes of the volume (KIP-827); v5 whether it is cordoned
-  (KIP-1066): never.
+- v3 has a top-level error; v4 the bytes of the volume (KIP-827); v5 whether the directory is
+  cordoned (KIP-1066), which it never is.
 
-Sizes are those of the .log files; a partition that is not in use is measured without being loaded.
+Sizes are those of the .log files. A partition that is not in use is measured without loading it.
 
 Not done: more than one directory, and partitions that move between them (is_future_key).
 """
@@ -24,7 +24,7 @@ _UNKNOWN_BYTES: Final = -1
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Tell how much of the one data directory each partition takes.
+    """Answer how much of the one data directory each partition takes.
 
     Rule: P-141.
     """
@@ -46,7 +46,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 
 async def _asked(cluster: Cluster, entries: Iterable[Any] | None) -> Mapping[str, Iterable[int]]:
-    """Topics and partitions asked for: null is all of them."""
+    """Return the requested topics with their partitions; null asks for all of them."""
     if entries is None:
         return {topic.name: range(topic.partition_count) for topic in cluster.topics.values()}
     asked: dict[str, dict[int, None]] = {}
@@ -56,14 +56,14 @@ async def _asked(cluster: Cluster, entries: Iterable[Any] | None) -> Mapping[str
 
 
 def _measure(cluster: Cluster, topic: str, index: int) -> Iterator[Any]:
-    """One partition, or nothing for one that is not there or cannot be read."""
+    """Yield the size of one partition; nothing if it does not exist or cannot be read."""
     known = cluster.topics.get(topic)
     if known is None or not 0 <= index < known.partition_count:
         return
     try:
         size_bytes = cluster.logs.size_bytes(topic, index)
     except UnknownTopicOrPartition:
-        size_bytes = 0  # its directory is made when it is used
+        size_bytes = 0  # the partition has no directory before it is used
     except KafkaStorageError:
         return
     yield messages.DescribeLogDirsResponse.DescribeLogDirsPartition(
@@ -72,7 +72,7 @@ def _measure(cluster: Cluster, topic: str, index: int) -> Iterator[Any]:
 
 
 def _volume(cluster: Cluster) -> tuple[int, int]:
-    """Total and free bytes of the file system, -1 when it does not tell."""
+    """Return total and free bytes of the file system, -1 if they are unknown."""
     try:
         usage = shutil.disk_usage(cluster.logs.data_dir)
     except OSError:

@@ -1,11 +1,11 @@
-"""DescribeQuorum (55): who leads the metadata log, and how far its voters are.
+"""DescribeQuorum (55): the leader of the metadata log, and how far its voters have read.
 
 - v1 adds timestamps (KIP-836); v2 error messages, directory ids and addresses (KIP-853).
 
-Not done: other voters and observers, of which there are none.
+Not done: other voters and observers, because there are none.
 
-A difference to Kafka: DescribeQuorum gives no address of the voter, because there is no listener
-for controllers.
+A difference to Kafka: the answer to DescribeQuorum has no address of the voter, because there is
+no listener for controllers.
 """
 
 from typing import Final
@@ -23,7 +23,7 @@ _NOT_HERE: Final = "This server does not host this topic-partition."
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Tell that this node leads, and that it is the only voter.
+    """Answer that this node is the leader and the only voter.
 
     Rule: P-149 (KafkaRaftClient.handleDescribeQuorumRequest).
     """

@@ -1,10 +1,10 @@
-"""ElectLeaders (43): let the preferred replica, or any other one, lead.
+"""ElectLeaders (43): make the preferred replica, or any other one, the leader.
 
 - v1 adds the type of the election and a top-level error (KIP-460).
 
-Each partition has one replica, which leads, so no election is ever needed.
+Each partition has one replica, which is the leader, so no election is ever needed.
 
-Not done: timeout_ms, since nothing is waited for.
+Not done: timeout_ms, because the answer waits for nothing.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ _NOT_NEEDED: Final = "Leader election not needed for topic partition."
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Answer that the leaders are those that they shall be.
+    """Answer that no partition needs an election.
 
     Rule: P-146 (ReplicationControlManager.electLeaders).
     """
@@ -30,7 +30,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     response = types()
     is_known_type = body.election_type in _ELECTION_TYPES
     if body.topic_partitions is None:
-        # only partitions that changed are told
+        # If the request asks for all partitions, Kafka answers only those whose leader changed.
         names = list(cluster.topics) if is_known_type else []
         response.replica_election_results = [
             types.ReplicaElectionResult(topic=name) for name in names

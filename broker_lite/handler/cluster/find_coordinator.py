@@ -3,13 +3,14 @@
 - v1 has transactional ids and error_message; v4 takes several keys (KIP-699); v5 knows
   TRANSACTION_ABORTABLE (KIP-890); v6 has share groups (KIP-932).
 
-The topic that holds the state is made by the first request that asks for its coordinator. Until
-then groups are answered with NOT_COORDINATOR.
+The topic that holds the state is created by the first request that asks for its coordinator. Until
+then requests about groups are answered with NOT_COORDINATOR.
 
 A difference to Kafka: the first FindCoordinator is answered with the coordinator. Kafka answers
 COORDINATOR_NOT_AVAILABLE until it has created the internal topic (G-23).
 
-Not done: share groups, of which this broker keeps nothing: 42 like types that do not exist.
+Not done: share groups, which this broker does not have. They are answered with INVALID_REQUEST
+(42), like types that do not exist.
 """
 
 import logging
@@ -33,7 +34,7 @@ logger = logging.getLogger("broker_lite.handler")
 
 _SEVERAL_KEYS_SINCE: Final = 4
 _TOPICS: Final = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
-"""By key type: 0 is a group, 1 a transactional id."""
+"""The topics by key type: 0 is a group, 1 a transactional id."""
 _SHARE_TYPE: Final = 2
 _NO_NODE: Final = (-1, "", -1)
 _MESSAGES: Final = {
@@ -47,7 +48,7 @@ _MESSAGES: Final = {
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Tell where the coordinators of groups or transactional ids are.
+    """Answer where the coordinators of groups or transactional ids are.
 
     Rule: G-20 to G-23.
     """
@@ -113,11 +114,11 @@ def _coordinator(
 
 
 def _make_topic(context: HandlerContext, key_type: int) -> None:
-    """Make the topic that holds the state of a type of coordinator.
+    """Create the topic that holds the state of a type of coordinator, if it does not exist.
 
     Raises:
         InvalidRequest: there is no such type.
-        CoordinatorNotAvailable: the topic cannot be made.
+        CoordinatorNotAvailable: the topic cannot be created.
     """
     if not 0 <= key_type < len(_TOPICS):
         raise InvalidRequest

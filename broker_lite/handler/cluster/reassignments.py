@@ -1,11 +1,11 @@
-"""AlterPartitionReassignments (45), ListPartitionReassignments (46): replicas that move.
+"""AlterPartitionReassignments (45), ListPartitionReassignments (46): move replicas.
 
 - AlterPartitionReassignments: v1 adds allow_replication_factor_change.
 
-With one broker a partition can be reassigned only to where it is, which is done at once. So there
-is never one to list or to cancel.
+With one broker, a partition can be reassigned only to the broker where it is, which is done at
+once. So there is never a reassignment to list or to cancel.
 
-Not done: timeout_ms, since nothing is waited for.
+Not done: timeout_ms, because the answer waits for nothing.
 """
 
 from broker_lite.control.metadata.brokers import BrokerRegistrations
@@ -18,7 +18,7 @@ from broker_lite.wire import messages
 
 
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
-    """Check where partitions shall be.
+    """Check whether partitions can be on the requested brokers.
 
     Rule: P-147 (ReplicationControlManager.alterPartitionReassignments).
     """
@@ -26,7 +26,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     cluster = context.cluster
     types = messages.AlterPartitionReassignmentsResponse
     response = types(
-        # where there is nothing to do Kafka answers with the defaults of the message
+        # if there is nothing to do, Kafka answers with the defaults of the message
         error_message=None if body.topics else "",
         responses=[
             types.ReassignableTopicResponse(
@@ -75,7 +75,7 @@ def _check(replicas: list[int], brokers: BrokerRegistrations) -> tuple[int, str 
 
 
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
-    """Answer that no partition is on its way.
+    """Answer that no partition is being moved.
 
     Rule: P-148.
     """

@@ -2,10 +2,11 @@
 
 - v1 adds the upgrade type and validate_only (KIP-778); v2 has no result per feature (KIP-1022).
 
-All changes are made or none; connections that are open keep what ApiVersions told them (T-67).
+All changes are made or none. Open connections keep the features that ApiVersions has answered
+(T-67).
 
-Not done: timeout_ms, since nothing is waited for; allow_downgrade of v0, which Kafka leaves aside
-too.
+Not done: timeout_ms, because the answer waits for nothing; allow_downgrade of v0, which Kafka
+ignores, too.
 
 Rule: T-67.
 """
@@ -24,7 +25,7 @@ _NONE_MESSAGE: Final = "NONE"
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Change levels of features.
+    """Change the levels of features.
 
     Rule: P-150.
     See: P-54.
@@ -35,7 +36,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         FeatureUpdate(entry.feature, entry.max_version_level, entry.upgrade_type)
         async for entry in in_turns(body.feature_updates)
     ]
-    # of a feature that is named twice the last counts
+    # if a feature is named twice, its last update counts
     last = {update.name: update async for update in in_turns(updates)}
     response = messages.UpdateFeaturesResponse(error_message=None)
     try:

@@ -1,1 +1,1 @@
-"""Requests about configs of topics, brokers and groups."""
+"""Handlers of requests about configs of topics, brokers and groups."""

@@ -1,15 +1,16 @@
 """AlterConfigs (33), IncrementalAlterConfigs (44): change configs.
 
-The older one replaces all configs of a resource; the other one (KIP-339) sets, deletes, appends to
-and subtracts from single keys. The resources of a request are one change of the metadata, of more
-than 64 so many each time; a resource that fails leaves its configs as they were, the others go on.
+AlterConfigs replaces all configs of a resource. IncrementalAlterConfigs (KIP-339) sets, deletes,
+appends to and subtracts from single keys. The resources of a request are one change of the
+metadata; if there are more than 64 resources, each change has 64 of them. A resource that fails
+keeps its configs, and the others are changed all the same.
 
 A difference to Kafka: more than 10,000 configs of one resource in a request are refused with
 POLICY_VIOLATION, whether they change anything or not. Kafka refuses more than 10,000 changes,
 counted over all resources.
 
-Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which are
-Java's: refused like types that do not exist.
+Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which
+belong to Java. Both are refused like types that do not exist.
 """
 
 from collections import Counter
@@ -43,7 +44,7 @@ _Resource = TypeVar(
 _Result = TypeVar("_Result")
 Plan = Callable[[Cluster, _Resource], Values]
 Outcome = tuple[_Resource, Values | BrokerError]
-"""A resource of the request and what is to be written of it, or why nothing."""
+"""A resource of the request with its new values, or with the error why it is not changed."""
 
 
 async def handle_alter(context: HandlerContext, request: Request) -> Parts:
@@ -101,7 +102,7 @@ async def _alter(
     *,
     validate_only: bool,
 ) -> list[_Result]:
-    """Alter some resources at a time, with turns of other connections between."""
+    """Alter the resources, a few at a time; other connections have their turn in between."""
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     results: list[_Result] = []
     async for some in in_turns(_changes(resources), at_least=1):
@@ -120,7 +121,7 @@ async def _alter(
 
 
 def _changes(resources: Sequence[_Resource]) -> Iterator[list[_Resource]]:
-    """The resources that are altered as one change each time."""
+    """Split resources into the groups that are altered as one change each."""
     some: list[_Resource] = []
     config_count = 0
     for resource in resources:
@@ -141,13 +142,13 @@ def _plan(
     counts: Mapping[tuple[int, str], int],
     plan: Plan[_Resource],
 ) -> list[Outcome[_Resource]]:
-    """What comes out of each resource; one that is named twice fails each time.
+    """Return the outcome for each resource; a resource that is named twice fails each time.
 
     Args:
-        cluster: whose configs are to change.
-        resources: some of a request.
+        cluster: the cluster whose configs are to change.
+        resources: some resources of a request.
         counts: how often each resource is in the request.
-        plan: gives the values of one.
+        plan: returns the new values of a resource.
 
     See: P-127 (ConfigAdminManager.preprocess).
     """
@@ -164,13 +165,13 @@ def _plan(
             eligible_replicas.check_change(cluster.features, of, named, values)
             outcomes.append((resource, values))
         except BrokerError as error:
-            # with its traceback it would hold this frame, and be garbage that only gc finds
+            # The traceback refers to this frame: a cycle, which only the garbage collector frees.
             outcomes.append((resource, error.with_traceback(None)))
     return outcomes
 
 
 def _write(cluster: Cluster, outcomes: Sequence[Outcome[_Resource]]) -> list[Outcome[_Resource]]:
-    """Put into force what was planned; no other request was handled since then."""
+    """Put the planned values into force; no other request was handled since they were planned."""
     try:
         cluster.alter_configs(
             (resource.resource_type, resource.resource_name, outcome)

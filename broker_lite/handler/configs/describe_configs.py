@@ -3,8 +3,8 @@
 - v0 has is_default instead of the source; v1 synonyms (KIP-226); v3 type and documentation
   (KIP-569); v4 is flexible.
 
-Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which are
-Java's: refused like types that do not exist.
+Not done: client metrics (16), of which this broker keeps nothing, and broker loggers (8), which
+belong to Java. Both are refused like types that do not exist.
 
 A difference to Kafka: a DescribeConfigs request whose answer would have more than 1,000,000 configs
 closes the connection. A request may name one resource again and again (P-120).
@@ -30,7 +30,7 @@ from broker_lite.settings.configs.describe import (
 from broker_lite.wire import messages
 
 CONFIGS_MAX: Final = 1_000_000
-"""Resources described before other connections get their turn."""
+"""The most configs in one answer."""
 
 _RESOURCES: Final = frozenset({TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE})
 _IS_DEFAULT_VERSION: Final = 0
@@ -103,7 +103,7 @@ def _failed(
 def _entries(
     cluster: Cluster, resource: "messages.DescribeConfigsRequest.DescribeConfigsResource"
 ) -> Sequence[ConfigEntry]:
-    """The configs asked for.
+    """Return the requested configs of a resource.
 
     Rule: P-123 (ConfigHelper.describeConfigs).
     See: P-121, G-91.
@@ -140,7 +140,7 @@ def _check_broker_id(name: str, node_id: int) -> None:
 def _config(
     entry: ConfigEntry, body: messages.DescribeConfigsRequest, version: int
 ) -> "messages.DescribeConfigsResponse.DescribeConfigsResourceResult":
-    """One config in the form of a version.
+    """Return one config as the response has it in a version.
 
     Rule: P-125.
     See: P-121, P-122.

@@ -1,9 +1,9 @@
-"""ListConfigResources (74): the names of what has configs.
+"""ListConfigResources (74): the names of resources that have configs.
 
-- v0 is about client metrics only (KIP-1000); v1 takes types, none for all (KIP-1142).
+- v0 is about client metrics only (KIP-1000); v1 takes types, an empty list means all (KIP-1142).
 
-Not done: client metrics, of which this broker keeps nothing, and broker loggers, which are Java's:
-there are none.
+Not done: client metrics, of which this broker keeps nothing, and broker loggers, which belong to
+Java. The lists of both are empty.
 """
 
 from typing import Final

@@ -1,1 +1,1 @@
-"""Fetch: sessions, the long poll, and which bytes of which logs are the answer."""
+"""Fetch: sessions, the long poll, and reading the requested bytes from the logs."""

@@ -1,21 +1,21 @@
-"""Fetch (1): records from an offset on.
+"""Fetch (1): read records from an offset on.
 
 The records of an answer are ranges of segment files, which the server sends without reading them.
-With `emulate` of a release before 4.0 versions 0-3 are served too: their records are converted to
-messages of magic 0 (v0-1) or 1 (v2-3), in memory, and zstd is not for versions below 10 (F-60).
+If `emulate` names a release before 4.0, versions 0-3 are served too: their records are converted in
+memory to messages of magic 0 (v0-1) or 1 (v2-3), and versions below 10 do not get zstd (F-60).
 
 - v1 throttle time; v2 magic 1 (KIP-32); v3 a limit for the whole answer (KIP-74).
 - v4 isolation level and aborted transactions (KIP-98); v5 log start offset (KIP-107).
 - v7 sessions (KIP-227); v9 leader epoch checks (KIP-320); v10 zstd batches (KIP-110).
-- v11 rack and preferred replica (KIP-392), which is never named: there is one replica.
+- v11 rack and preferred replica (KIP-392); the answer names no replica, because there is only one.
 - v12 last fetched epoch and diverging epoch (KIP-595); v13 topic ids (KIP-516).
 - v15 replica state instead of the replica id (KIP-903); v16 the address of a leader that moved
   (KIP-951); v17 and v18 fields of followers (KIP-853, KIP-1166), which are ignored.
 
-Not done: quotas, so an answer is never throttled; followers, since the replicas of a partition are
-those of one broker, and a follower is told that it is none of them (F-02);
+Not done: quotas, so an answer is never throttled; followers, because a partition's only replica is
+on this broker, and a follower is answered that it is not a replica (F-02);
 message.downconversion.enable, a topic setting that Kafka 4 no longer has: records are always
-converted for who needs it.
+converted for clients that need it.
 """
 
 from typing import TYPE_CHECKING, Final, cast
@@ -62,7 +62,7 @@ from broker_lite.wire.node_endpoints import NodeEndpoint
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
 
-"""Of what brokers before 4.0 serve."""
+"""Brokers before 4.0 serve these versions."""
 
 _FETCH_KEY: Final = 1
 _TOPIC_IDS_FROM: Final = 13
@@ -72,7 +72,7 @@ _ISOLATION_LEVELS: Final = frozenset((0, 1))
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Read records, maybe after waiting for them.
+    """Read records, after waiting for them if the request asks for that.
 
     Rule: F-03, F-11.
     See: F-01 to F-48.
@@ -143,7 +143,7 @@ async def _go_on(
     sessions, partitions = context.fetch_sessions, session.partitions
     try:
         await _apply(partitions, request, body)
-    finally:  # what was added before the client left counts, too
+    finally:  # partitions that were added before the client left count, too
         has_room = sessions.touch(session, context.clock.monotonic_ms())
     if not partitions:
         sessions.remove(session.session_id)
@@ -161,7 +161,7 @@ async def _go_on(
         await let_go(read.answers)
     if read.answers_at_once:
         await tell_fetch(context, request, news)
-    # a session without an id has ended: the client begins a new one
+    # An answer without a session id tells the client that the session ended; it begins a new one.
     return await _answer(context, terms, news, session.session_id if has_room else NO_SESSION)
 
 
@@ -187,7 +187,7 @@ def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -
         replica_id = body.replica_state.replica_id
     else:
         replica_id = body.replica_id
-    # by its name: attributes of settings take ten times as long
+    # value() by name, because an attribute of settings takes ten times as long
     max_bytes = min(body.max_bytes, cast(int, context.settings.value("fetch.max.bytes")))
     return FetchTerms(
         version,
@@ -204,7 +204,7 @@ def _terms(context: HandlerContext, body: messages.FetchRequest, version: int) -
 async def _apply(
     partitions: FetchPartitions, request: Request, body: messages.FetchRequest
 ) -> None:
-    """Note what a request wants, and what it wants no more.
+    """Add the partitions that a request wants, and remove those that it no longer wants.
 
     Rule: F-03.
     See: F-43.
@@ -226,9 +226,9 @@ async def _apply(
 async def _read_all(
     context: HandlerContext, request: Request, terms: FetchTerms, partitions: FetchPartitions
 ) -> FetchRead:
-    """Read for a client without a session: while it waits, a large request counts as one.
+    """Read for a client without a session; the memory of a large request counts while it waits.
 
-    If there is no room for it, it does not wait.
+    If there is no room for a large request, it does not wait.
 
     See: F-47.
     """
@@ -246,7 +246,7 @@ async def _read_all(
 async def _read(
     context: HandlerContext, request: Request, terms: FetchTerms, partitions: FetchPartitions
 ) -> FetchRead:
-    """Look at all pending partitions, once more after waiting.
+    """Look at all pending partitions, and once more after waiting.
 
     See: F-30, F-31.
     """
@@ -280,7 +280,7 @@ async def _look(
 
 
 async def _remember_all(partitions: FetchPartitions, read: FetchRead, isolation_level: int) -> None:
-    """Begin a session with what its full fetch was answered; unknown topics stand behind.
+    """Begin a session with the answers of its full fetch; unknown topics are ordered last.
 
     See: F-42, F-45.
     """
@@ -298,7 +298,7 @@ async def _remember_all(partitions: FetchPartitions, read: FetchRead, isolation_
 async def _news(
     partitions: FetchPartitions, read: FetchRead, isolation_level: int
 ) -> list[PartitionRead]:
-    """What of a session's partitions the client does not know yet."""
+    """Return the answers for the session's partitions that tell the client something new."""
     news = []
     for position, answer in enumerate(read.answers):
         if position % PARTITIONS_AT_A_TIME == PARTITIONS_AT_A_TIME - 1:
@@ -309,7 +309,7 @@ async def _news(
 
 
 def _remember(partitions: FetchPartitions, answer: PartitionRead, isolation_level: int) -> bool:
-    """Take over what a partition is answered, and tell whether it is news to the client.
+    """Remember the answer for a partition; return True if it tells the client something new.
 
     See: F-44, F-45 (CachedPartition.maybeUpdateResponseData).
     """
@@ -331,7 +331,7 @@ def _remember(partitions: FetchPartitions, answer: PartitionRead, isolation_leve
 
 
 def _settle(partitions: FetchPartitions, answer: PartitionRead, isolation_level: int) -> None:
-    """Look at a partition only after the next change, unless there was one since it was read."""
+    """Look at a partition again only after its log changes, unless it changed since it was read."""
     partition, log = answer.partition, answer.log
     if log is not None and partition.fetch_offset >= limit_offset(log, isolation_level):
         partitions.settle(partition, log)
@@ -340,7 +340,7 @@ def _settle(partitions: FetchPartitions, answer: PartitionRead, isolation_level:
 async def _answer(
     context: HandlerContext, terms: FetchTerms, answers: list[PartitionRead], session_id: int
 ) -> Parts:
-    """Encode the answers, and let go of them."""
+    """Encode the answers, and drop them."""
     # Kafka leaves the addresses out for followers.
     node_endpoints = (
         _endpoints(context, answers)
@@ -370,7 +370,7 @@ def _endpoints(context: HandlerContext, answers: list[PartitionRead]) -> list[No
 
 
 async def _fail(body: messages.FetchRequest, version: int) -> Parts:
-    """Answer a request that makes no sense: by partition as long as topics have names.
+    """Answer a malformed request: with an error per partition as long as topics have names.
 
     Rule: E-05.
     """

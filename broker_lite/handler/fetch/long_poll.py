@@ -1,7 +1,7 @@
-"""The long poll: waiting until enough bytes are there, or the client's patience is over.
+"""The long poll: wait until enough bytes are there, or until the client's time is over.
 
-Nothing is polled. The partitions are watched, a log calls at each of its changes, and the waiting
-task looks again: at all changes since then together.
+Nothing is polled. The partitions are watched: a log calls them at each of its changes. Then the
+waiting task looks again, once for all changes that came meanwhile.
 
 Rule: F-31, F-32.
 """
@@ -40,11 +40,11 @@ async def wait(
     """Wait until a fetch can be answered, or for terms.max_wait_ms.
 
     Args:
-        cluster: where the logs are.
+        cluster: the cluster with the logs.
         terms: of the request.
-        partitions: all of the request or session; whoever is not pending is watched already.
-        read: of the pending ones, which are watched from now on; what it holds is given up, as it
-            is several times as much as the request.
+        partitions: all of the request or session; those that are not pending are watched already.
+        read: the answers for the pending partitions, which are watched from now on. The answers are
+            dropped, because they take several times the memory of the request.
 
     Rule: F-31, F-32 (DelayedFetch).
     """
@@ -68,7 +68,7 @@ async def _until_complete(
 ) -> None:
     while True:
         changed = anyio.Event()
-        # before the look: others have their turn while very many are looked at
+        # Listen before looking: other tasks run while very many partitions are looked at.
         partitions.listeners.append(changed.set)
         try:
             if await is_complete(cluster, terms, partitions):
@@ -79,7 +79,7 @@ async def _until_complete(
 
 
 async def is_complete(cluster: "Cluster", terms: FetchTerms, partitions: FetchPartitions) -> bool:
-    """Whether a waiting fetch can be answered; if not, all its partitions are watched again.
+    """True if a waiting fetch can be answered; if not, all its partitions are watched again.
 
     Rule: F-31 (DelayedFetch.tryComplete).
     """
@@ -95,9 +95,9 @@ async def is_complete(cluster: "Cluster", terms: FetchTerms, partitions: FetchPa
 
 
 def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPartition) -> int:
-    """How many bytes of a partition count for the answer, all that are wanted in cases A to F, H.
+    """Return how many bytes of a partition count for the answer; enough in cases A to F and H.
 
-    Only bytes of the segment count in which the fetch offset lay when waiting began.
+    Only bytes of the segment in which the fetch offset lay when the wait began count.
     """
     try:
         log = find_log(cluster, partition)

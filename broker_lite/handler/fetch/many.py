@@ -1,7 +1,7 @@
-"""Fetching from very many partitions: the same steps, with turns of other connections between.
+"""Fetch from very many partitions: the same steps, and other connections have turns in between.
 
-Records may be appended in such a pause. So who has looked at a partition looks once more before it
-counts as one that has nothing to tell.
+Records may be appended in such a pause. So before a partition counts as one without news, it is
+looked at once more.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
 
 PARTITIONS_AT_A_TIME: Final = 256
-"""They are read within 1 to 4 ms."""
+"""So many partitions are read within 1 to 4 ms."""
 
 
 async def want_many(
     partitions: FetchPartitions, body: messages.FetchRequest, *, by_id: bool
 ) -> None:
-    """Note what a large request wants, and what it wants no more, and let go of its arrays.
+    """Add and remove the partitions that a large request names, and drop its arrays.
 
     See: F-03, F-43.
     """
@@ -93,7 +93,7 @@ async def encode_failed(
 
     Args:
         version: of the request.
-        topics: those of the request; they have names.
+        topics: of the request; they have names.
         error_code: of the answer and of each partition.
 
     See: E-05 (FetchRequest.getErrorResponse).

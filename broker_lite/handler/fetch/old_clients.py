@@ -1,9 +1,9 @@
-"""What old clients are answered differently: records of magic 0 and 1, and no zstd.
+"""Change the answers for old clients: records of magic 0 and 1, and no zstd.
 
-Only a broker that stands in for a release before 4.0 does this. Converted records are no longer a
-range of a file that the kernel sends: they are read, rewritten record by record in a worker thread,
-and kept in memory until they are sent, so such a fetch costs many times what a newer one does. The
-limits of the request bound what is kept (F-62).
+Only a broker that emulates a release before 4.0 does this. Converted records are no longer a range
+of a file that the kernel sends: they are read, rewritten record by record in a worker thread, and
+kept in memory until they are sent. So such a fetch costs many times as much as one of a newer
+client. The limits of the request bound the memory (F-62).
 
 Rule: F-60, F-63 (KafkaApis.maybeConvertFetchedData).
 See: F-61, F-62.
@@ -39,13 +39,13 @@ async def for_old_client(
     """Change the answers of a Fetch below version 10 to those of a release before 4.0.
 
     Args:
-        cluster: whose topics were read.
+        cluster: the cluster whose topics were read.
         version: of the request, 0 to 9.
-        answers: what a client of today would be answered.
-        stop: asked for each record.
+        answers: the answers that a client of today would get.
+        stop: checked for each record.
 
     Raises:
-        CloseConnection: by stop.
+        CloseConnection: `stop` was set.
     """
     for answer in answers:
         await _convert(cluster, version, answer, stop)
@@ -56,7 +56,7 @@ async def _convert(cluster: "Cluster", version: int, answer: PartitionRead, stop
     if config is None:
         return
     if config.codec == Codec.ZSTD:
-        # whatever was read, also nothing or an error
+        # The error replaces any answer, also an empty one or another error.
         _refuse(answer, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         return
     records = answer.records
@@ -86,12 +86,12 @@ def _converted(
     except WorkStopped as stopped:
         return stopped.with_traceback(None)
     except BrokerError as error:
-        # as a code: what is raised in a worker thread stays there with all that was decompressed
+        # Return the code, because a worker thread would keep the error with all decompressed bytes.
         return error.code
 
 
 def _topic_config(cluster: "Cluster", partition: FetchPartition) -> "ValidationConfig | None":
-    """The settings of a partition's topic, None when there is no such partition."""
+    """Return the settings of a partition's topic, None if there is no such partition."""
     topic = cluster.topics.get(str(partition.topic))
     if topic is None or not 0 <= partition.index < topic.partition_count:
         return None

@@ -1,8 +1,8 @@
 """The partitions of one Fetch request or session: what is wanted of each, and which have news.
 
-Only partitions that have something to tell are looked at. One that has not is watched: its log
-calls it at the next change, and it is pending again. So an incremental fetch of a session with
-10,000 partitions costs what the changed ones cost, and a long poll is a wait for the first call.
+Only partitions that may have news are looked at. A partition without news is watched: its log calls
+it at the next change, and then it is pending again. So an incremental fetch of a session with
+10,000 partitions costs only as much as the changed ones, and a long poll waits for the first call.
 """
 
 from collections.abc import Callable
@@ -17,14 +17,14 @@ PartitionKey: TypeAlias = tuple[str | bytes, int]
 """Topic name (up to v12) or topic id (v13 and later) and partition index."""
 
 PARTITION_BYTES: Final = 600
-"""What one partition takes in memory without its topic's name: measured, with its numbers."""
+"""The memory that one partition takes without its topic's name: measured, with its numbers."""
 
 _CHARACTER_BYTES_MAX: Final = 4
 _BY_ORDER: Final = attrgetter("order")
 
 
 class FetchPartition:
-    """One partition that is fetched from; mutable, called by its log when that changes.
+    """One partition that is fetched from. It is mutable, and its log calls it at a change.
 
     `high_watermark` and `log_start_offset` are those of the last answer, -1 before the first.
     `segment_base` names the segment in which the fetch offset lay when waiting began.
@@ -55,7 +55,7 @@ class FetchPartition:
         order: int,
         wanted: "messages.FetchRequest.FetchPartition",
     ) -> None:
-        """Take over what a request says."""
+        """Take over the fields of a request."""
         self._owner = owner
         self._log: Log | None = None
         self.topic = topic
@@ -67,7 +67,7 @@ class FetchPartition:
         self.update(wanted)
 
     def update(self, wanted: "messages.FetchRequest.FetchPartition") -> None:
-        """Fetch from elsewhere, or with another limit, from now on.
+        """Take over the fetch offset, limit and epochs of a later request.
 
         See: F-43 (CachedPartition.updateRequestParams).
         """
@@ -78,23 +78,23 @@ class FetchPartition:
 
     @property
     def key(self) -> PartitionKey:
-        """What the partition is known by within its request or session."""
+        """The key of the partition within its request or session."""
         return self.topic, self.index
 
     def begin_watching(self, log: "Log") -> None:
-        """Be called at the next change of a log, which was just looked at."""
+        """Watch a log that was just looked at, and remember the segment of the fetch offset."""
         self.segment_base = log.segment_for(self.fetch_offset).base_offset
         self.watch(log)
 
     def watch(self, log: "Log") -> None:
-        """Be called at the next change of a log."""
+        """Have the log call this partition at its next change."""
         if self._log is not log:
             self.unwatch()
             self._log = log
             log.add_waiter(self)
 
     def unwatch(self) -> None:
-        """Stop being called."""
+        """Stop being called by the log."""
         if self._log is not None:
             self._log.remove_waiter(self)
             self._log = None
@@ -106,12 +106,12 @@ class FetchPartition:
 
 
 class FetchPartitions:
-    """An ordered set of partitions, and which of them are to be looked at.
+    """An ordered set of partitions, which knows the pending ones: those to look at.
 
-    A partition that is not pending is watched, had nothing to tell when it was looked at last, and
-    has not changed since. `listeners` are called at each change while somebody waits. `users` is
-    how many requests are at work on it; it begins with the one that it is made for. `size_bytes` is
-    what all of it takes in memory, at the most.
+    A partition that is not pending is watched: it had no news when it was last looked at, and it
+    has not changed since. `listeners` are called at each change while a request waits. `users` is
+    the number of requests that use the set; it begins at 1 for the request that makes the set.
+    `size_bytes` is the most memory that the whole set may take.
 
     See: F-03, F-43, F-45.
     """
@@ -130,7 +130,7 @@ class FetchPartitions:
         return len(self._by_key)
 
     def want(self, topic: str | bytes, wanted: "messages.FetchRequest.FetchPartition") -> None:
-        """Add a partition at the end, or change what is wanted of it where it stands."""
+        """Add a partition at the end, or change the fields of one that is there, in its place."""
         key = (topic, wanted.partition)
         partition = self._by_key.get(key)
         if partition is None:
@@ -143,7 +143,7 @@ class FetchPartitions:
         self._pending.add(partition)
 
     def forget(self, topic: str | bytes, index: int) -> None:
-        """Remove a partition; one that is not there is no error."""
+        """Remove a partition; it is no error if it is not there."""
         partition = self._by_key.pop((topic, index), None)
         if partition is not None:
             partition.unwatch()
@@ -151,15 +151,15 @@ class FetchPartitions:
             self.size_bytes -= PARTITION_BYTES + _text_bytes(topic)
 
     def pending(self) -> list[FetchPartition]:
-        """The partitions to look at, in order."""
-        if len(self._pending) == len(self._by_key):  # to sort what is nearly in order is cheap
+        """Return the partitions to look at, in order."""
+        if len(self._pending) == len(self._by_key):  # sorting a nearly sorted list is cheap
             return sorted(self._by_key.values(), key=_BY_ORDER)
-        # A set never shrinks by itself, and going through one costs what its largest size did.
+        # A set never shrinks by itself, and iterating over it costs as much as at its largest size.
         pending = self._pending = set(self._pending)
         return sorted(pending, key=_BY_ORDER) if len(pending) > 1 else list(pending)
 
     def in_any_order(self) -> list[FetchPartition]:
-        """The partitions to look at; to sort 100,000 of them takes as long as to look at them."""
+        """Return the partitions to look at, unsorted: sorting 100,000 takes as long as the look."""
         return list(self._pending)
 
     def all_pending(self) -> None:
@@ -167,13 +167,13 @@ class FetchPartitions:
         self._pending.update(self._by_key.values())
 
     def note_change(self, partition: FetchPartition) -> None:
-        """Look at a partition next time, and tell whoever waits."""
+        """Look at a partition next time, and call the listeners of waiting requests."""
         self._pending.add(partition)
         for listener in self.listeners:
             listener()
 
     def settle(self, partition: FetchPartition, log: "Log") -> None:
-        """Look at a partition only after the next change of its log."""
+        """Look at a partition again only after the next change of its log."""
         partition.begin_watching(log)
         self._pending.discard(partition)
 
@@ -183,10 +183,10 @@ class FetchPartitions:
         self._next_order += 1
 
     def unwatch(self) -> None:
-        """Let go of all logs, for good, and of the partitions when no request needs them any more.
+        """Stop watching all logs, for good, and drop the partitions once no request uses them.
 
-        Each of them knows this set, which knows them: very many such cycles would have to be found
-        by the garbage collector, which does nothing else for 60 ms then.
+        Each partition refers to this set, and the set to the partitions. Otherwise the garbage
+        collector would have to find very many such cycles, and nothing else runs for 60 ms then.
         """
         for partition in self._by_key.values():
             if partition._log is not None:
@@ -197,7 +197,7 @@ class FetchPartitions:
 
 
 def _text_bytes(topic: str | bytes) -> int:
-    """What a name takes at the most: one character beyond ASCII may make each of them four bytes.
+    """Return the most bytes a name may take: one non-ASCII character can make all take four bytes.
 
     See: F-47.
     """

@@ -1,4 +1,4 @@
-"""Reading the partitions of a Fetch request: which bytes, or which error, for each of them."""
+"""Read the partitions of a Fetch request: for each of them, which bytes or which error."""
 
 import logging
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ logger = logging.getLogger("broker_lite.handler")
 
 READ_COMMITTED: Final = 1
 LOGS_AT_A_TIME: Final = 64
-"""Logs that are loaded before other connections have their turn: 2 ms, after a restart 20 ms."""
+"""Other connections have their turn after so many logs: 2 ms, but 20 ms if they must be loaded."""
 _FIRST_BATCH_FROM: Final = 3
 _FOLLOWERS_FROM: Final = 11
 CURRENT_LEADER_FROM: Final = 16
@@ -36,7 +36,7 @@ _MOVED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LE
 
 
 class FetchTerms(NamedTuple):
-    """What a Fetch request says for all its partitions.
+    """The fields of a Fetch request that hold for all its partitions.
 
     `isolation_level` is 0 for replicas, which read up to the log end offset. `node_id` is the
     broker that is asked. `is_old`: the client is answered as an old one.
@@ -56,8 +56,8 @@ class PartitionRead(FetchedPartition):
     """The answer for one partition, and what is needed to look at the partition again.
 
     Attributes:
-        partition: what is fetched.
-        log: None where the topic or the log cannot be found.
+        partition: the requested partition.
+        log: None if the topic or the log cannot be found.
         size_bytes: of the records as they are in the log.
         is_drained: there is nothing more for this reader until the log changes.
     """
@@ -98,18 +98,19 @@ class PartitionRead(FetchedPartition):
 
 
 class FetchRead:
-    """The answers to the partitions that were looked at, and what is left of the limits.
+    """The answers for the partitions that were looked at, and what is left of the limits.
 
-    Records of no more partitions are given than files may be open: each keeps a file open until it
-    is sent. The other partitions have their turn with the next request. While answers that clients
-    do not take hold all files that may be held, no records are given at all.
+    At most as many partitions give records as files may be open, because each keeps a file open
+    until it is sent. The other partitions have their turn in the next request. If answers that
+    clients do not read already hold all files that may be held, no partition gives records.
 
     Attributes:
         answers: in the order of the request; those for unknown partitions come at the end.
-        unknown_count: how many of them there are.
+        unknown_count: the number of answers for unknown partitions.
         size_bytes: of the records of all answers.
-        left_bytes: how many the next partition may give.
-        answers_at_once: a partition has something to say that does not wait for bytes.
+        left_bytes: how many bytes the next partition may give.
+        answers_at_once: a partition has an error or a diverging epoch, so the request does not wait
+            for bytes.
 
     See: F-03, F-11.
     """
@@ -125,7 +126,7 @@ class FetchRead:
     )
 
     def __init__(self, max_bytes: int, files_max: int) -> None:
-        """Begin with nothing.
+        """Begin without answers.
 
         Args:
             max_bytes: of the request; a negative limit fails the first partition.
@@ -141,11 +142,11 @@ class FetchRead:
 
     @property
     def may_exceed(self) -> bool:
-        """Whether the next partition may give one batch that is larger than what is left."""
+        """True if the next partition may give one batch that is larger than `left_bytes`."""
         return self._files_left > 0 and not self.size_bytes
 
     def add(self, answer: PartitionRead) -> None:
-        """Take the answer for one partition, and count it for the limits."""
+        """Add the answer for one partition, and count it for the limits."""
         self.answers.append(answer)
         size_bytes = answer.size_bytes
         self.left_bytes = max(self.left_bytes - size_bytes, 0)
@@ -158,7 +159,7 @@ class FetchRead:
             self.answers_at_once = True
 
     def add_unknown(self, answer: PartitionRead) -> None:
-        """Take the answer for a partition that the metadata does not know."""
+        """Keep the answer for a partition that the metadata does not know; end() adds it."""
         self._unknown.append(answer)
 
     def end(self) -> None:
@@ -168,11 +169,11 @@ class FetchRead:
         self._unknown.clear()
 
     def must_wait(self, terms: FetchTerms, partition_count: int) -> bool:
-        """Whether the request is not to be answered at once.
+        """True if the request has to wait before it is answered.
 
         Args:
             terms: of the request.
-            partition_count: of all partitions of the request or session.
+            partition_count: the number of all partitions of the request or session.
 
         Rule: F-30 (ReplicaManager.fetchMessages).
         """
@@ -185,7 +186,7 @@ class FetchRead:
 
 
 class UnknownPartition(Exception):
-    """The metadata does not know the partition; found before anything is read."""
+    """The metadata does not know the partition; raised before anything is read."""
 
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(code)
@@ -193,9 +194,9 @@ class UnknownPartition(Exception):
 
 
 async def load_logs(cluster: "Cluster", partitions: list[FetchPartition]) -> None:
-    """Load the logs of many partitions, a few at a time: other connections have their turn.
+    """Load the logs of many partitions, a few at a time, so that other connections have their turn.
 
-    What fails here fails again, and is told, when it is read.
+    A log that cannot be loaded is no error yet: reading it fails again, and that is answered.
     """
     for position, partition in enumerate(partitions):
         if position % LOGS_AT_A_TIME == LOGS_AT_A_TIME - 1:
@@ -210,9 +211,9 @@ def read_partitions(
     """Look at partitions in their order, within the limits of the request.
 
     Args:
-        cluster: where the logs are.
+        cluster: the cluster with the logs.
         terms: of the request.
-        partitions: in their order.
+        partitions: the partitions to look at, in their order.
         read: gets the answers.
 
     Rule: F-04 to F-06 (ReplicaManager.readFromLog).
@@ -241,7 +242,7 @@ def find_log(cluster: "Cluster", partition: FetchPartition) -> Log:
 
     Raises:
         UnknownPartition: the metadata does not have it.
-        KafkaStorageError: it cannot be loaded.
+        KafkaStorageError: the log cannot be loaded.
 
     Rule: F-04.
     """
@@ -261,7 +262,7 @@ def find_log(cluster: "Cluster", partition: FetchPartition) -> Log:
 
 
 def limit_offset(log: Log, isolation_level: int) -> int:
-    """The first offset that a reader may not see.
+    """Return the first offset that a reader may not see.
 
     Rule: F-02.
     """
@@ -269,10 +270,10 @@ def limit_offset(log: Log, isolation_level: int) -> int:
 
 
 def diverging_epoch(log: Log, partition: FetchPartition) -> tuple[int, int] | None:
-    """Where the reader's log and this one part, None where they do not.
+    """Return where the reader's log and this one diverge, None if they do not.
 
     Raises:
-        OffsetOutOfRange: that cannot be told, or lies before the log.
+        OffsetOutOfRange: the offset is unknown, or lies before the log.
 
     Rule: F-21 (Partition.readRecords).
     """
@@ -322,7 +323,7 @@ def _read(
     left_bytes: int,
     is_first: bool,
 ) -> PartitionRead:
-    """Read one partition; is_first while no partition before it gave bytes, since version 3.
+    """Read one partition; is_first is set until a partition has given bytes (v3 and up).
 
     Rule: F-05, F-06, F-21 (Partition.fetchRecords).
     See: F-11.
@@ -360,7 +361,7 @@ def _read(
 
 
 def _without_room(log: Log, partition: FetchPartition, isolation_level: int) -> PartitionRead:
-    """Read nothing: a limit is 0, mostly since the partitions before this one used it up."""
+    """Read nothing, because a limit is 0, mostly because earlier partitions used it up."""
     start_offset = log.log_start_offset
     if not start_offset <= partition.fetch_offset <= log.log_end_offset:
         raise OffsetOutOfRange

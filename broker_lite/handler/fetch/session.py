@@ -1,16 +1,16 @@
-"""Fetch sessions: what a consumer fetches is told once, then only what changes (KIP-227).
+"""Fetch sessions: a consumer names its partitions once, and later only the changes (KIP-227).
 
 A session holds the partitions of its consumer; an incremental request names those whose position
-has moved. The cache is bounded: a full one takes a new session only in the stead of one that is
-idle, or worth less.
+has moved. The cache is bounded: a full cache takes a new session only if it can evict one that is
+idle or has a lower priority.
 
 A difference to Kafka: the memory of all fetch sessions together is bounded by
 `broker.lite.fetch.sessions.max.bytes`. A client for which there is no room sends full fetches, and
 a session that grows too large begins anew. A full fetch of very many partitions counts too while it
-waits; without room it is answered at once.
+waits; if there is no room for it, it is answered at once.
 
-The cache is one shard where Kafka has eight: the same number of sessions altogether, and an id
-tells nothing about the shard.
+The cache is one shard, where Kafka has eight. The number of sessions is the same altogether, and a
+session id does not depend on a shard.
 
 Rule: F-40 to F-43, F-45 to F-48.
 See: F-44.
@@ -33,7 +33,7 @@ _INT32_MAX: Final = 2**31 - 1
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch of the request after one of this epoch.
+    """Return the epoch of the request that follows a request of this epoch.
 
     Rule: F-42 (FetchMetadata.nextEpoch).
     """
@@ -41,12 +41,12 @@ def next_epoch(epoch: int) -> int:
 
 
 def random_session_id() -> int:
-    """A session id that cannot be guessed: 1 to 2^31 - 1."""
+    """Return a session id that cannot be guessed: 1 to 2^31 - 1."""
     return secrets.randbelow(_INT32_MAX) + 1
 
 
 class FetchSession:
-    """One session; `epoch` is the one its next request must have."""
+    """One session; `epoch` is the epoch that its next request must have."""
 
     __slots__ = (
         "created_ms",
@@ -70,7 +70,7 @@ class FetchSession:
         self.isolation_level = 0
         self.created_ms = now_ms
         self.last_used_ms = now_ms
-        # As of the last request: what a session is worth does not change while it is idle.
+        # These are from the last request: the priority of a session must not change while it idles.
         self.size = len(partitions)
         self.size_bytes = partitions.size_bytes
 
@@ -78,7 +78,7 @@ class FetchSession:
 class FetchSessionCache:
     """All sessions of a node, at most `slots` of them; 0 slots means no sessions at all.
 
-    `size_bytes` is what all of them take in memory, and the large fetches that wait without one.
+    `size_bytes` is the memory of all sessions, and of the large fetches that wait without one.
 
     Rule: F-47 (FetchSessionCacheShard). All sessions are those of consumers: a broker alone has no
     followers, which Kafka would prefer.
@@ -96,28 +96,28 @@ class FetchSessionCache:
         Args:
             slots: max.incremental.fetch.session.cache.slots.
             bytes_max: broker.lite.fetch.sessions.max.bytes.
-            make_id: gives a number from 1 to 2^31 - 1.
+            make_id: returns a number from 1 to 2^31 - 1.
         """
         self._slots = slots
         self._bytes_max = bytes_max
         self.size_bytes = 0
         self._make_id = make_id
-        # By last use, the least recent first.
+        # Ordered by last use, the least recently used first.
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def get(self, session_id: int) -> FetchSession | None:
-        """The session of an id."""
+        """Return the session with an id, None if there is none."""
         return self._sessions.get(session_id)
 
     def touch(self, session: FetchSession, now_ms: int) -> bool:
-        """Note that a session is in use, and what it has become.
+        """Note that a session is in use, and update its size.
 
         Returns:
-            Whether it is kept. It is not if there is no room for it, or if another client ended it
-            or took its slot while this request waited.
+            True if the session is kept. It is not if there is no room for it, or if another client
+            ended it or took its slot while this request waited.
         """
         if self._sessions.get(session.session_id) is not session:
             return False
@@ -133,17 +133,17 @@ class FetchSessionCache:
         return True
 
     def remove(self, session_id: int) -> None:
-        """End a session; one that is not there is no error."""
+        """End a session; it is no error if it is not there."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
             self.size_bytes -= session.size_bytes
             session.partitions.unwatch()
 
     def hold(self, size_bytes: int) -> bool:
-        """Let a fetch without a session take memory, until give_back() is called.
+        """Reserve memory for a fetch without a session, until give_back() is called.
 
         Returns:
-            Whether there is room for it.
+            True if there is room for it.
         """
         if self.size_bytes + size_bytes > self._bytes_max:
             return False
@@ -151,7 +151,7 @@ class FetchSessionCache:
         return True
 
     def give_back(self, size_bytes: int) -> None:
-        """Have the memory of a fetch without a session back."""
+        """Return the memory that hold() reserved."""
         self.size_bytes -= size_bytes
 
     def create(
@@ -176,7 +176,7 @@ class FetchSessionCache:
         return session
 
     def _evict(self, size: int, now_ms: int) -> bool:
-        """Make room for a session of so many partitions.
+        """Evict a session to make room for one with `size` partitions; return False if none may go.
 
         Rule: F-47 (FetchSessionCacheShard.tryEvict).
         """

@@ -1,1 +1,1 @@
-"""Requests about groups and the offsets that they commit."""
+"""Handlers of requests about groups and the offsets that they commit."""

@@ -1,8 +1,8 @@
-"""ListGroups (16), DescribeGroups (15), DeleteGroups (42): groups from outside.
+"""ListGroups (16), DescribeGroups (15), DeleteGroups (42): groups, for administrators.
 
-- ListGroups: v4 adds states and a filter of them (KIP-518), v5 types (KIP-848).
+- ListGroups: v4 adds states and a filter by state (KIP-518), v5 types (KIP-848).
 - DescribeGroups: v3 adds authorized operations (KIP-430), v4 static members, v6
-  error_message, and 69 where earlier ones show a dead group (KIP-1043).
+  error_message, and error 69 where earlier versions show a dead group (KIP-1043).
 - DeleteGroups: v3 has error_message.
 
 Not done: share and streams groups, which this broker does not have.

@@ -1,4 +1,4 @@
-"""Handing a request to the group that it is about, and waiting for the answer."""
+"""Pass a request to the group that it is about, and wait for the answer."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast
@@ -24,11 +24,11 @@ CodeAnswer = TypeVar(
     " | messages.OffsetDeleteResponse",
 )
 Event = Callable[[Asked, Caller, int], Effects]
-"""What the coordinator does with a request that it may answer later."""
+"""A method of the coordinator that takes a request, and may answer it later."""
 
 
 def caller_of(context: HandlerContext, request: Request) -> Caller:
-    """Who sends a request, as groups remember their members; a null client id is an empty one."""
+    """Return the sender of a request, as groups remember it; a null client id becomes empty."""
     client_host = f"/{context.client_address[0]}"
     return Caller(request.api_version, request.client_id or "", client_host, None)
 
@@ -40,16 +40,16 @@ async def ask_group(
     body: Asked,
     refusal: Callable[[BrokerError], Answer],
 ) -> Answer:
-    """The coordinator's response to a request, which may take until the group has settled.
+    """Return the coordinator's response to a request; it may come only once the group has settled.
 
-    A client that goes away meanwhile is only passed over: its member stays until its timers end.
+    If the client goes away meanwhile, its member stays in the group until the member's timers end.
 
     Args:
         context: of the connection.
-        request: as it came.
-        event: what the coordinator does with it.
+        request: the request as it came.
+        event: the coordinator's method for the request.
         body: the decoded request.
-        refusal: makes the response when nothing could be done.
+        refusal: makes the response from an error.
 
     Rule: G-118, G-119.
     See: C-33.
@@ -73,7 +73,7 @@ async def answer_group(
     request_type: type[Asked],
     response_type: type[CodeAnswer],
 ) -> Parts:
-    """Answer a request whose response has nothing but an error code when nothing could be done."""
+    """Answer a request whose response to an error has nothing but the error code."""
     body = decode(request_type, request)
 
     def refusal(error: BrokerError) -> CodeAnswer:

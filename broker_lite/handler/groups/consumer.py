@@ -1,11 +1,9 @@
-"""ConsumerGroupHeartbeat (68), ConsumerGroupDescribe (69): the newer protocol.
+"""ConsumerGroupHeartbeat (68), ConsumerGroupDescribe (69): the newer group protocol (KIP-848).
 
-It is that of KIP-848.
-
-- ConsumerGroupHeartbeat: v1 adds regular expressions and member ids of the client's.
+- ConsumerGroupHeartbeat: v1 adds regular expressions, and member ids that the client chooses.
 - ConsumerGroupDescribe: v1 adds the type of each member.
 
-Both are refused (35) while the feature group.version is off, or `consumer` is not among
+Both are refused (35) if the feature group.version is off, or if `consumer` is not among
 group.coordinator.rebalance.protocols.
 
 Not done: authorization of the topics that a group subscribes to.
@@ -39,7 +37,7 @@ def _refusal(error: BrokerError) -> messages.ConsumerGroupHeartbeatResponse:
 
 
 async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
-    """Keep a member in its group, and tell it which partitions are its own.
+    """Keep a member in its group, and answer which partitions it has.
 
     See: G-78 to G-90.
     """

@@ -1,6 +1,4 @@
-"""JoinGroup (11), SyncGroup (14), Heartbeat (12), LeaveGroup (13): classic groups.
-
-This is the classic group protocol.
+"""JoinGroup (11), SyncGroup (14), Heartbeat (12), LeaveGroup (13): the classic group protocol.
 
 - JoinGroup: v1 adds the rebalance timeout, v4 MEMBER_ID_REQUIRED (KIP-394), v5 static
   members (KIP-345), v7 the protocol type (KIP-559), v8 a reason (KIP-800), v9 skip_assignment
@@ -9,8 +7,8 @@ This is the classic group protocol.
 - Heartbeat: v3 adds static members.
 - LeaveGroup: v3 takes several members (KIP-345), v5 a reason (KIP-800).
 
-A JoinGroup waits until all members have joined, a SyncGroup for the leader's assignment; what the
-same connection sends behind them waits too (P-04).
+A JoinGroup waits until all members have joined, a SyncGroup waits for the leader's assignment.
+Later requests on the same connection wait, too (P-04).
 
 Not done: the reasons of v8 and v5, which Kafka only logs.
 """
@@ -46,7 +44,7 @@ async def handle_join(context: HandlerContext, request: Request) -> Parts:
 
 
 async def handle_sync(context: HandlerContext, request: Request) -> Parts:
-    """Give a member its assignment, and take all of them from the leader.
+    """Answer a member's assignment; take the assignments of all members from the leader.
 
     See: G-51 to G-53, G-109.
     """
@@ -57,7 +55,7 @@ async def handle_sync(context: HandlerContext, request: Request) -> Parts:
 
 
 async def handle_heartbeat(context: HandlerContext, request: Request) -> Parts:
-    """Keep a member in its group, and tell it of a rebalance.
+    """Keep a member in its group, and answer whether the group rebalances.
 
     See: G-54, G-110.
     """

@@ -1,4 +1,4 @@
-"""OffsetCommit (8), OffsetFetch (9), OffsetDelete (47): how far groups are.
+"""OffsetCommit (8), OffsetFetch (9), OffsetDelete (47): the committed offsets of groups.
 
 - OffsetCommit: v2-4 may say for how long to keep the offsets, v6 adds leader epochs
   (KIP-320), v7 static members (KIP-345), v9 member epochs (KIP-848), v10 topic ids (KIP-848).
@@ -6,11 +6,12 @@
   several groups (KIP-709), v9 member id and epoch (KIP-848), v10 topic ids.
 - OffsetDelete is of KIP-496.
 
-With `emulate` of a release before 4.0 OffsetCommit v1 is served too, and versions 0, which are
-about ZooKeeper, are refused partition by partition, as by a Kafka 3.9 without it.
+If `emulate` names a release before 4.0, OffsetCommit v1 is served too. Version 0 of both, which is
+about offsets in ZooKeeper, is then refused partition by partition, as by a Kafka 3.9 without
+ZooKeeper.
 
-Not done: offsets in ZooKeeper (OffsetCommit v0, OffsetFetch v0), and the time of the commit that
-OffsetCommit v1 may bring.
+Not done: offsets in ZooKeeper (OffsetCommit v0, OffsetFetch v0), and the time of the commit, which
+OffsetCommit v1 may have.
 """
 
 from typing import Final
@@ -22,7 +23,7 @@ from broker_lite.handler.groups.ask_group import answer_group, ask_group
 from broker_lite.handler.groups.coordinated import split
 from broker_lite.wire import messages
 
-"""Of both, of what brokers before 4.0 offer."""
+"""OffsetCommit and OffsetFetch of brokers before 4.0 have these versions."""
 
 _ZOOKEEPER_VERSION: Final = 0
 _GROUPS_SINCE: Final = 8
@@ -61,7 +62,7 @@ async def handle_commit(context: HandlerContext, request: Request) -> Parts:
 
 
 async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
-    """Tell the offsets of groups.
+    """Answer the committed offsets of groups.
 
     See: G-67 to G-71.
     """
@@ -92,7 +93,7 @@ async def handle_fetch(context: HandlerContext, request: Request) -> Parts:
 
 
 async def handle_delete(context: HandlerContext, request: Request) -> Parts:
-    """Forget offsets of a group.
+    """Delete committed offsets of a group.
 
     See: G-105.
     """

@@ -1,7 +1,7 @@
-"""The regular expressions of a ConsumerGroupHeartbeat, matched before the group is asked.
+"""Match the regular expressions of a ConsumerGroupHeartbeat before the group is asked.
 
-To compile one takes up to 40 ms, and to match it up to 0.3 s, which a thread does; other
-connections have their turn between and meanwhile.
+Compiling one takes up to 40 ms in the event loop, and matching it takes up to 0.3 s in a thread.
+Other connections have their turn in between and meanwhile.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 async def prepare_regexes(
     context: HandlerContext, body: messages.ConsumerGroupHeartbeatRequest
 ) -> "dict[str, Prepared]":
-    """Prepare what a heartbeat will match; nothing, for most of them.
+    """Prepare the regular expressions that a heartbeat will match; most heartbeats have none.
 
     Raises:
         CloseConnection: the matching was stopped.

@@ -1,1 +1,1 @@
-"""Requests about offsets in logs: ListOffsets, OffsetForLeaderEpoch, DeleteRecords."""
+"""Handlers of requests about offsets: ListOffsets, OffsetForLeaderEpoch, DeleteRecords."""

@@ -1,10 +1,10 @@
-"""DeleteRecords (21): let logs begin later.
+"""DeleteRecords (21): delete the first records of partitions.
 
-Moves the log start offset of partitions; the files of segments below it are retention's to remove.
+It moves the log start offset of partitions. Retention removes the files of segments below it.
 
 - v0 KIP-107; v2 flexible (KIP-482).
 
-Not done: timeout_ms, since it is for followers, of which there are none.
+Not done: timeout_ms, which is a wait for followers, because there are no followers.
 """
 
 import logging

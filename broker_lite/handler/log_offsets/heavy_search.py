@@ -1,4 +1,4 @@
-"""The search of a large batch for a record with a timestamp, beside the event loop."""
+"""Search a large batch for a record with a timestamp, in a thread."""
 
 from typing import Final, NamedTuple
 
@@ -12,12 +12,12 @@ from broker_lite.record.stopping import Stop, WorkStopped
 
 
 class Searched(NamedTuple):
-    """What is known of a partition so far.
+    """What the search of a partition has found so far.
 
     Attributes:
-        from_offset: records below were searched.
-        found: among them.
-        error: that they gave.
+        from_offset: the records below this offset were searched.
+        found: the record that was found among them.
+        error: the error of the search.
     """
 
     from_offset: int = 0
@@ -32,7 +32,7 @@ async def search_heavy(heavy: HeavyBatch, stop: Stop) -> Searched:
     """Search a batch in a worker thread.
 
     Raises:
-        CloseConnection: it was stopped.
+        CloseConnection: the search was stopped.
     """
     outcome = await to_thread.run_sync(_outcome, heavy, Bounds(stop=stop))
     if isinstance(outcome, WorkStopped):
@@ -41,7 +41,7 @@ async def search_heavy(heavy: HeavyBatch, stop: Stop) -> Searched:
 
 
 def _outcome(heavy: HeavyBatch, bounds: Bounds) -> Searched | WorkStopped:
-    """Give errors as values: what is raised in a thread stays there, with all that was read."""
+    """Return an error as a value: the thread would keep a raised one, with all bytes it read."""
     try:
         found = heavy.candidate.search_within(bounds)
     except WorkStopped as stopped:

@@ -1,12 +1,12 @@
-"""ListOffsets (2): the offset of a timestamp.
+"""ListOffsets (2): find the offset for a timestamp.
 
 - v0 lists segment offsets older than a time; v1 one offset and its timestamp (KIP-79).
 - v2 isolation level (KIP-98); v4 leader epochs (KIP-320); v7 -3, the record with the largest
   timestamp (KIP-734); v8 -4 earliest local (KIP-405); v9 -5 latest tiered (KIP-1005); v10 a timeout
   for tiered storage (KIP-1075); v11 -6 earliest pending upload (KIP-1023).
 
-Not done: tiered storage. Earliest local is the earliest offset; there is no tiered one, and none
-waits for an upload.
+Not done: tiered storage. Earliest local is the earliest offset; latest tiered and earliest pending
+upload are never found.
 """
 
 import logging
@@ -57,7 +57,7 @@ _CONSUMER: Final = -1
 
 
 class _Found(NamedTuple):
-    """An offset with its timestamp and leader epoch; -1 each where there is none."""
+    """An offset with its timestamp and leader epoch; -1 for each that does not exist."""
 
     timestamp: int = -1
     offset: int = -1
@@ -71,7 +71,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     """Find offsets by timestamp or by a special value.
 
     Raises:
-        DecodeError: not a request of this version.
+        DecodeError: the bytes are not a request of this version.
 
     Rule: F-71 to F-73, F-75.
     See: F-70, F-74.
@@ -84,7 +84,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     topics: list[ListedTopic] = []
     for name, partitions in body.topics:
         answers = []
-        # Of a partition that comes more than once one answer tells so.
+        # A partition that the request names more than once gets one answer, which is an error.
         asked = {each.partition_index: each for each in partitions}
         for position, wanted in enumerate(asked.values()):
             if position % LOGS_AT_A_TIME == LOGS_AT_A_TIME - 1:
@@ -104,12 +104,12 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 def _duplicates(
     topics: Sequence[tuple[str, Sequence[AskedPartition]]],
 ) -> Collection[tuple[str, int]]:
-    """Topics and partitions that are asked for more than once.
+    """Return the topics and partitions that the request names more than once.
 
     Rule: F-73.
     """
     asked = [(name, each.partition_index) for name, partitions in topics for each in partitions]
-    if len(asked) == 1:  # as a consumer asks about its position, with each poll of some
+    if len(asked) == 1:  # the usual request of a consumer, which asks about its position
         return ()
     return {key for key, count in Counter(asked).items() if count > 1}
 
@@ -121,7 +121,7 @@ async def _answer_in_full(
     topic: str,
     wanted: AskedPartition,
 ) -> ListedPartition:
-    """The answer of one partition, for which large batches are searched in a thread."""
+    """Return the answer for one partition; large batches are searched in a thread."""
     answer = _answer(context, version, body, topic, wanted)
     while isinstance(answer, HeavyBatch):
         searched = await search_heavy(answer, context.stop)
@@ -137,7 +137,7 @@ def _answer(
     wanted: AskedPartition,
     searched: Searched = NOT_YET,
 ) -> ListedPartition | HeavyBatch:
-    """The answer of one partition, or a batch that is to be searched for it in a thread.
+    """Return the answer for one partition, or a batch that must first be searched in a thread.
 
     Rule: F-73.
     """
@@ -168,7 +168,7 @@ def find_offset(
 
     Raises:
         HeavyBatch: this batch is to be searched in a thread; the search goes on with its outcome.
-        UnsupportedVersion: a special value that this version does not have.
+        UnsupportedVersion: the timestamp is a special value that this version does not have.
         KafkaStorageError: a file cannot be read.
 
     Rule: F-71, F-72, F-75.
@@ -185,7 +185,7 @@ def _latest(log: Log, isolation_level: int) -> _Found:
 
 
 def _earliest(log: Log, isolation_level: int) -> _Found:
-    """The leader epoch is that of the first entry, if that holds for the log start offset."""
+    """Return the first entry's leader epoch if that entry covers the log start offset."""
     start_offset = log.log_start_offset
     entries = log.epochs.entries
     if entries and entries[0].start_offset <= start_offset:
@@ -224,10 +224,10 @@ _SPECIAL: Final[dict[int, Callable[[Log, int], _Found]]] = {
 def _old_style(
     context: HandlerContext, log: Log, replica_id: int, wanted: AskedPartition
 ) -> list[int]:
-    """The answer of version 0; a consumer sees nothing above the high watermark.
+    """Return the answer of version 0; a consumer sees nothing above the high watermark.
 
     Raises:
-        UnsupportedVersion: a special value other than latest and earliest.
+        UnsupportedVersion: the timestamp is a special value other than latest and earliest.
 
     See: F-74.
     """

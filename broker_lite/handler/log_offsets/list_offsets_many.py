@@ -1,4 +1,4 @@
-"""ListOffsets for very many partitions: the same answers, with turns of others between them."""
+"""ListOffsets for very many partitions; other connections have their turn in between."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,11 +19,11 @@ Answer = Callable[[ListOffsetsRequest, str, AskedPartition], Awaitable[ListedPar
 async def list_many(request: LargeRequest, answer: Answer) -> Parts:
     """Answer a large request, which is decoded already.
 
-    Of a partition that comes more than once in a topic one answer tells so.
+    A partition that a topic names more than once gets one answer, which is an error.
 
     Args:
-        request: gets the answer.
-        answer: gives that of one partition.
+        request: the request; its answer is set.
+        answer: returns the answer for one partition.
 
     See: F-70, F-73.
     """
@@ -60,7 +60,7 @@ def _names(
 def _asked_once(
     topics: "list[messages.ListOffsetsRequest.ListOffsetsTopic]",
 ) -> Iterator[tuple[bool, str, AskedPartition | None]]:
-    """The partitions of each topic, and of one that comes more than once the last; None first."""
+    """Yield each topic with None, then with its partitions; the last of equal partitions counts."""
     for topic in topics:
         yield True, topic.name, None
         for each in {each.partition_index: each for each in topic.partitions}.values():

@@ -1,6 +1,6 @@
-"""OffsetForLeaderEpoch (23): where an epoch of a leader ended.
+"""OffsetForLeaderEpoch (23): where the records of a leader epoch end.
 
-Where the records of a leader epoch end, so that a client notices a log that was cut.
+A client asks for it to find out whether the log was cut behind its position.
 
 - v2 leader epoch check (KIP-320); v3 replica id (KIP-392), which makes no difference here.
 
@@ -22,7 +22,7 @@ logger = logging.getLogger("broker_lite.handler")
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Give the end offsets of leader epochs.
+    """Answer the end offsets of leader epochs.
 
     Rule: F-80, F-81.
     """

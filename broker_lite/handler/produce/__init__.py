@@ -1,1 +1,1 @@
-"""Produce: the request from its checks to its answer, one partition and very many."""
+"""Produce: the request from its checks to its answer, for one partition or very many."""

@@ -1,11 +1,11 @@
 """Produce (0): append batches to logs.
 
-With `emulate` of a release before 4.0 versions 0-2 are served too: message sets of magic 0 and 1,
+If `emulate` names a release before 4.0, versions 0-2 are served too: message sets of magic 0 and 1,
 which are stored as v2 batches (V-92). v1 throttle time, v2 log append time (KIP-32).
 
 The checks come in Kafka's order (the table "The whole order" of the specification): first those
-that fail the whole request, then those of each partition, and nothing is written before all of
-them are through. Then the partitions are validated and appended one after the other.
+that fail the whole request, then those of each partition. Nothing is written before all these
+checks are done. Then the partitions are validated and appended one after the other.
 
 - v3 transactional id (KIP-98), one v2 batch a partition; v5 log start offset (KIP-107).
 - v7 zstd (KIP-110); v8 record errors and a message (KIP-467); v9 flexible.
@@ -44,7 +44,7 @@ from broker_lite.wire.produce import (
     encode_produce_response,
 )
 
-"""Of what brokers before 4.0 serve."""
+"""Brokers before 4.0 serve these versions."""
 
 _NO_LEADERS: Final[dict[PartitionKey, tuple[int, int]]] = {}
 _ACKS: Final = frozenset((-1, 0, 1))
@@ -53,9 +53,9 @@ _GO_ON: Final = Verdict(None)
 
 _WRONG_ACKS: Final = Why("V-11", "acks is none of -1, 0 and 1", {})
 _INTERNAL: Final = Why("V-12", "only the broker writes to its internal topics", {})
-# After so much of a request other connections have their turn; it takes 20 ms at most.
+# After so many bytes of a request other connections have their turn; they take 20 ms at most.
 _TURN_BYTES_MAX: Final = 1024 * 1024
-# What a partition counts as beside its bytes, and what one that may decompress to 512 KiB does.
+# What a partition adds to its bytes; and what a compressed one adds, which may become 512 KiB.
 _PARTITION_BYTES: Final = 4 * 1024
 _COMPRESSED_BYTES: Final = 128 * 1024
 
@@ -64,8 +64,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
     """Append records.
 
     Raises:
-        DecodeError: not a request of this version.
-        CloseConnection: acks 0 and something failed.
+        DecodeError: the bytes are not a request of this version.
+        CloseConnection: acks is 0 and something failed.
 
     Rule: V-04, V-11, V-12, V-70, V-71, P-07, T-33, T-39.
     See: V-01 to V-14, V-60.
@@ -135,7 +135,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
 
 
 def _cost_bytes(records: memoryview) -> int:
-    """What the append of a partition's records counts as."""
+    """Return how many bytes the append of a partition's records counts as."""
     has_codec = len(records) > RECORD_BATCH_OVERHEAD and records[ATTRIBUTES_OFFSET + 1] & CODEC_MASK
     return len(records) + (_COMPRESSED_BYTES if has_codec else _PARTITION_BYTES)
 

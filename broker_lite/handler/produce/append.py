@@ -1,8 +1,8 @@
-"""One partition of a Produce request: validate, append, and what is answered.
+"""One partition of a Produce request: validate and append it, and make its answer.
 
-What is validated within a few milliseconds is done in the event loop. Everything else goes to a
-worker thread, which is stopped when the broker stops, or when the client has been gone for a
-second.
+A batch that can be validated within a few milliseconds is validated in the event loop. Any other
+batch goes to a worker thread, which is stopped when the broker stops, or when the client has been
+gone for a second.
 """
 
 import logging
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger("broker_lite.handler")
 
 INLINE_BYTES_MAX: Final = 64 * 1024
-"""More bytes than these are not decompressed, nor compressed, in the event loop."""
+"""The event loop neither decompresses nor compresses more bytes than these."""
 INLINE_PLAIN_BYTES_MAX: Final = 4 * 1024 * 1024
-"""More bytes than these are not even walked there: 10 ms where records are small."""
+"""The event loop does not even walk more bytes than these: they take 10 ms if records are small."""
 INLINE_OLD_BYTES_MAX: Final = 16 * 1024
 _NO_CODEC: Final = 0
 
-# Raised by the partition before its log could say where it starts.
+# The partition raises these before its log could say where it starts.
 _LOG_START_UNKNOWN: Final = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,
@@ -59,7 +59,7 @@ _LOG_START_UNKNOWN: Final = frozenset(
     }
 )
 
-# a NamedTuple's own constructor is a Python function and takes 100 ns more
+# tuple.__new__, because a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
 
 
@@ -76,14 +76,14 @@ async def append(
 
     Args:
         context: of the connection.
-        topic: as the request's checks found it.
+        topic: the topic that the request's checks found.
         index: of the partition.
         records: one complete v2 batch, maybe with a rest; stamped and corrected in place.
-        guard: of the verification of a transaction.
-        is_old: of a version before 3, so that records may be anything.
+        guard: the guard that the verification of a transaction returned.
+        is_old: the request's version is below 3, so that records may be anything.
 
     Returns:
-        What the partition is answered, errors included; None when the topic was deleted while the
+        The answer for the partition, also for an error; None if the topic was deleted while the
         request waited for a thread.
 
     Raises:
@@ -106,21 +106,21 @@ async def append(
             validated = await validate_in_thread(
                 records, config, now_ms, index, context.stop, is_old=is_old
             )
-            # What was decided before the pause may not hold any more, and a topic made anew under
-            # the name is another one.
+            # The topic may have been deleted while the thread ran. A new topic with the same name
+            # is another topic.
             if topic.topic_id not in cluster.topics_by_id:
                 return None
             log = _led_log(context, name, index)
         info = log.append(
             validated,
             now_ms=now_ms,
-            # a setting is dear to ask for, and this one is about transactions only
+            # The flag comes first, because a setting is slow to read and matters to few batches.
             verification_enabled=validated.batch.is_transactional
             and cluster.settings.transaction_partition_verification_enable,
             verification_guard=guard,
         )
     except KafkaStorageError as failure:
-        if (name, index) not in cluster.logs.offline:  # that is told when it goes offline
+        if (name, index) not in cluster.logs.offline:  # going offline is logged elsewhere
             _note_failing(name, index, log, failure)
         return PartitionAnswer(failure.code)
     except BrokerError as error:
@@ -155,7 +155,7 @@ def _led_log(context: HandlerContext, name: str, index: int) -> "Log":
 
 
 def _note_failing(topic: str, index: int, log: "Log | None", error: KafkaStorageError) -> None:
-    """Tell of a disk that fails once, not for every request that meets it.
+    """Log a failing disk once, not for every request that meets it.
 
     Rule: V-72.
     """
@@ -188,11 +188,11 @@ def _answer_to(error: BrokerError, log: "Log | None") -> PartitionAnswer:
 
 
 def answers_log_start_offset(error: BrokerError) -> bool:
-    """Tell whether the answer to a failed append has the log start offset, or else -1.
+    """True if the answer to a failed append has the log start offset; else it has -1.
 
     Args:
-        error: raised by validate_records() or by the append; errors of the checks before these are
-            all answered with -1.
+        error: raised by validate_records() or by the append. Errors of earlier checks are all
+            answered with -1.
 
     See: V-14 (ReplicaManager.appendRecordsToLeader).
     """
@@ -202,13 +202,13 @@ def answers_log_start_offset(error: BrokerError) -> bool:
 def validate_at_once(
     records: memoryview, config: ValidationConfig, now_ms: int, index: int, *, is_old: bool
 ) -> ValidatedRecords | None:
-    """Validate in the event loop, unless that takes long: None for what is, or becomes, large.
+    """Validate in the event loop; None if that takes long, because the records are or become large.
 
     Raises:
-        BrokerError: as validate_records, or validate_old_records.
+        BrokerError: see validate_records() and validate_old_records().
     """
     if is_old:
-        # these are converted one by one
+        # old messages are converted one by one
         if len(records) > INLINE_OLD_BYTES_MAX or _is_compressed(records):
             return None
         return validate_old_records(records, config, now_ms=now_ms, partition=index)
@@ -248,12 +248,12 @@ async def validate_in_thread(
 ) -> ValidatedRecords:
     """Validate in a worker thread; this connection's next request waits (P-04).
 
-    The thread is always waited for, so the records may stay in the receive buffer, and what a
-    client sent before it closed is appended.
+    The broker always waits for the thread. So the records may stay in the receive buffer, and what
+    a client sent before it closed is appended.
 
     Raises:
-        BrokerError: as validate_records, or validate_old_records.
-        CloseConnection: it was stopped.
+        BrokerError: see validate_records() and validate_old_records().
+        CloseConnection: the work was stopped.
     """
     validate = validate_old_records if is_old else validate_records
     work = partial(validate, records, config, now_ms=now_ms, partition=index, stop=stop)
@@ -269,10 +269,10 @@ async def validate_in_thread(
 def _outcome(
     work: Callable[[], ValidatedRecords],
 ) -> ValidatedRecords | BrokerError | WorkStopped:
-    """Call a function and give back its error instead of raising it.
+    """Call a function and return its error instead of raising it.
 
-    The thread keeps what was raised, and its traceback all that was decompressed, until the next
-    full collection: a gigabyte after a few bad batches.
+    A worker thread keeps the exception that was raised in it until the next full collection, and
+    the exception's traceback keeps all decompressed bytes: a gigabyte after a few bad batches.
     """
     try:
         return work()

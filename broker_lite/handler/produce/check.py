@@ -1,10 +1,10 @@
-"""What a Produce request is checked for before anything is written, in Kafka's order.
+"""Check a Produce request in Kafka's order before anything is written.
 
 Only headers are read, and no log is looked at. Two passes go over the partitions: the first looks
-for what fails the whole request whatever else is wrong, the second sorts the partitions. Served
-versions are 3 and up, which carry one v2 batch a partition. An UnknownServerError fails the whole
-request, as Kafka does when it did not foresee what it stumbles on; the other errors of
-check_record_set() fail one partition.
+for errors that fail the whole request whatever else is wrong, the second sorts the partitions. The
+versions served here are 3 and up, which carry one v2 batch per partition. An UnknownServerError
+fails the whole request, as in Kafka, where the same input causes an unforeseen exception. Other
+errors of check_record_set() fail one partition.
 """
 
 import struct
@@ -36,13 +36,13 @@ from broker_lite.record.batch import (
 from broker_lite.wire.produce import PartitionAnswer, PartitionKey, ProduceRequest, Topics
 
 OLDEST_OF_BATCHES: Final = 3
-"""The first version whose records are one v2 batch, which one look at the header checks."""
+"""The first version whose records are one v2 batch, which is checked by one look at its header."""
 _TOPIC_IDS_FROM: Final = 13
 
 NO_TOPIC: Final = Why("V-08", "there is no such topic", {})
 _NO_PARTITION: Final = Why("V-08", "the topic has no such partition", {})
 
-# a NamedTuple's own constructor is a Python function and takes 100 ns more
+# tuple.__new__, because a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
 
 ZSTD: Final = 4
@@ -59,7 +59,7 @@ _OVERFLOWING_LENGTH: Final = 2**31 - LOG_OVERHEAD
 
 
 class Accepted(NamedTuple):
-    """A partition that passed the checks of the request: what is to be appended to it."""
+    """A partition that passed the checks of the request, with the records to append."""
 
     topic: Topic
     partition: int
@@ -90,7 +90,7 @@ def check(context: HandlerContext, produce: ProduceRequest, version: int) -> Sor
 
 
 def needs_transactional_id() -> BrokerError:
-    """The error of a transactional batch in a request without a transactional id.
+    """Return the error of a transactional batch in a request without a transactional id.
 
     Rule: V-07.
     """
@@ -100,7 +100,7 @@ def needs_transactional_id() -> BrokerError:
 
 
 def check_one_producer(partitions: Iterable[Accepted]) -> None:
-    """Demand that all transactional batches of a request are of one producer and epoch.
+    """Check that all transactional batches of a request are of one producer and epoch.
 
     Raises:
         InvalidProducerIdMapping: there are two, with Kafka's text; the whole request fails.
@@ -122,17 +122,17 @@ def sort_partitions(
 ) -> bool:
     """Sort partitions into those to append to and those that are refused already.
 
-    The last entry of a partition that comes twice counts.
+    If a partition comes twice, its last entry counts.
 
     Args:
         context: of the connection.
-        topics: of the request, or some of them.
+        topics: all topics of the request, or some of them.
         version: of the request; the records of one below 3 have been checked already.
-        accepted: is added to.
-        refused: is added to.
+        accepted: gets the partitions to append to.
+        refused: gets the partitions that are refused, with their answers.
 
     Returns:
-        Whether a transactional batch is among them.
+        True if a transactional batch is among them.
 
     Raises:
         BrokerError: the whole request fails.
@@ -169,7 +169,7 @@ def sort_partitions(
 
 
 def unknown(topic: Topic | None, version: int) -> ErrorCode:
-    """What a partition is answered that is not there.
+    """Return the error for a partition that does not exist.
 
     Rule: V-08; an id that is not known has an error of its own since version 13.
     """
@@ -182,7 +182,7 @@ def is_transactional(topics: Topics) -> bool:
     """Read the first header of every partition up to the first transactional one.
 
     Returns:
-        Whether a first batch is transactional, so that the request needs its transactional id.
+        True if a first batch is transactional, so that the request needs its transactional id.
 
     Raises:
         CorruptMessage: a malformed header, with Kafka's text; the whole request fails.
@@ -211,7 +211,7 @@ def is_transactional(topics: Topics) -> bool:
                     ):
                         return True
                     continue
-            # Too short to peek into, or malformed: the walk finds the error in Kafka's order.
+            # Too short for the peek, or malformed: the walk finds the error in Kafka's order.
             _first_entry(records)
     return False
 
@@ -227,7 +227,7 @@ def _first_entry(records: memoryview) -> Entry | None:
 
 
 def check_record_set(records: memoryview | None, version: int) -> tuple[int, int] | None:
-    """Demand that a partition's records are one complete v2 batch, maybe with a rest to be cut.
+    """Check that a partition's records are one complete v2 batch, maybe with a rest to be cut.
 
     Args:
         records: as the client sent them; null is refused like an empty set, where Kafka itself
@@ -235,10 +235,11 @@ def check_record_set(records: memoryview | None, version: int) -> tuple[int, int
         version: of the produce request, 3 or higher.
 
     Returns:
-        Producer id and epoch of a transactional batch, None for every other one.
+        Producer id and epoch of a transactional batch, None for any other batch.
 
     Raises:
-        InvalidRecord: no complete batch, a magic below 2, or a second complete batch.
+        InvalidRecord: there is no complete batch, the magic is below 2, or there is a second
+            complete batch.
         UnsupportedCompressionType: zstd before version 7.
         CorruptMessage: the header of a second batch is malformed.
         UnknownServerError: the whole request fails; a codec id above 4 before version 7, a header
@@ -250,7 +251,7 @@ def check_record_set(records: memoryview | None, version: int) -> tuple[int, int
     if records is None or len(records) < _PEEK_BYTES:
         raise InvalidRecord().because(
             "V-09",
-            "{size_bytes} bytes of records, in which no batch fits",
+            "{size_bytes} bytes of records, which is too short for a batch",
             size_bytes=0 if records is None else len(records),
         )
     length: int
@@ -265,7 +266,7 @@ def check_record_set(records: memoryview | None, version: int) -> tuple[int, int
     if size_bytes != len(records):
         _check_rest(records[size_bytes:])
     if size_bytes < _PRODUCER_ID_BYTES:
-        # cut off before the producer id, an index error in Kafka
+        # The batch ends before the producer id, which is an index error in Kafka.
         raise _cut_off(size_bytes)
     return _producer(records, size_bytes) if attributes & TRANSACTIONAL_FLAG else None
 
@@ -308,9 +309,9 @@ def _check_rest(rest: memoryview) -> None:
     try:
         second = _first_entry(rest)
     except CorruptMessage:
-        # Clients get the text of a malformed first header only.
+        # Clients get the text of a malformed header only if it is the first one.
         raise CorruptMessage().because(
-            "V-09", "what follows the batch is the start of no batch"
+            "V-09", "the bytes after the batch are not the start of another batch"
         ) from None
     if second is not None:
         raise InvalidRecord().because(
@@ -329,6 +330,10 @@ def _producer(records: memoryview, size_bytes: int) -> tuple[int, int] | None:
 
 
 def base_sequence(records: memoryview) -> int:
-    """The first sequence of a transactional batch that check_record_set() gave a producer for."""
+    """Return the first sequence of a transactional batch for which check_record_set() returned one.
+
+    Args:
+        records: a batch whose producer check_record_set() has returned.
+    """
     sequence: int = _BASE_SEQUENCE.unpack_from(records)[0]
     return sequence

@@ -1,4 +1,4 @@
-"""Waiting until the records of a Produce are on disk, where a topic or the broker asks for that."""
+"""Wait until the records of a Produce are on disk, if a setting of topic or broker asks for it."""
 
 import asyncio
 from functools import partial
@@ -16,12 +16,13 @@ async def wait_until_flushed(
     accepted: dict[PartitionKey, Accepted],
     answers: dict[PartitionKey, PartitionAnswer],
 ) -> None:
-    """Wait for the flushes of all partitions of a request, which go on at the same time.
+    """Wait for the flushes of all partitions of a request; they run at the same time.
 
     Args:
-        cluster: where the logs are.
-        accepted: what was to be appended.
-        answers: a partition whose records may not be on disk is answered with the error.
+        cluster: the cluster with the logs.
+        accepted: the partitions of the request that passed its checks.
+        answers: the answers by partition; if a partition's records may not be on disk, its answer
+            is replaced by the error.
 
     See: S-32, V-59 (UnifiedLog.append, which flushes before it returns).
     """
@@ -33,7 +34,7 @@ async def wait_until_flushed(
         try:
             cluster.log(topic.name, index).when_flushed(partial(tell_waiting, future))
         except BrokerError as error:  # deleted, or offline since the append
-            # without the frames, which refer to the future
+            # without the traceback, whose frames refer to the future
             future.set_result(error.with_traceback(None))
     for key, future in waiting.items():
         failure = await future

@@ -1,11 +1,12 @@
-"""A Produce of very many partitions: the same steps, with turns of other connections between.
+"""A Produce of very many partitions: the same steps, and other connections have turns in between.
 
-It comes decoded, in the lane of large requests, and stays there until it is answered: what it holds
-is there once, however many such requests come. Nothing is written before all checks are through, as
-in any other Produce; what has changed in the cluster since the checks is found out by each append.
+The request comes decoded, in the lane of large requests, and stays there until it is answered. So
+the memory it takes is taken only once, however many such requests come. As in any other Produce,
+nothing is written before all checks are done. If the cluster has changed since the checks, each
+append finds out.
 
-The requests of old clients go this way, too, whatever their size: their sets of messages are walked
-message by message.
+The requests of old clients are handled here, too, whatever their size, because their message sets
+are walked message by message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,15 +38,15 @@ from broker_lite.wire.produce import (
 )
 
 PARTITIONS_AT_A_TIME: Final = 256
-"""They are checked within 1 ms."""
+"""So many partitions are checked within 1 ms."""
 _TOPIC_IDS_FROM: Final = 13
 _Answered = tuple[int, PartitionAnswer, tuple[int, int] | None]
 
 
 async def plain_request(request: LargeRequest) -> ProduceRequest:
-    """The request as decode_produce_request() gives it, in the place of what was decoded.
+    """Return the request as decode_produce_request() returns it, and drop the decoded body.
 
-    Topics without partitions are left out: nothing is asked of them, nor answered.
+    Topics without partitions are left out: they are not checked and not in the answer.
     """
     body, request.decoded = request.decoded, None
     by_id = request.api_version >= _TOPIC_IDS_FROM
@@ -61,7 +62,7 @@ async def plain_request(request: LargeRequest) -> ProduceRequest:
 
 
 async def check_many(context: HandlerContext, produce: ProduceRequest, version: int) -> Sorted:
-    """Do what check() does, also for versions below 3.
+    """Do the same as check(), also for versions below 3.
 
     Raises:
         BrokerError: the whole request fails.
@@ -88,7 +89,7 @@ async def check_many(context: HandlerContext, produce: ProduceRequest, version: 
 
 
 def _pieces(topics: Topics, partitions_max: int) -> Iterator[Topics]:
-    """The same topics and partitions, a few at a time."""
+    """Yield the same topics and partitions, a few at a time."""
     piece: Topics = []
     room = partitions_max
     for name, topic_id, partitions in topics:
@@ -114,7 +115,7 @@ async def _check_old(topics: Topics, accepted: Mapping[PartitionKey, Accepted]) 
 async def refuse_all(
     produce: ProduceRequest, error: BrokerError
 ) -> dict[PartitionKey, PartitionAnswer]:
-    """Answer every partition of a request the same."""
+    """Return the same answer for every partition of a request."""
     answer = PartitionAnswer(error.code, error_message=error.message, why=why_of(error, "V-06"))
     keys = (
         (topic_id or name or "", index)
@@ -130,10 +131,10 @@ async def answer_many(
     leaders: Mapping[PartitionKey, tuple[int, int]],
     endpoints: Sequence[NodeEndpoint],
 ) -> Parts:
-    """Have a response encoded whose elements are made then.
+    """Set the answer of a large request; its elements are made while it is encoded.
 
     Returns:
-        Nothing that is encoded already.
+        No parts, because nothing is encoded yet.
 
     See: V-01.
     """

@@ -1,4 +1,4 @@
-"""The transactional part of Produce, before anything is validated or written.
+"""The transactional checks of Produce, before anything is validated or written.
 
 Rule: V-68.
 """
@@ -17,7 +17,7 @@ from broker_lite.log.log import Log
 from broker_lite.wire.produce import PartitionAnswer, PartitionKey
 
 LOGS_AT_A_TIME: Final = 64
-"""Logs that are loaded before other connections have their turn: 2 ms, after a restart 20 ms."""
+"""Other connections have their turn after so many logs: 2 ms, but 20 ms if they must be loaded."""
 VERIFIED_AT_A_TIME: Final = 1024
 _ABORTABLE_FROM: Final = 11
 _ADDS_FROM: Final = 12
@@ -36,7 +36,7 @@ _TRY_AGAIN: Final = frozenset(
 
 
 class Verdict(NamedTuple):
-    """What a partition is answered, None if its records may be appended: with the guard then."""
+    """The answer for a partition; None if its records may be appended, and the guard for that."""
 
     answer: PartitionAnswer | None
     guard: object | None = None
@@ -48,13 +48,13 @@ async def check_transaction(
     accepted: Mapping[PartitionKey, Accepted],
     version: int,
 ) -> dict[PartitionKey, Verdict]:
-    """Decide on the partitions of a request with a transactional id.
+    """Decide which partitions of a request with a transactional id may be written to.
 
-    That a verification was begun stays known: until it expires or records are appended, the
-    producer's higher sequences are refused.
+    A verification that was begun is remembered. Until it expires or records are appended, higher
+    sequences of the producer are refused.
 
-    Of very many partitions, a few are looked at without a pause; only to add them to the
-    transaction is one step, as it is one record of the coordinator.
+    If there are very many partitions, they are checked a few at a time, with pauses between. Only
+    adding them to the transaction is one step, because it is one record of the coordinator.
 
     Returns:
         A verdict for each partition that could not simply be appended to.
@@ -87,7 +87,7 @@ async def check_transaction(
 def _look(
     context: HandlerContext, partition: Accepted, producer: tuple[int, int], support: Support
 ) -> Verdict | None:
-    """Begin a verification; None where the transaction is open already."""
+    """Begin a verification; None if the producer's transaction is already open there."""
     try:
         log = context.cluster.log(partition.topic.name, partition.partition)
     except BrokerError as error:
@@ -129,9 +129,9 @@ async def _ask(
     support: Support,
     verdicts: dict[PartitionKey, Verdict],
 ) -> None:
-    """Ask the coordinator for all partitions, which have one producer (V-10).
+    """Ask the coordinator about all partitions, which have one producer (V-10).
 
-    They are added at once, and verified a few at a time.
+    They are added all at once, but verified a few at a time.
     """
     keys = list(asked)
     producer = asked[keys[0]].producer

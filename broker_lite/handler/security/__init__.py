@@ -1,1 +1,1 @@
-"""Requests about users: ACLs, SCRAM credentials, quotas."""
+"""Handlers of requests about users: ACLs, SCRAM credentials, quotas."""

@@ -1,11 +1,11 @@
-"""DescribeAcls (29), CreateAcls (30), DeleteAcls (31): who may do what.
+"""DescribeAcls (29), CreateAcls (30), DeleteAcls (31): the rights of users.
 
 - v1 adds pattern types (KIP-290); v2 is flexible; v3 adds users as resources (KIP-373).
 
-Without an authorizer, which this broker does not have, all of them are SECURITY_DISABLED. A request
-with a type, operation or permission that is unknown (0) closes the connection, as in Kafka.
+This broker has no authorizer, so all of them are answered with SECURITY_DISABLED. A request with a
+type, operation or permission that is unknown (0) closes the connection, as in Kafka.
 
-Not done: an authorizer, so that there are no ACLs and everybody may do everything.
+Not done: an authorizer. So there are no ACLs, and everybody may do everything.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _NO_AUTHORIZER_TO_DESCRIBE: Final = "No Authorizer is configured on the broker"
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
-    """Refuse to tell ACLs.
+    """Refuse to describe ACLs.
 
     Rule: P-162, X-41.
     """
@@ -75,7 +75,7 @@ def _refusals(result: Callable[..., Any], count: int) -> list[Any]:
 
 
 def _check(*elements: int) -> None:
-    """Close the connection of who asks for something unknown.
+    """Close the connection if the request has an unknown type, operation or permission.
 
     Rule: P-162 (CreateAclsRequest.validate).
     """

@@ -1,7 +1,7 @@
-"""Changes of the metadata that are independent of each other, written some at a time.
+"""Write changes of the metadata that are independent of each other, a few at a time.
 
-Between them other connections have their turn, so that a request for very many of them holds
-nobody up.
+Other connections have their turn in between, so that a request with very many changes does not
+block them.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -27,12 +27,12 @@ async def write_in_turns(
     """Write changes and put them into force, in their order.
 
     Args:
-        cluster: of the metadata.
-        changes: by what they are about.
-        make_records: the records of one; none where nothing changes.
+        cluster: the cluster whose metadata changes.
+        changes: the changes by their keys.
+        make_records: returns the records of a change; none if nothing changes.
 
     Returns:
-        Which of them are not written, and why.
+        The keys of the changes that could not be written, with the errors.
     """
     failed: dict[Key, KafkaStorageError] = {}
     keys = list(changes)

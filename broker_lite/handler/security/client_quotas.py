@@ -1,9 +1,9 @@
 """DescribeClientQuotas (48), AlterClientQuotas (49): quotas of users and clients.
 
-They are kept in the metadata log, as in Kafka, and told (KIP-546). What is wrong with one entity
-leaves the others as they are asked for.
+Quotas are kept in the metadata log, as in Kafka, and can be described (KIP-546). An error in one
+entity does not affect the other entities of the request.
 
-Not done: throttling anybody: quotas are stored and told, but not enforced.
+Not done: throttling. Quotas are stored and described, but not enforced.
 
 A difference to Kafka: an AlterClientQuotas request closes the connection if an entry has more than
 100 parts of an entity or more than 100 operations.
@@ -37,11 +37,11 @@ from broker_lite.wire import messages
 _PARTS_MAX: Final = 100
 _HOST_LETTERS_MAX: Final = 255
 HOSTS_MAX: Final = 100
-"""Names that one request has looked up; further ones are no addresses."""
+"""So many names of one request are looked up; further names count as no address."""
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
-    """Tell the quotas of some entities.
+    """Answer the quotas of some entities.
 
     See: P-161.
     """
@@ -85,7 +85,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
     outcomes: dict[Entity, BrokerError | None] = {}
     async for entry in in_turns(body.entries):
         entity = entity_of([(one.entity_type, one.entity_name) for one in entry.entity])
-        if entity in outcomes:  # the first one is done all the same
+        if entity in outcomes:  # the first entry of the entity is done all the same
             outcomes[entity] = InvalidRequest(duplicate(entity))
             continue
         changes = [QuotaChange(op.key, op.value, op.remove) for op in entry.ops]
@@ -94,7 +94,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
             planned[entity] = plan_quotas(current, entity, changes, addresses.__contains__)
             outcomes[entity] = None
         except BrokerError as error:
-            outcomes[entity] = error.with_traceback(None)  # its frames would be kept, too
+            outcomes[entity] = error.with_traceback(None)  # the traceback would keep its frames
     if not body.validate_only:
         outcomes.update(await write_in_turns(context.cluster, planned, quota_changes))
     entries = (
@@ -109,7 +109,7 @@ async def handle_alter(context: HandlerContext, request: Request) -> Parts:
 
 
 async def _addresses(entries: "list[messages.AlterClientQuotasRequest.EntryData]") -> set[str]:
-    """Those of the names of entities that are addresses, or hosts that have one."""
+    """Return the names of entities that are IP addresses or names of hosts that have one."""
     names: set[str] = set()
     async for entry in in_turns(entries):
         if max(len(entry.entity), len(entry.ops)) > _PARTS_MAX:

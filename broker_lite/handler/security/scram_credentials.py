@@ -1,8 +1,8 @@
-"""DescribeUserScramCredentials (50), AlterUserScramCredentials (51): users for SCRAM.
+"""DescribeUserScramCredentials (50), AlterUserScramCredentials (51): SCRAM credentials of users.
 
 They are kept in the metadata log, as in Kafka (KIP-554).
 
-Not done: logging in with them, since every listener is PLAINTEXT.
+Not done: logging in with them, because every listener is PLAINTEXT.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from broker_lite.wire import messages
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
-    """Tell which mechanisms users have credentials for.
+    """Answer for which mechanisms users have credentials.
 
     Rule: P-165.
     """

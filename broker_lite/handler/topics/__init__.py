@@ -1,1 +1,1 @@
-"""Requests about topics: what there is, and making, changing and deleting them."""
+"""Handlers of requests about topics: describe, create, change and delete them."""

@@ -1,8 +1,8 @@
-"""Topics that are created when a client asks for their metadata.
+"""Create topics when a client asks for their metadata.
 
-One request creates no more than a CreateTopics may: when the topics that are missing would have
-more than 10,000 partitions together, none is created, as in Kafka. Many are created some at a time,
-each time as one change of the metadata, and other connections have their turn between.
+One request creates no more than a CreateTopics may: if the missing topics would have more than
+10,000 partitions together, none is created, as in Kafka. Many topics are created a few at a time.
+Each time is one change of the metadata, and other connections have their turn in between.
 """
 
 import logging
@@ -19,10 +19,10 @@ _log = logging.getLogger("broker_lite.handler")
 
 
 async def create_missing(cluster: Cluster, names: Iterable[str]) -> list[str]:
-    """Create topics on demand; one that cannot be is "unknown" to the client.
+    """Create topics on demand; the client sees a topic that cannot be created as unknown.
 
     Returns:
-        The names of the topics that are there now and were not before.
+        The names of the topics that exist now and did not exist before.
 
     Rule: P-85, P-86 (AutoTopicCreationManager, by one request to the controller).
     See: P-87, P-102.
@@ -45,7 +45,7 @@ def _is_missing(cluster: Cluster, name: str) -> bool:
 
 
 async def _create(cluster: Cluster, names: Sequence[str]) -> None:
-    """Create topics as one change, but those that another client has created meanwhile."""
+    """Create topics as one change, except those that another client has created meanwhile."""
     plans = []
     for name in names:
         if name in cluster.topics:

@@ -1,11 +1,11 @@
-"""CreatePartitions (37): more partitions for topics that there are (KIP-195).
+"""CreatePartitions (37): add partitions to existing topics (KIP-195).
 
 - v2 is flexible; v3 knows THROTTLING_QUOTA_EXCEEDED.
 
-Partitions are there when the answer is sent; those of a request are one change of the metadata, of
-more than 64 topics so many each time.
+The new partitions exist when the answer is sent. The topics of a request are one change of the
+metadata; if there are more than 64 topics, each change has 64 of them.
 
-Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
+Not done: timeout_ms, because the answer waits for nothing; quotas on changes (KIP-599).
 """
 
 from collections import Counter
@@ -27,11 +27,11 @@ from broker_lite.handler.topics.create_topics import TOPICS_AT_A_TIME, make_logs
 from broker_lite.wire import messages
 
 Outcome = tuple[str, BrokerError | None]
-"""A topic's name and why it did not grow, None when it did."""
+"""A topic's name and the error why it did not grow, None if it grew."""
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Add partitions to topics, or tell whether they could be.
+    """Add partitions to topics; for validate_only, only answer whether that is possible.
 
     See: P-106, P-111.
     """
@@ -65,12 +65,12 @@ def _plan(
 ) -> tuple[list[Outcome], list[GrowthPlan]]:
     """What cannot grow and why, the plans of what can.
 
-    Beyond so many partitions Kafka fails half way, with the same error; here nothing is added to a
-    topic for which there is no room.
+    If a request adds too many partitions, Kafka fails half way, with the same error. Here a topic
+    for which there is no room gets none of its new partitions.
 
     Args:
-        cluster: whose topics are to grow.
-        entries: some of a request.
+        cluster: the cluster whose topics are to grow.
+        entries: some topics of a request.
         room: how many partitions may be added.
     """
     refused: list[Outcome] = []

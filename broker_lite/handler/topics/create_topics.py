@@ -1,14 +1,14 @@
-"""CreateTopics (19): make topics.
+"""CreateTopics (19): create topics.
 
 - v1 adds validate_only and error_message.
-- v4 lets the broker choose the numbers (KIP-464); accepted before it too, as Kafka does.
+- v4 lets the broker choose the numbers (KIP-464); earlier versions may, too, as in Kafka.
 - v5 answers with configs, partition count and replication factor (KIP-525); v7 with the topic id.
 
-A topic is there when the answer is sent (P-108). The topics of a request are one change of the
-metadata, written together; of more than 64 topics so many each time, with turns of other
-connections between.
+A topic exists when the answer is sent (P-108). The topics of a request are one change of the
+metadata, written together. If there are more than 64 topics, each change has 64 of them, and other
+connections have their turn in between.
 
-Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
+Not done: timeout_ms, because the answer waits for nothing; quotas on changes (KIP-599).
 """
 
 from collections import Counter
@@ -36,13 +36,13 @@ from broker_lite.wire import messages
 TOPICS_AT_A_TIME: Final = 64
 PARTITIONS_AT_A_TIME: Final = 1000
 LOGS_AT_A_TIME: Final = 32
-"""Directories made before other connections get their turn: 2 to 50 ms by what the disk takes."""
+"""Other connections get their turn after so many directories: 2 to 50 ms, depending on the disk."""
 
 T = TypeVar("T")
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Create topics, or tell whether they could be.
+    """Create topics; for validate_only, only answer whether that is possible.
 
     Rule: P-107.
     See: P-102, P-106, P-108.
@@ -68,7 +68,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 async def _results(
     cluster: Cluster, body: messages.CreateTopicsRequest, counts: Counter[str]
 ) -> "list[messages.CreateTopicsResponse.CreatableTopicResult]":
-    """Create what can be created, or only look; give the results of all."""
+    """Create the topics that can be created, or only check them; return the results of all."""
     failed: list[tuple[str, BrokerError]] = []
     made: list[tuple[TopicPlan, bytes]] = []
 
@@ -90,11 +90,11 @@ async def _results(
 
 
 def some_at_a_time(items: Iterable[T], count_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """The topics that are made or deleted as one change each time.
+    """Split topics into the groups that are created or deleted as one change each.
 
     Args:
         items: all topics.
-        count_of: tells how many partitions one has.
+        count_of: returns the number of partitions of a topic.
     """
     topics: list[T] = []
     partition_count = 0
@@ -113,12 +113,12 @@ def some_at_a_time(items: Iterable[T], count_of: Callable[[T], int]) -> Iterator
 def _plan(
     cluster: Cluster, entries: Sequence[Any], counts: Counter[str]
 ) -> tuple[list[tuple[str, BrokerError]], list[TopicPlan]]:
-    """What cannot be created and why, the plans of what can.
+    """Return the topics that cannot be created with the reasons, and the plans of the others.
 
     Args:
-        cluster: where they are to be created.
-        entries: some of a request.
-        counts: how often each name is in the request; 0 for one that is answered already.
+        cluster: the cluster in which they are to be created.
+        entries: some topics of a request.
+        counts: how often each name is in the request; 0 once that name has a result.
     """
     refused: list[tuple[str, BrokerError]] = []
     plans: list[TopicPlan] = []
@@ -161,7 +161,7 @@ async def _create(
     made: list[tuple[TopicPlan, bytes]],
     failed: list[tuple[str, BrokerError]],
 ) -> None:
-    """Create what was planned; no other request was handled since then."""
+    """Create the planned topics; no other request was handled since they were planned."""
     try:
         topics = cluster.create_topics(plans)
     except KafkaStorageError as error:
@@ -173,9 +173,9 @@ async def _create(
 
 
 async def make_logs(cluster: Cluster, topic: Topic, start: int) -> None:
-    """Make the logs of a topic's partitions from one on, without holding up other connections.
+    """Make the logs of a topic's partitions from `start` on, without holding up other connections.
 
-    A client that goes away meanwhile does no harm: a log is also made when it is first used.
+    It does no harm if the client goes away meanwhile: a missing log is made when it is first used.
     """
     for first in range(start, topic.partition_count, LOGS_AT_A_TIME):
         await checkpoint()
@@ -191,7 +191,7 @@ def _failed(name: str, error: BrokerError) -> "messages.CreateTopicsResponse.Cre
 def _created(
     cluster: Cluster, plan: TopicPlan, topic_id: bytes
 ) -> "messages.CreateTopicsResponse.CreatableTopicResult":
-    """What version 5 and later tell of a new topic.
+    """Return the result for a new topic, as version 5 and later have it.
 
     Rule: P-107.
     """

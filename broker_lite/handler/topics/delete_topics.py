@@ -2,11 +2,11 @@
 
 - v3 knows TOPIC_DELETION_DISABLED; v5 adds error_message; v6 takes topic ids (KIP-516).
 
-The topics of a request are one change of the metadata, of more than 64 topics or 1,000 partitions
-so many each time; their data is gone when the answer is sent, and parked fetches have been woken
-(P-110).
+The topics of a request are one change of the metadata. If there are more than 64 topics or 1,000
+partitions, there are several such changes, one after the other. When the answer is sent, the data
+of the topics is gone and parked fetches have been woken (P-110).
 
-Not done: timeout_ms, since nothing is waited for; quotas on changes (KIP-599).
+Not done: timeout_ms, because the answer waits for nothing; quotas on changes (KIP-599).
 """
 
 from collections import Counter
@@ -34,10 +34,10 @@ _DELETION_DISABLED_SINCE: Final = 3
 _NOT_HOSTED: Final = "This server does not host this topic-partition."
 
 Named = tuple[str | None, bytes]
-"""Name and id of a topic as asked for; what is missing is None or ZERO_UUID."""
+"""Name and id of a topic as the request has them; a missing one is None or ZERO_UUID."""
 
 Outcome = tuple[str | None, bytes, BrokerError | None]
-"""Name and id of a topic, and why it is not deleted; None when it is."""
+"""Name and id of a topic, and the error why it is not deleted; None if it is deleted."""
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
@@ -84,7 +84,7 @@ async def _delete(cluster: Cluster, asked: Counter[Named]) -> list[Outcome]:
 
 
 def _deleted(cluster: Cluster, topics: Sequence[Topic]) -> Iterator[Outcome]:
-    """Delete topics as one change, but those that another client has deleted meanwhile."""
+    """Delete topics as one change, except those that another client has deleted meanwhile."""
     there = {topic.topic_id: topic for topic in topics if topic.topic_id in cluster.topics_by_id}
     error: BrokerError | None = None
     try:
@@ -99,12 +99,12 @@ def _deleted(cluster: Cluster, topics: Sequence[Topic]) -> Iterator[Outcome]:
 def _resolve(
     cluster: Cluster, counts: Counter[Named], ids: set[bytes]
 ) -> Iterator[tuple[str | None, bytes, Topic | BrokerError]]:
-    """Each topic asked for once, with what it is or why it will not be deleted.
+    """Yield each topic of the request once, with the topic or the error why it is not deleted.
 
     Args:
-        cluster: whose topics they are.
-        counts: how often each is in the request.
-        ids: those in the request that come without a name.
+        cluster: the cluster with the topics.
+        counts: how often each name and id is in the request.
+        ids: the ids in the request that come without a name.
 
     Rule: P-109 (ControllerApis.deleteTopics).
     """

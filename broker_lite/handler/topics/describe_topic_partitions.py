@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions (75): topics page by page (KIP-966).
+"""DescribeTopicPartitions (75): describe topics page by page (KIP-966).
 
 Topics come sorted by name, never created on demand; what does not fit into the limit is named by
 next_cursor.
@@ -28,7 +28,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
     asked = {entry.name async for entry in in_turns(body.topics)} or set(context.cluster.topics)
     first = _utf16(start)
     names = {name: key async for name in in_turns(asked) if (key := _utf16(name)) >= first}
-    # a cursor has to name one of the topics asked for, and a partition that can exist
+    # a cursor has to name one of the requested topics, and a partition that can exist
     is_lost = bool(body.topics) and cursor is not None and start not in names
     if is_lost or (cursor is not None and cursor.partition_index < 0):
         return encode(messages.DescribeTopicPartitionsResponse, _refusal(body), request)
@@ -41,7 +41,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 
 def _utf16(name: str) -> bytes:
-    """The key of Java's order of strings: UTF-16 code units."""
+    """Return a sort key for the order of strings in Java: UTF-16 code units."""
     return name.encode("utf-16-be", "surrogatepass")
 
 
@@ -56,7 +56,7 @@ def _refusal(
 
 
 class _Page:
-    """One response in the making; what comes after it is full only sets the cursor.
+    """A response that is being filled; once it is full, add() only sets the cursor.
 
     Rule: P-93 (KRaftMetadataCache.describeTopicResponse).
     """
@@ -68,7 +68,7 @@ class _Page:
         self._remaining = limit
 
     def add(self, name: str, first_index: int) -> None:
-        """Add a topic from one of its partitions on, as far as it fits."""
+        """Add a topic from one of its partitions on, as far as the limit allows."""
         if self.response.next_cursor is not None:
             return
         if self._remaining == 0:

@@ -1,16 +1,17 @@
-"""Metadata (3): brokers, topics, and who leads their partitions.
+"""Metadata (3): brokers, topics, and the leaders of their partitions.
 
-Topics are created on demand here, at once: two clients that ask at the same time for a topic that
-is not there get one topic, and both get it in their first answer (P-86).
+Missing topics are created on demand, before the answer: if two clients ask for the same missing
+topic at the same time, one topic is created, and both get it in their first answer (P-86).
 
 A difference to Kafka: a Metadata request that creates a topic is answered with the topic, so that
-no test waits for a client's retry. Kafka answers UNKNOWN_TOPIC_OR_PARTITION until the topic is
-there; tests that need this set `broker.lite.auto.create.answer`.
+no test waits for a client's retry. Kafka answers UNKNOWN_TOPIC_OR_PARTITION until the topic exists.
+Tests that need Kafka's answer set `broker.lite.auto.create.answer`.
 
 - v0 lists all topics for an empty array; v1 for null, an empty array lists none; v1 adds rack,
   controller, is_internal.
 - v2 cluster id; v3 throttle time; v4 allow_auto_topic_creation; v5 offline replicas (KIP-112).
-- v7 leader epoch (KIP-320); v8 authorized operations (KIP-430), those of the cluster gone in v11.
+- v7 leader epoch (KIP-320); v8 authorized operations (KIP-430), without those of the cluster in v11
+  and later.
 - v10 topic ids in the answer, v12 also in the request (KIP-516); v13 a top-level error (KIP-1102).
 
 Not done: creating Kafka's internal topics on demand, which are made by who keeps state in them.
@@ -65,7 +66,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 
 
 class _Wanted:
-    """The topics that a request asks for, each once; by id if any is asked for by its id."""
+    """The topics that a request asks for, each once; only by id if the request has any id."""
 
     __slots__ = ("has_null_name", "ids", "is_all", "names", "refused")
 
@@ -77,7 +78,7 @@ class _Wanted:
         self.refused: Mapping[str, ErrorCode] = {}
 
     def add(self, entry: "messages.MetadataRequest.MetadataRequestTopic") -> None:
-        """Note one entry of the request."""
+        """Add one entry of the request."""
         if entry.topic_id != ZERO_UUID:
             self.ids[entry.topic_id] = None
         if entry.name is None:
@@ -86,13 +87,13 @@ class _Wanted:
             self.names[entry.name] = None
 
     def error(self, version: int) -> ErrorCode | None:
-        """The error that fails the whole request.
+        """Return the error that fails the whole request, if there is one.
 
         Rule: P-88.
         """
         if version < _TOPIC_IDS_SINCE:
             return ErrorCode.INVALID_REQUEST if self.has_null_name or self.ids else None
-        # entries are looked up by name only when none has an id: a null name is one too many
+        # Topics are looked up by name only if no entry has an id, and then a null name is an error.
         return ErrorCode.UNKNOWN_SERVER_ERROR if self.has_null_name and not self.ids else None
 
 
@@ -121,7 +122,7 @@ def _refusal(entries: Sequence[Any], error: ErrorCode) -> messages.MetadataRespo
 
 
 def _cluster_part(context: HandlerContext) -> messages.MetadataResponse:
-    """Brokers, cluster id and controller; the address is that of the client's listener.
+    """Return brokers, cluster id and controller; the address is that of the client's listener.
 
     Rule: P-83.
     See: P-75.
@@ -143,7 +144,7 @@ def _cluster_part(context: HandlerContext) -> messages.MetadataResponse:
 def _topics(
     context: HandlerContext, wanted: _Wanted, operations: int
 ) -> "list[messages.MetadataResponse.MetadataResponseTopic]":
-    """The topics asked for; each is looked up when its turn has come.
+    """Return the requested topics; each one is looked up when it is encoded.
 
     Rule: P-80, P-81, P-87.
     """

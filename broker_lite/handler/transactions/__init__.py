@@ -1,1 +1,1 @@
-"""Requests about producers and their transactions."""
+"""Handlers of requests about producers and their transactions."""

@@ -1,8 +1,8 @@
-"""Whether records of a transaction may be written: what is asked of the transaction coordinator.
+"""Ask the transaction coordinator whether records of a transaction may be written.
 
-A partition where the producer's transaction is open already needs no question. For any other one,
-older versions of a request verify that the partition was added to the transaction, and the newest
-ones add it (KIP-890).
+A partition where the producer's transaction is already open needs no question. For other
+partitions, older versions of a request verify that the partition was added to the transaction, and
+the newest versions add it (KIP-890).
 """
 
 from collections.abc import Collection, Mapping
@@ -19,18 +19,18 @@ _NONE: Final = ErrorCode.NONE
 
 
 class Support(Enum):
-    """What a request's version can do with a partition that is not in the transaction.
+    """What a request's version can do about a partition that is not in the transaction.
 
     Rule: T-34, T-35, T-42, T-71 (TransactionSupportedOperation).
     """
 
-    VERIFY = "is told an error that clients of old know"
-    VERIFY_ABORTABLE = "is told that the transaction must be aborted"
-    ADD = "has the partition added"
+    VERIFY = "refuse with an error that old clients know"
+    VERIFY_ABORTABLE = "refuse with the error that the transaction must be aborted"
+    ADD = "add the partition"
 
 
 def is_open(log: Log, producer: Producer) -> bool:
-    """Whether the transaction of a producer is open in a partition.
+    """True if the producer has an open transaction in a partition.
 
     Rule: T-34 (UnifiedLog.hasOngoingTransaction).
     """
@@ -40,7 +40,7 @@ def is_open(log: Log, producer: Producer) -> bool:
 
 
 def is_fenced(log: Log, producer: Producer) -> bool:
-    """Whether a partition has seen a higher epoch of the producer.
+    """True if a partition has seen a higher epoch of the producer.
 
     Rule: T-36, T-42 (ProducerStateManager.maybeCreateVerificationStateEntry).
     """
@@ -56,7 +56,7 @@ def check_partitions(
     partitions: Collection[TopicPartition],
     support: Support,
 ) -> Mapping[TopicPartition, ErrorCode]:
-    """Add partitions, or verify that they were; NONE for those that may be written to.
+    """Add partitions, or verify that they were added; NONE for those that may be written to.
 
     Rule: T-34, T-35, T-42 (AddPartitionsToTxnManager.addOrVerifyTransaction).
     """

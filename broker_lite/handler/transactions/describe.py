@@ -1,4 +1,4 @@
-"""DescribeTransactions (65), ListTransactions (66): transactions from outside (KIP-664).
+"""DescribeTransactions (65), ListTransactions (66): show transactions to administrators (KIP-664).
 
 - ListTransactions: v1 by duration (KIP-994), v2 by a pattern of the id (KIP-1152).
 
@@ -27,7 +27,7 @@ from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.wire import messages
 
 INLINE_SIZE_MAX: Final = 1000
-"""Ids and partitions that are shown by the event loop itself, in some milliseconds."""
+"""The event loop itself shows up to so many ids and partitions; that takes a few milliseconds."""
 
 
 async def handle_describe(context: HandlerContext, request: Request) -> Parts:
@@ -54,7 +54,9 @@ def _describe(found: list[tuple[str, Transaction | ErrorCode]], request: Request
 
 
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
-    """List transactional ids; states that there are not are named, and nothing has them.
+    """List transactional ids.
+
+    A filter by a state that does not exist matches nothing; the answer names such states.
 
     See: T-01 to T-06.
     """
@@ -64,7 +66,7 @@ async def handle_list(context: HandlerContext, request: Request) -> Parts:
     except BrokerError as error:
         response = messages.ListTransactionsResponse(error_code=error.code)
         return encode(messages.ListTransactionsResponse, response, request)
-    # a pattern may take long however few there are
+    # A pattern may take long to match, even against few ids.
     size = INLINE_SIZE_MAX + 1 if body.transactional_id_pattern else len(known)
     return await _do(partial(_list, known, body, context.clock.steady_ms(), request), size)
 
@@ -90,5 +92,5 @@ def _list(
 
 
 async def _do(work: Callable[[], Parts], size: int) -> Parts:
-    """Do what takes long for many ids beside the event loop: all that it looks at are values."""
+    """Run the work in a thread if it is large; that is safe, because it only reads values."""
     return work() if size <= INLINE_SIZE_MAX else await to_thread.run_sync(work)

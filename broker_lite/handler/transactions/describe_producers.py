@@ -1,4 +1,4 @@
-"""DescribeProducers (61): producers of partitions, and their transactions (KIP-664).
+"""DescribeProducers (61): the producers of partitions and their transactions (KIP-664).
 
 Not done: authorization.
 """
@@ -17,7 +17,7 @@ from broker_lite.wire import messages
 logger = logging.getLogger("broker_lite.handler")
 
 
-# Kafka says so of an unknown topic, but of an unknown partition of a known one it says nothing.
+# Kafka has this text for an unknown topic only, and none for an unknown partition of a known topic.
 _UNKNOWN_TOPIC: Final = "This server does not host this topic-partition."
 
 

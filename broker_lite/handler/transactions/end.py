@@ -1,8 +1,8 @@
-"""EndTxn (26), WriteTxnMarkers (27): how transactions end.
+"""EndTxn (26), WriteTxnMarkers (27): end transactions.
 
-- EndTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 TRANSACTION_ABORTABLE, v5 the
-  epoch is raised, and answered (KIP-890).
-- WriteTxnMarkers: for brokers, and for administrators who abort what hangs; v2 has
+- EndTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 TRANSACTION_ABORTABLE; v5 raises the epoch
+  and answers it (KIP-890).
+- WriteTxnMarkers: for brokers, and for administrators who abort a hanging transaction; v2 has
   the transaction's version (KIP-1228).
 
 Not done: authorization; answering EndTxn before the markers are written, as Kafka does.
@@ -55,7 +55,7 @@ async def handle_end(context: HandlerContext, request: Request) -> Parts:
 
 @answers_when_flushed
 async def handle_markers(context: HandlerContext, request: Request) -> Parts:
-    """Write markers as they are asked for.
+    """Write the markers that the request lists.
 
     Rule: T-59.
     """

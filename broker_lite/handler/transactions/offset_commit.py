@@ -1,7 +1,7 @@
-"""TxnOffsetCommit (28): offsets that count once a transaction is committed.
+"""TxnOffsetCommit (28): commit a group's offsets as part of a transaction.
 
-- v2 leader epochs (KIP-320), v3 the member's data (KIP-447) and flexible, v4 TRANSACTION_ABORTABLE
-  and v5 the group is added to the transaction (KIP-890), v6 topic ids.
+- v2 leader epochs (KIP-320); v3 the member's data (KIP-447) and flexible; v4 TRANSACTION_ABORTABLE;
+  v5 adds the group to the transaction (KIP-890); v6 topic ids.
 
 Not done: authorization.
 """
@@ -25,7 +25,7 @@ _TOPIC_IDS_FROM: Final = 6
 
 
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Keep offsets of a group until the producer's transaction ends.
+    """Keep a group's offsets until the producer's transaction ends.
 
     Rule: T-40, T-44.
     See: T-41 to T-43, T-45.
@@ -52,7 +52,7 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
 def _refused(
     context: HandlerContext, body: messages.TxnOffsetCommitRequest, version: int
 ) -> ErrorCode | None:
-    """What the transaction has against it; nothing while no partition is known.
+    """Return why the transaction refuses the offsets; None if no partition is known.
 
     Rule: T-40, T-44.
     See: T-42.
@@ -110,7 +110,7 @@ def _is_known(
 def _refusal(
     context: HandlerContext, body: messages.TxnOffsetCommitRequest, version: int, refused: ErrorCode
 ) -> messages.TxnOffsetCommitResponse:
-    """The same error for every partition that there is, after those that there are not."""
+    """Answer the same error for every known partition, after those that are not known."""
     types = messages.TxnOffsetCommitResponse
     response = types()
     for topic in body.topics:

@@ -1,11 +1,11 @@
-"""AddPartitionsToTxn (24), AddOffsetsToTxn (25): what a transaction writes to.
+"""AddPartitionsToTxn (24), AddOffsetsToTxn (25): name what a transaction writes to.
 
-- AddPartitionsToTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 for brokers: many
-  transactions at once, and to ask only (KIP-890); v5 TRANSACTION_ABORTABLE.
+- AddPartitionsToTxn: v2 PRODUCER_FENCED (KIP-588), v3 flexible, v4 for brokers: many transactions
+  at once, and a check without adding (KIP-890); v5 TRANSACTION_ABORTABLE.
 - AddOffsetsToTxn: v2 PRODUCER_FENCED, v3 flexible, v4 TRANSACTION_ABORTABLE.
 
-Not done: authorization; leaving a broker's request without any transaction unanswered, as Kafka
-does: it gets an empty answer.
+Not done: authorization; leaving a broker's request that names no transaction unanswered, as Kafka
+does. Here it gets an empty answer.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ Errors = Mapping[TopicPartition, ErrorCode]
 
 @answers_when_flushed
 async def handle_partitions(context: HandlerContext, request: Request) -> Parts:
-    """Add partitions to transactions, or tell whether they are in them.
+    """Add partitions to transactions, or answer whether they are in them.
 
     Rule: T-28, T-30.
     See: T-29, T-31.
@@ -145,7 +145,7 @@ def _results(topics: "list[TopicAsked]", errors: Errors) -> "list[TopicAnswer]":
 
 
 def before_fencing(error_code: ErrorCode) -> ErrorCode:
-    """The code for clients that do not know PRODUCER_FENCED.
+    """Return the code for clients that do not know PRODUCER_FENCED.
 
     Rule: T-30, T-32.
     See: T-26, T-47.
@@ -157,7 +157,7 @@ def before_fencing(error_code: ErrorCode) -> ErrorCode:
 
 @answers_when_flushed
 async def handle_offsets(context: HandlerContext, request: Request) -> Parts:
-    """Add a group, whose offsets are to be committed, to a transaction.
+    """Add a group whose offsets are to be committed to a transaction.
 
     Rule: T-32.
     """

@@ -1,7 +1,7 @@
 """InitProducerId (22): ids for idempotent and transactional producers.
 
 - v2 flexible; v3 the producer's former id and epoch (KIP-360); v4 PRODUCER_FENCED (KIP-588); v5
-  TRANSACTION_ABORTABLE (KIP-890), for which there is no cause here.
+  TRANSACTION_ABORTABLE (KIP-890), which this broker has no reason to answer.
 
 Not done: version 6 (KIP-939), which Kafka does not enable either.
 
@@ -24,7 +24,7 @@ _FENCED_SINCE: Final = 4
 
 @answers_when_flushed
 async def handle(context: HandlerContext, request: Request) -> Parts:
-    """Give a producer its id.
+    """Answer a producer's id and epoch.
 
     Rule: T-12 to T-14, T-26.
     See: T-15 to T-25, T-27.

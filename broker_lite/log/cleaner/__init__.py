@@ -1,10 +1,14 @@
-"""Compaction: of each key only the newest record stays, and old segments become fewer and smaller.
+"""Compaction: only the newest record of each key stays; old segments become fewer and smaller.
 
-A cleaning goes in rounds. In the event loop it is found which log is the dirtiest and up to where
-it can be cleaned (eligibility.py). In a worker thread the keys of the dirty part are gathered in
-memory of a fixed size (offset_map.py), and the segments are rewritten, group by group (grouping.py,
-rewriting.py) by the rules for single batches (survivors.py, transactions.py). In the loop again,
-each new segment takes the place of its group (swap.py). cleaner.py puts these steps in order.
+The cleaner works in rounds, and each round has three steps:
 
-The worker reads segments that nothing changes, and writes files that nobody else knows.
+1. The event loop finds the dirtiest log, and the offset up to which it can be cleaned
+   (eligibility.py).
+2. A worker thread gathers the keys of the dirty part in memory of a fixed size (offset_map.py).
+   Then it rewrites the segments group by group (grouping.py, rewriting.py). survivors.py and
+   transactions.py decide which records of a batch stay.
+3. The event loop puts each new segment in the place of its group (swap.py).
+
+cleaner.py runs these steps in order. The worker thread needs no locks: it reads only segments that
+nothing changes, and writes only files that no other code opens.
 """

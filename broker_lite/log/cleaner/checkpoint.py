@@ -1,4 +1,4 @@
-"""Up to where each log was cleaned, in a file of Kafka's."""
+"""The offset up to which each log was cleaned, kept in Kafka's cleaner-offset-checkpoint file."""
 
 import logging
 from collections.abc import Mapping
@@ -21,26 +21,27 @@ Key = tuple[str, int]
 
 
 class CleanerCheckpoint:
-    """First dirty offsets by partition; of a partition that is deleted nothing is kept.
+    """The first dirty offset of each partition; deleted partitions are forgotten.
 
     Attributes:
-        has_changed: the file says something else.
+        has_changed: offsets have changed since the file was written.
 
     See: S-70, S-80 (LogCleanerManager.allCleanerCheckpoints).
     """
 
     def __init__(self, data_dir: Path, partitions: Mapping[Key, Partition]) -> None:
-        """Read the file; one that cannot be read holds nothing.
+        """Read the file; begin without offsets if it cannot be read.
 
         Args:
-            data_dir: where the file is.
-            partitions: all of them; their owner changes it.
+            data_dir: the directory of the file.
+            partitions: all partitions; a live view that its owner changes.
         """
         self.has_changed = False
         self._path = data_dir / CLEANER_FILE
         self._partitions = partitions
         self._lock = Lock()
-        # With whose offset it is: a topic may be deleted and made anew under its name.
+        # Each offset is kept with its partition object: if a topic is deleted and created again
+        # under the same name, the object is another one and the offset does not count.
         self._offsets: dict[Key, tuple[Partition, int]] = {}
         for key, offset in self._read().items():
             if key in partitions:
@@ -54,7 +55,7 @@ class CleanerCheckpoint:
             return {}
 
     def get(self, key: Key) -> int | None:
-        """Give the first dirty offset of a partition, None before its first cleaning."""
+        """Return the first dirty offset of a partition, None before its first cleaning."""
         found = self._offsets.get(key)
         if found is None:
             return None
@@ -73,7 +74,7 @@ class CleanerCheckpoint:
         """Write the file, durably; may run in a worker thread.
 
         Raises:
-            KafkaStorageError: the old file still holds.
+            KafkaStorageError: the file could not be replaced; the old one is still there.
 
         See: S-70 (LogCleanerManager.updateCheckpoints).
         """

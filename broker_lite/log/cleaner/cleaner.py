@@ -1,7 +1,7 @@
-"""The cleaner of a data directory: which log is next, how far each one is, and what went wrong.
+"""The cleaner of a data directory: chooses the next log, and keeps track of progress and failures.
 
-A difference to Kafka: compaction of a log stops for good at a batch whose checksum is wrong. Kafka
-writes what is left of the batch with a new checksum.
+A difference to Kafka: when compaction meets a batch whose checksum is wrong, it stops for that log,
+for good. Kafka writes the records that it keeps of such a batch with a new, valid checksum.
 """
 
 import logging
@@ -24,17 +24,17 @@ from broker_lite.log.removal import SegmentRemoval
 
 logger = logging.getLogger("broker_lite.log")
 
-# A log of some segments costs 5 us to look at.
+# To look at a log of a few segments costs 5 us. After so many, the event loop has a turn.
 _LOGS_AT_A_TIME: Final = 64
 
 
 class Cleaner:
-    """Knows the logs that are to be compacted, and how far each one is.
+    """Finds the logs to compact, and remembers how far each one is cleaned.
 
-    Of the event loop's thread, but for checkpoint.write().
+    Only the event loop's thread may use it; checkpoint.write() alone may run in another thread.
 
     Attributes:
-        checkpoint: where the next cleaning of each log begins.
+        checkpoint: the offset at which the next cleaning of each log begins.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class Cleaner:
         load: Callable[[str, int], Log],
         now_ms: Callable[[], int],
     ) -> None:
-        """Read how far the logs are.
+        """Read the checkpoint file.
 
         Args:
-            data_dir: of the broker.
-            partitions: in it; their owner changes them.
-            removal: by which replaced segments leave.
-            load: gives the log of a partition.
+            data_dir: the data directory.
+            partitions: its partitions; a live view that its owner changes.
+            removal: removes the segments that were replaced.
+            load: returns the log of a partition, and loads it if needed.
             now_ms: the clock.
         """
         self.checkpoint = CleanerCheckpoint(data_dir, partitions)
@@ -63,7 +63,7 @@ class Cleaner:
         self._uncleanable: dict[Key, Log] = {}
 
     def candidates(self) -> Iterator[Cleanable | None]:
-        """Look at all logs, and give those that are due; None when the loop should have its turn.
+        """Yield the logs that are due for cleaning; yield None when the event loop needs a turn.
 
         Rule: S-91 (LogCleanerManager.grabFilthiestCompactedLog).
         See: S-81.
@@ -79,17 +79,17 @@ class Cleaner:
                 found = self._look_at(key, entry, now_ms)
             except (BrokerError, OSError) as error:
                 reason = cause_of(error)
-                logger.warning("not looked at topic=%s-%d reason=%s", *key, reason)
+                logger.warning("cleaner did not check topic=%s-%d reason=%s", *key, reason)
                 continue
-            except Exception:  # as everywhere: a bug that one log meets is no end of the broker
-                logger.exception("not looked at topic=%s-%d", *key)
+            except Exception:  # a bug that shows in one log must not stop the cleaning of others
+                logger.exception("cleaner did not check topic=%s-%d", *key)
                 continue
             if found is not None:
                 yield found
 
     def _look_at(self, key: Key, entry: Partition, now_ms: int) -> Cleanable | None:
         if entry.log is None and not (entry.is_clean and len(entry.idle or ()) > 1):
-            return None  # it is offline; or nobody uses it, and there is nothing to clean
+            return None  # the log is offline; or it is not loaded and has nothing to clean
         log = self._load(*key)
         if log.is_being_cleaned or self._uncleanable.get(key) is log or log.offline_reason:
             return None
@@ -100,21 +100,21 @@ class Cleaner:
         return found if found.is_due else None
 
     def is_still_due(self, found: Cleanable) -> bool:
-        """Whether nothing has happened to a log since candidates() gave it."""
+        """Whether a log that candidates() yielded can still be cleaned."""
         log = found.log
         return not (log.is_being_cleaned or log.is_deleted)
 
     def begin(self, found: Cleanable, limits: MapLimits, pace: Pace) -> Cleaning:
-        """Begin to clean a log; nothing else removes segments of it until done().
+        """Begin to clean a log; until done(), nothing else removes segments of it.
 
         Args:
-            found: of candidates(), and still due.
-            limits: of the memory for keys.
-            pace: of the worker thread.
+            found: what candidates() yielded; is_still_due() must hold.
+            limits: the limits of the memory for keys.
+            pace: limits how fast the worker thread reads and writes.
 
         Raises:
-            CorruptTransactionIndex: the active segment's index is of another version.
-            OSError: it cannot be read.
+            CorruptTransactionIndex: the active segment's index has an unknown version.
+            OSError: the index cannot be read.
         """
         log = found.log
         job = begin_job(
@@ -128,12 +128,12 @@ class Cleaner:
         return Cleaning(job, limits)
 
     def swap(self, cleaning: Cleaning, cleaned: Cleaned) -> None:
-        """Let a new segment be served instead of those that it was made of.
+        """Put a new segment in the place of the segments that it was made of.
 
         Raises:
-            CleaningStopped: the log is deleted, or not to be compacted any more.
-            KafkaStorageError: as swap_in.
-            OSError: as swap_in.
+            CleaningStopped: the log was deleted, or its topic is no longer compacted.
+            KafkaStorageError: as in swap_in.
+            OSError: as in swap_in.
 
         See: S-89 (LogCleanerManager.abortCleaning).
         """
@@ -144,7 +144,7 @@ class Cleaner:
         swap_in(log, cleaned, self._removal)
 
     def done(self, cleaning: Cleaning) -> None:
-        """End a cleaning, whatever became of it; what was not reached is cleaned the next time.
+        """End a cleaning, successful or not; the next one cleans what this one did not reach.
 
         See: S-82 (LogCleanerManager.doneCleaning).
         """
@@ -156,10 +156,10 @@ class Cleaner:
             logger.info("log cleaned topic=%s-%d %s", log.topic, log.partition, cleaning.summary())
 
     def failed(self, log: Log, error: Exception) -> None:
-        """Take in that a log could not be cleaned.
+        """Note that a log could not be cleaned.
 
-        A damaged one is left alone from now on; one that could not be read or written is tried
-        again: there may be room on the disk then.
+        A damaged log is not cleaned again. After an I/O error the cleaner tries again later,
+        because the cause may go away: the disk may have space again.
 
         Rule: S-91 (LogCleanerManager.markPartitionUncleanable).
         """

@@ -1,7 +1,7 @@
-"""The cleaning of one log: what a worker thread does of it, step by step.
+"""The cleaning of one log: the steps that run in a worker thread.
 
-gather() comes first, then rewrite_next() until it gives None. Between two of these steps the event
-loop lets the new segment take the place of its sources.
+The caller runs gather() first, then rewrite_next() until it returns None. After each rewrite_next()
+the event loop puts the new segment in the place of its sources.
 """
 
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ class Cleaning:
     """The cleaning of one log.
 
     Attributes:
-        job: what it works on.
+        job: the log's segments and the range of offsets to clean.
         is_complete: all groups were rewritten.
-        round_end: where the next one begins.
+        round_end: the offset at which the next cleaning begins.
     """
 
     def __init__(self, job: CleaningJob, limits: MapLimits) -> None:
-        """Begin; nothing is read yet.
+        """Prepare a cleaning; nothing is read yet.
 
         Args:
-            job: what it works on.
-            limits: of the memory for keys.
+            job: the log's segments and the range of offsets to clean.
+            limits: the limits of the memory for keys.
         """
         self.job = job
         self.is_complete = False
@@ -45,8 +45,8 @@ class Cleaning:
 
         Raises:
             BrokerError: a batch cannot be read.
-            CleaningStopped: it is to be given up.
-            CorruptTransactionIndex: a file is of another version.
+            CleaningStopped: the pace was stopped.
+            CorruptTransactionIndex: a transaction index has an unknown version.
             OSError: a file cannot be read.
 
         See: S-82, S-83 (Cleaner.doClean).
@@ -63,18 +63,18 @@ class Cleaning:
         self._rewriter = Rewriter(job, self._map)
 
     def rewrite_next(self) -> Cleaned | None:
-        """Rewrite the next group; None when there is none left.
+        """Rewrite the next group; return None when no group is left.
 
         Raises:
             BrokerError: a batch cannot be read or written.
-            CleaningStopped: it is to be given up.
+            CleaningStopped: the pace was stopped.
             OSError: a file cannot be read or written.
 
         See: S-88, S-89 (Cleaner.cleanSegments).
         """
         group = next(self._groups, None)
         if group is None or self._rewriter is None:
-            # The checkpoint follows, which must not be ahead of the files' names.
+            # The checkpoint is written next. The renamed files must be durable before it is.
             sync_directory(Path(self.job.log.directory))
             self.is_complete = True
             return None
@@ -84,13 +84,13 @@ class Cleaning:
         return cleaned
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Stop the worker thread's reads and free the memory of the keys."""
         self.job.pace.stop()
         self._map = self._rewriter = None
         self._groups = iter(())
 
     def summary(self) -> str:
-        """Tell what was done, for a message."""
+        """Return offsets and sizes, for a log line."""
         return (
             f"from={self.job.first_dirty} to={self.round_end}"
             f" bytes={self._read_bytes} left={self._left_bytes}"

@@ -1,4 +1,4 @@
-"""Which part of a log can be cleaned, and whether it is worth it; in the event loop.
+"""Finds which part of a log can be cleaned, and whether it is worth it. Runs in the event loop.
 
 Rule: S-80, S-81 (LogCleanerManager.cleanableOffsets, LogCleanerManager.grabFilthiestCompactedLog).
 """
@@ -15,14 +15,15 @@ _NEVER_MS: Final = (1 << 63) - 1
 
 
 class Cleanable(NamedTuple):
-    """What there is to clean of a log.
+    """The part of a log that can be cleaned.
 
     Attributes:
-        first_dirty: what lies before was cleaned already.
-        end_offset: base of the first segment that cannot be cleaned.
-        clean_bytes: of the segments before first_dirty.
-        cleanable_bytes: of those from there to end_offset.
-        is_overdue: a record has waited for max.compaction.lag.ms.
+        log: the log.
+        first_dirty: offsets below it were cleaned already.
+        end_offset: base offset of the first segment that cannot be cleaned.
+        clean_bytes: size of the segments before first_dirty.
+        cleanable_bytes: size of the segments from first_dirty to end_offset.
+        is_overdue: a record has waited longer than max.compaction.lag.ms.
     """
 
     log: Log
@@ -34,12 +35,12 @@ class Cleanable(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The share that is not cleaned yet."""
+        """The share of the bytes that is not cleaned yet, from 0 to 1."""
         return self.cleanable_bytes / max(self.clean_bytes + self.cleanable_bytes, 1)
 
     @property
     def is_due(self) -> bool:
-        """Whether it is worth it.
+        """Whether the log should be cleaned now: it is dirty enough, or overdue.
 
         Rule: S-81 (LogCleanerManager.grabFilthiestCompactedLog).
         """
@@ -49,12 +50,12 @@ class Cleanable(NamedTuple):
 
 
 def find_cleanable(log: Log, checkpoint: int | None, now_ms: int) -> Cleanable:
-    """Tell what can be cleaned of a log.
+    """Return the part of a log that can be cleaned.
 
     Args:
-        log: in use.
-        checkpoint: first dirty offset of the last cleaning, None before the first.
-        now_ms: for the lags.
+        log: a loaded log.
+        checkpoint: the offset that the last cleaning reached, None before the first one.
+        now_ms: the time, for the compaction lags.
 
     Raises:
         CorruptMessage: a segment does not begin with a batch.
@@ -82,7 +83,7 @@ def find_cleanable(log: Log, checkpoint: int | None, now_ms: int) -> Cleanable:
 def _from_offset(
     inactive: Sequence[LogSegment], following: Sequence[LogSegment], offset: int
 ) -> list[LogSegment]:
-    """Segments from the one that has an offset on.
+    """Return the segments from the one that contains the offset.
 
     Rule: S-80 (LogSegments.nonActiveLogSegmentsFrom).
     """
@@ -91,7 +92,7 @@ def _from_offset(
 
 
 def _first_uncleanable(log: Log, dirty: Sequence[LogSegment], now_ms: int) -> int:
-    """Base of the first segment that cannot be cleaned.
+    """Return the base offset of the first segment that cannot be cleaned.
 
     Rule: S-80 (LogCleanerManager.cleanableOffsets, calculateCleanableBytes).
     """
@@ -115,7 +116,7 @@ def _is_overdue(dirty: Sequence[LogSegment], config: LogConfig, now_ms: int) -> 
 
 
 def _first_timestamp(segment: LogSegment) -> int:
-    """The largest timestamp of a segment's first batch.
+    """Return the largest timestamp of a segment's first batch.
 
     Rule: S-81 (LogSegment.getFirstBatchTimestamp).
     """

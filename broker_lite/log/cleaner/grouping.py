@@ -1,4 +1,4 @@
-"""Which neighbouring segments become one, by the sizes that they have before.
+"""Decides which neighbouring segments are merged into one, by their sizes before the compaction.
 
 Rule: S-83 (Cleaner.groupSegmentsBySize).
 """
@@ -10,7 +10,7 @@ from broker_lite.log.files.index import RELATIVE_OFFSET_MAX
 
 
 class Sizes(NamedTuple):
-    """Of a segment, or the limits of one: the .log file and the two indexes."""
+    """The sizes of a segment's .log file and its two indexes, or the limits for them."""
 
     log_bytes: int
     index_bytes: int
@@ -22,26 +22,26 @@ class Source(Protocol):
 
     @property
     def base_offset(self) -> int:
-        """The first offset that it may hold."""
+        """The first offset that the segment may hold."""
 
     @property
     def end_offset(self) -> int:
-        """Where the next one begins."""
+        """The base offset of the next segment."""
 
     @property
     def sizes(self) -> Sizes:
-        """How large its files are."""
+        """The sizes of the segment's files."""
 
 
 S = TypeVar("S", bound=Source)
 
 
 def grouped(sources: Iterable[S], limits: Sizes) -> Iterator[list[S]]:
-    """Put segments together as long as a group is not too large for one segment.
+    """Yield groups of neighbouring segments, each small enough to become one segment.
 
     Args:
-        sources: in order.
-        limits: of a segment.
+        sources: the segments, in the order of their offsets.
+        limits: the largest sizes of a segment.
     """
     group: list[S] = []
     total = Sizes(0, 0, 0)
@@ -61,6 +61,10 @@ def _fits(total: Sizes, limits: Sizes) -> bool:
 
 
 def _reaches(first: Source, source: Source) -> bool:
-    """Whether all offsets of a segment can be told relative to the first one's base."""
+    """Whether the group's index can hold all offsets of `source`.
+
+    An index holds each offset as its 32-bit distance to the base offset of the group's first
+    segment.
+    """
     distance = source.end_offset - 1 - first.base_offset
     return source.sizes.log_bytes == 0 or distance <= RELATIVE_OFFSET_MAX

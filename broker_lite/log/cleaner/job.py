@@ -1,7 +1,8 @@
-"""What one cleaning of a log works on: facts taken in the event loop, for a worker thread.
+"""The input of one cleaning: facts about a log, collected in the event loop for a worker thread.
 
-Nothing but rolls changes the log's list of segments meanwhile, and nothing at all the segments
-below the active one. The producers are looked up as they are at that moment.
+The worker thread can rely on them: while it runs, only rolls change the log's list of segments, and
+nothing changes the segments below the active one. Only the producer state is read live, when a
+batch needs it.
 """
 
 from collections.abc import Iterator
@@ -19,37 +20,39 @@ from broker_lite.log.log import Log
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.legacy.messages import LegacyMessage
 
-# The log, both indexes, and one to spare.
+# The .log file, both indexes, and one to spare.
 _OPEN_FILES = 4
 
 
 class SourceSegment(NamedTuple):
-    """A segment below the active one; end_offset is the next one's base."""
+    """A segment below the active one; end_offset is the base offset of the next segment."""
 
     segment: LogSegment
     end_offset: int
 
     @property
     def base_offset(self) -> int:
-        """The first offset that it may hold."""
+        """The first offset that the segment may hold."""
         return self.segment.base_offset
 
     @property
     def sizes(self) -> Sizes:
-        """How large its files are."""
+        """The sizes of the segment's files."""
         one = self.segment
         return Sizes(one.size_bytes, one.offset_index.size_bytes, one.time_index.size_bytes)
 
 
 class CleaningJob(NamedTuple):
-    """One cleaning.
+    """The input of one cleaning.
 
     Attributes:
+        log: the log to clean.
         sources: all segments below the active one.
-        first_dirty: what lies before was cleaned already.
-        end_offset: base of the first segment that cannot be cleaned.
-        active_aborted: what the active segment's index of aborted transactions holds.
-        now_ms: when it began.
+        first_dirty: offsets below it were cleaned already.
+        end_offset: base offset of the first segment that cannot be cleaned.
+        active_aborted: the entries of the active segment's index of aborted transactions.
+        now_ms: the time at which the cleaning began.
+        pace: limits how fast the worker thread reads and writes, and can stop it.
     """
 
     log: Log
@@ -62,25 +65,27 @@ class CleaningJob(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The partition, for messages."""
+        """Topic and partition, for log lines and error texts."""
         return f"{self.log.topic}-{self.log.partition}"
 
     def last_record(self, producer_id: int) -> LastRecord | None:
-        """Tell what the log remembers of a producer; may run beside its appends.
+        """Return the last record of a producer, None if the log does not know the producer.
+
+        May run in another thread than the log's appends.
 
         See: S-87 (UnifiedLog.lastRecordsOfActiveProducers).
         """
         entry = self.log.producer_state.get(producer_id)
         if entry is None:
             return None
-        newest = entry.batches[-1:]  # which may be emptied meanwhile
+        newest = entry.batches[-1:]  # a slice: an append may empty the list at the same time
         return LastRecord(newest[0].last_offset if newest else -1, entry.epoch)
 
     def aborted_from(self, offset: int) -> list[AbortedTransaction]:
-        """Read the aborted transactions whose marker is not below an offset.
+        """Read the aborted transactions whose marker is at the offset or above it.
 
         Raises:
-            CorruptTransactionIndex: a file is of another version.
+            CorruptTransactionIndex: a transaction index has an unknown version.
             OSError: a file cannot be read.
 
         See: S-86 (UnifiedLog.collectAbortedTransactions).
@@ -89,7 +94,7 @@ class CleaningJob(NamedTuple):
         for source in self.sources:
             index = source.segment.transaction_index
             if source.end_offset > offset and index.exists:
-                # not the log's own object, which another thread may be reading into
+                # a new object, because the event loop's thread may be reading with the log's own
                 found += TransactionIndex(index.path, exists=True).entries()
         found += self.active_aborted
         return [each for each in found if each.last_offset >= offset]
@@ -98,11 +103,11 @@ class CleaningJob(NamedTuple):
 def begin_job(
     log: Log, *, first_dirty: int, end_offset: int, now_ms: int, pace: Pace
 ) -> CleaningJob:
-    """Take down what a cleaning works on; in the event loop.
+    """Collect the input of a cleaning; call it in the event loop.
 
     Raises:
-        CorruptTransactionIndex: the active segment's index is of another version.
-        OSError: it cannot be read.
+        CorruptTransactionIndex: the active segment's index has an unknown version.
+        OSError: the index cannot be read.
     """
     following = log.segments[1:]
     sources = tuple(
@@ -116,15 +121,16 @@ def begin_job(
 def read_source(
     source: SourceSegment, directory: str, pace: Pace
 ) -> Iterator[RecordBatch | LegacyMessage]:
-    """Read all batches of a segment; each is of use until the next one is asked for.
+    """Yield all batches of a segment; each is valid only until the next one is requested.
 
     Raises:
-        CleaningStopped: it is to be given up.
-        CorruptMessage: a batch is damaged: to rewrite it would give it a new checksum.
+        CleaningStopped: the pace was stopped.
+        CorruptMessage: a batch is damaged. Rewriting it would give it a valid checksum and so hide
+            the damage.
         OSError: the file cannot be read.
     """
     size_bytes = source.segment.size_bytes
-    # A cache of its own, since the log's is the event loop's.
+    # A file cache of its own, because the log's cache belongs to the event loop's thread.
     cache = FileCache(_OPEN_FILES)
     segment = LogSegment(directory, source.base_offset, cache, created_ms=0, size_bytes=size_bytes)
     position = 0

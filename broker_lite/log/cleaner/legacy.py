@@ -1,9 +1,13 @@
-"""What a compaction leaves of a message of magic 0 or 1, or of a compressed set: a v2 batch.
+"""Compaction of messages of magic 0 or 1, alone or in a compressed set: they become v2 batches.
 
-From 4.0 on Kafka writes nothing older any more, so what stays becomes a batch, also where all of it
-stays. An old tombstone has no delete horizon, and goes when its segment is so old; as a v2 record
-it gets one the next time. And there is no empty form of an old message, so a round that would have
-to end with one fails, here as in Kafka.
+Kafka writes only v2 batches since 4.0. So the records that stay become a v2 batch, even if all of
+them stay.
+
+A tombstone of magic 0 or 1 has no delete horizon. It is removed when its segment is old enough;
+until then it is kept, and the v2 batch that it is written to gets a delete horizon.
+
+A round of compaction has to keep its last batch, empty if need be. There is no empty message of
+magic 0 or 1, so such a round fails, here as in Kafka.
 
 See: S-84, R-90, R-92 (Cleaner.cleanInto, MemoryRecords.filterTo).
 """
@@ -23,14 +27,14 @@ from broker_lite.record.loops.key_map import KeyMap
 
 
 class LegacyRound(NamedTuple):
-    """What the old messages of a segment are compacted by.
+    """Decides which messages of magic 0 or 1 stay in a segment.
 
     Attributes:
         keys: newest offset of each key.
-        latest_offset: what comes after it was not looked at, and stays.
+        latest_offset: records after this offset are not in `keys`, and stay.
         keeps_null: whether tombstones of this segment stay.
-        end_offset: the first one that cannot be cleaned.
-        horizon_ms: of tombstones that stay.
+        end_offset: the first offset that cannot be cleaned.
+        horizon_ms: the delete horizon for batches with tombstones.
     """
 
     keys: KeyMap
@@ -41,12 +45,13 @@ class LegacyRound(NamedTuple):
 
 
 def compacted_legacy(message: LegacyMessage, given: LegacyRound) -> bytes | None:
-    """Give what is left of a message or a set, as one v2 batch, or None.
+    """Return the records that stay of a message or a set as one v2 batch, None if none stays.
 
-    Its base offset is that of the first record that stays, its last offset that of the last one.
+    The batch begins at the offset of the first record that stays, and ends at that of the last.
 
     Raises:
-        BrokerError: its records cannot be read; or nothing is left of the last one of a round.
+        BrokerError: the records cannot be read; or none stays, but the round ends with this
+            message.
 
     See: R-90 to R-92 (MemoryRecords.buildRetainedRecordsInto).
     """
@@ -71,7 +76,10 @@ def compacted_legacy(message: LegacyMessage, given: LegacyRound) -> bytes | None
 def note_legacy_keys(
     records: Iterable[LegacyRecord], keys: KeyMap, count_max: int, first_offset: int
 ) -> tuple[int, bool]:
-    """Put the keys of records into a map; give what note_keys gives but the status.
+    """Put the keys of records into a map.
+
+    Returns:
+        The offset of the last record that was put, -1 for none; and whether the map is full.
 
     See: S-82 (Cleaner.buildOffsetMapForSegment).
     """

@@ -1,24 +1,24 @@
-"""How fast a cleaning may go, and whether it is to go on at all."""
+"""Limits the speed of a cleaning, and lets the event loop stop it."""
 
 import math
 from collections.abc import Callable
 from threading import Event
 from typing import Final
 
-# However slow it is to be, no single wait is longer.
+# No single wait is longer than this, however low the limit is.
 _WAIT_MS_MAX: Final = 3_600_000
 
 
 class CleaningStopped(Exception):
-    """A cleaning is given up: the broker stops, or the log is not to be cleaned any more."""
+    """A cleaning was stopped: the broker stops, or the log should not be cleaned any more."""
 
 
 class Pace:
-    """Holds a worker thread back so that it reads and writes no more than so many bytes a second.
+    """Slows a worker thread down, so that it reads and writes at most `bytes_per_second`.
 
     Args:
-        bytes_per_second: infinite for no limit.
-        monotonic_ms: a clock that nobody steps.
+        bytes_per_second: the limit; infinite for no limit.
+        monotonic_ms: a clock that never jumps.
     """
 
     __slots__ = ("_begun_ms", "_bytes", "_monotonic_ms", "_stop", "bytes_per_second")
@@ -31,11 +31,11 @@ class Pace:
         self._bytes = 0
 
     def stop(self) -> None:
-        """Let the thread give up at its next step, also while it is held back."""
+        """Stop the thread at its next call of spend(), or at once if it waits there."""
         self._stop.set()
 
     def spend(self, size_bytes: int) -> None:
-        """Wait until so many more bytes are due.
+        """Count bytes that were read or written, and wait until the limit allows them.
 
         Raises:
             CleaningStopped: stop() was called.

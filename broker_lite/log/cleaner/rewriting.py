@@ -1,4 +1,4 @@
-"""Rewriting a group of segments into a new one, which waits beside them under other names.
+"""Rewrites a group of segments into a new one, whose files have a suffix until they replace it.
 
 Rule: S-88 (Cleaner.cleanSegments).
 See: S-89.
@@ -32,27 +32,28 @@ class HasPath(Protocol):
 
 
 class Cleaned(NamedTuple):
-    """A segment that is written and durable, and has its files' names with CLEANED_SUFFIX."""
+    """A new segment, durable on disk; its files' names still end in CLEANED_SUFFIX."""
 
     segment: LogSegment
     sources: tuple[SourceSegment, ...]
 
 
 class Rewriter:
-    """Rewrites the groups of one job, one after the other.
+    """Rewrites the groups of one job.
 
-    Transactions go on from one segment to the next, so all groups have one after the other.
+    The groups must come in order, because a transaction may begin in one segment and end in a
+    later one.
     """
 
     def __init__(self, job: CleaningJob, offset_map: OffsetMap) -> None:
         """Read which transactions were aborted.
 
         Args:
-            job: what is cleaned.
-            offset_map: filled.
+            job: the log's segments and the range of offsets to clean.
+            offset_map: the newest offset of each key; filled already.
 
         Raises:
-            CorruptTransactionIndex: a file is of another version.
+            CorruptTransactionIndex: a transaction index has an unknown version.
             OSError: a file cannot be read.
         """
         self._job = job
@@ -63,7 +64,9 @@ class Rewriter:
 
     @staticmethod
     def _old_tombstones_from(job: CleaningJob) -> int:
-        """Tombstones of magic 0 and 1 in segments that are not younger than this go.
+        """Return the time that a segment must be younger than to keep old tombstones.
+
+        Old tombstones are those of magic 0 and 1; they have no delete horizon.
 
         See: S-84 (Cleaner.doClean).
         """
@@ -73,11 +76,11 @@ class Rewriter:
         return clean[-1].segment.modified_ms() - job.log.config.delete_retention_ms
 
     def rewrite(self, group: Sequence[SourceSegment]) -> Cleaned:
-        """Write what is left of a group, and make it durable.
+        """Write the records that stay of a group into a new segment, and make it durable.
 
         Raises:
             BrokerError: a batch cannot be read or written.
-            CleaningStopped: it is to be given up.
+            CleaningStopped: the pace was stopped.
             OSError: a file cannot be read or written.
 
         Rule: S-88 (Cleaner.cleanSegments).
@@ -136,7 +139,7 @@ class Rewriter:
 
 
 def _new_segment(job: CleaningJob, first: SourceSegment) -> LogSegment:
-    """Begin an empty segment under names that the log does not have.
+    """Create an empty segment whose file names end in CLEANED_SUFFIX.
 
     See: S-04 (UnifiedLog.createNewCleanedSegment).
     """
@@ -150,17 +153,17 @@ def _new_segment(job: CleaningJob, first: SourceSegment) -> LogSegment:
 
 
 def _viewed(data: bytes | None) -> RecordBatch | None:
-    """View a batch that was written anew."""
+    """Return a view of a batch that was rebuilt."""
     return None if data is None else RecordBatch(memoryview(data), 0, len(data))
 
 
 def parts_of(segment: LogSegment) -> tuple[HasPath, ...]:
-    """Give what has a file of its own, the .log file first."""
+    """Return the parts of a segment that have a file of their own, the .log file first."""
     return segment, segment.offset_index, segment.time_index, segment.transaction_index
 
 
 def discard(segment: LogSegment) -> None:
-    """Remove the files of a segment that is not to be used."""
+    """Remove the files of a new segment that will not be used."""
     for part in parts_of(segment):
-        with suppress(OSError):  # the next load of the log removes what is left
+        with suppress(OSError):  # the next load of the log removes files that stay
             os.unlink(part.path)

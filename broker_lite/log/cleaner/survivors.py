@@ -1,7 +1,8 @@
-"""What a compaction leaves of one v2 batch, whoever says which records are the newest.
+"""Compaction of one v2 batch: keeps the records that are the newest of their keys.
 
-A broker asks the map of keys that it has just filled; a job over files that no broker has open asks
-for offsets, found by other means. All else is the same, and is here.
+Two callers share this code. The broker's cleaner looks keys up in a map that it has just filled. A
+job over files that no broker has open finds the newest offsets by other means. Both pass their way
+as a Newest.
 
 Rule: S-84, S-85, S-87, R-90, R-91 (Cleaner, MemoryRecords.filterTo).
 See: S-86, S-88, R-16.
@@ -25,10 +26,11 @@ _ALL = memoryview(b"")
 
 
 class LastRecord(NamedTuple):
-    """What a partition remembers of a producer.
+    """The last record of a producer, as the partition remembers it.
 
     Attributes:
-        last_data_offset: -1 when only a marker is known of this epoch.
+        last_data_offset: -1 if the producer wrote only a marker with this epoch.
+        producer_epoch: the producer's current epoch.
 
     Rule: S-87 (LastRecord).
     """
@@ -41,25 +43,33 @@ class Newest(Protocol):
     """Knows which records are the newest of their keys."""
 
     def may_have_any(self, batch: RecordBatch) -> bool:
-        """Whether some record of a batch may be; if not, it is not even decompressed."""
+        """Whether the batch may hold such a record; if not, it is not even decompressed."""
 
     def judge(
         self, judgement: Judgement, batch: RecordBatch, data: memoryview, drops_null: bool
     ) -> int:
-        """Judge the records of a batch, given as plain bytes; give the status of the walk."""
+        """Note in `judgement` which records of a batch stay; return the scan status.
+
+        Args:
+            judgement: gets the result.
+            batch: the batch.
+            data: its records, decompressed.
+            drops_null: whether tombstones are removed.
+        """
 
 
 class Round(NamedTuple):
-    """What a compaction of a partition goes by.
+    """Decides which batches and records of a partition stay.
 
     Attributes:
-        can_discard: whether a batch belongs to an aborted transaction, or is a marker that is over;
-            asked once for each batch, in their order.
-        newest: which records stay.
-        last_record: what is known of a producer, None of one that is not.
-        end_offset: the first one that cannot be cleaned.
-        now_ms: when it is.
-        delete_retention_ms: how long tombstones and markers stay after they were first seen.
+        can_discard: whether a batch belongs to an aborted transaction, or is a marker whose
+            transaction has no data left; must be called once for each batch, in their order.
+        newest: knows which records are the newest of their keys.
+        last_record: returns the last record of a producer, None for an unknown producer.
+        end_offset: the first offset that cannot be cleaned.
+        now_ms: the time at which the cleaning began.
+        delete_retention_ms: how long tombstones and markers stay after the first cleaning that
+            meets them.
     """
 
     can_discard: Callable[[RecordBatch], bool]
@@ -71,11 +81,11 @@ class Round(NamedTuple):
 
 
 class NewestByKey:
-    """The newest records by the keys of a log's dirty part.
+    """Finds the newest records with a map of the keys of a log's dirty part.
 
     Args:
         keys: newest offset of each key.
-        latest_offset: what comes after it was not looked at, and stays.
+        latest_offset: records after this offset are not in `keys`, and stay.
     """
 
     __slots__ = ("_keys", "_latest_offset")
@@ -85,7 +95,7 @@ class NewestByKey:
         self._latest_offset = latest_offset
 
     def may_have_any(self, batch: RecordBatch) -> bool:
-        """Only the records tell."""
+        """Return True unless the batch is empty: keys can only be judged record by record."""
         return batch.record_count != 0
 
     def judge(
@@ -106,10 +116,14 @@ class NewestByKey:
 
 
 def compacted(batch: RecordBatch, given: Round) -> bytes | memoryview | None:
-    """Give what is left of a batch: itself, as a view, a smaller one, or None.
+    """Return what stays of a batch.
+
+    Returns:
+        A view of the batch itself if all of it stays; else the bytes of a smaller batch; None if
+        nothing stays.
 
     Raises:
-        BrokerError: its records cannot be read, or would not be written.
+        BrokerError: the records cannot be read, or cannot be written to a new batch.
 
     Rule: S-84, S-87 (Cleaner.cleanInto, MemoryRecords.filterTo).
     See: S-86.
@@ -127,7 +141,7 @@ def compacted(batch: RecordBatch, given: Round) -> bytes | memoryview | None:
 
 
 def _marker(batch: RecordBatch, given: Round, is_over: bool) -> bytes | memoryview:
-    """Keep a marker; one that is over gets its horizon first.
+    """Return a marker that stays; add a delete horizon if its transaction has no data left.
 
     Rule: R-91.
     See: S-86.
@@ -145,7 +159,7 @@ def _data(batch: RecordBatch, given: Round, is_due: bool) -> bytes | memoryview 
     """
     content = read_content(batch)
     data, count = memoryview(content.data), batch.record_count
-    if not 0 <= count <= len(data):  # before anything is allocated for them
+    if not 0 <= count <= len(data):  # checked before memory is allocated for the records
         raise InvalidRecord(f"{count} records in {len(data)} bytes")
     kept = memoryview(bytearray(count))
     judgement = Judgement(kept)
@@ -171,7 +185,7 @@ def _rebuilt(
     kept_count: int,
     horizon_ms: int | None,
 ) -> bytes:
-    """Write a batch anew with some of its records.
+    """Return a new batch with some of a batch's records.
 
     Rule: R-90, R-91 (MemoryRecords.buildRetainedRecordsInto).
     """
@@ -198,9 +212,10 @@ def _rebuilt(
 
 
 def _stays_empty(batch: RecordBatch, given: Round) -> bool:
-    """Whether a batch without records is still of use.
+    """Whether a batch must stay even without records.
 
-    It is, if a producer goes on behind its sequence or epoch, or if the round ends with it.
+    It must, if a producer continues from its sequence number or epoch, or if the round ends with
+    this batch.
 
     Rule: S-87 (Cleaner.cleanInto).
     """

@@ -1,7 +1,8 @@
-"""Putting a new segment in the place of those that it was made of; in the event loop.
+"""Puts a new segment in the place of the segments that it was made of. Runs in the event loop.
 
-A crash before the .log file has its name with .swap leaves everything as it was: the next load of
-the log removes what the cleaner wrote. A crash later leaves what the next load brings to its end.
+The swap is safe against a crash. If the broker crashes before the .log file is renamed to .swap,
+nothing has changed: the next load of the log removes the cleaner's files. If it crashes later, the
+next load completes the swap.
 
 Rule: S-89 (LocalLog.replaceSegments).
 See: S-41.
@@ -17,17 +18,17 @@ from broker_lite.log.removal import SegmentRemoval
 
 
 def swap_in(log: Log, cleaned: Cleaned, removal: SegmentRemoval) -> None:
-    """Let a new segment be served instead of its sources.
+    """Put a new segment in the place of its sources.
 
     Args:
-        log: which is being cleaned, not deleted.
-        cleaned: of the log.
-        removal: of its data directory.
+        log: the log that is being cleaned; it must not be deleted.
+        cleaned: the new segment of this log.
+        removal: removes segments of the log's data directory.
 
     Raises:
-        KafkaStorageError: not all files could be renamed: the new segment is served, and the next
-            load of the log finishes it.
-        OSError: the new segment's files keep their names, and nothing has changed.
+        KafkaStorageError: not all files could be renamed. The log uses the new segment, and its
+            next load completes the renames.
+        OSError: nothing has changed; the new segment's files keep their names.
 
     Rule: S-89 (LocalLog.replaceSegments).
     """
@@ -47,7 +48,8 @@ def swap_in(log: Log, cleaned: Cleaned, removal: SegmentRemoval) -> None:
     segment.rolling_timestamp = made.rolling_timestamp
     renamed: list[tuple[str, str]] = []
     try:
-        # The log goes first: with it the indexes are made anew, were they not there.
+        # The .log file is renamed first: if a crash comes after it, the next load rebuilds the
+        # indexes from it.
         for part in parts_of(made):
             if part is made.transaction_index and not made.transaction_index.exists:
                 continue

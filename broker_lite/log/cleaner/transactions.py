@@ -1,4 +1,4 @@
-"""Which batches of a log belong to transactions that were aborted, and which markers are over.
+"""Finds the batches that compaction may discard: data of aborted transactions, and their markers.
 
 Rule: S-86 (CleanedTransactionMetadata).
 """
@@ -12,11 +12,15 @@ from broker_lite.record.records import iterate_records
 
 
 class CleanedTransactions:
-    """Follows the transactions through the batches of a log, which it is shown in order.
+    """Follows the transactions of a log through its batches, which must come in order.
+
+    A marker is of no use any more once its transaction has no data left in the log.
 
     Args:
-        aborted: those that have data or their marker in what is shown, from the indexes.
-        keep: gets the aborted ones that still have data, for the index of the new segment.
+        aborted: from the indexes, all aborted transactions that have data or their marker in these
+            batches.
+        keep: called with each aborted transaction that has data in these batches, so that the
+            caller can list it in the new segment's index.
     """
 
     __slots__ = ("_aborted", "_committed", "_keep", "_ongoing")
@@ -24,15 +28,15 @@ class CleanedTransactions:
     def __init__(
         self, aborted: Iterable[AbortedTransaction], keep: Callable[[AbortedTransaction], None]
     ) -> None:
-        # The next one last, where it is taken from.
+        # Sorted in reverse, because pop() takes the next transaction from the end.
         self._aborted = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
         self._keep = keep
-        # By producer: what is open here, and whether data of it was seen.
+        # By producer id: its open aborted transaction, and whether a batch of its data was seen.
         self._ongoing: dict[int, tuple[AbortedTransaction, bool]] = {}
         self._committed: set[int] = set()
 
     def can_discard(self, batch: RecordBatch) -> bool:
-        """Tell whether a batch is of no use any more, marker or data.
+        """Whether a batch, data or marker, may be discarded.
 
         Raises:
             InvalidRecord: a marker cannot be read.
@@ -54,7 +58,10 @@ class CleanedTransactions:
         return True
 
     def _is_over(self, marker: RecordBatch) -> bool:
-        """Whether a marker's transaction has no data; an empty batch was a marker without any."""
+        """Whether a marker's transaction has no data left.
+
+        An empty batch counts, because only a marker without data is emptied.
+        """
         record = next(iterate_records(marker), None)
         if record is None:
             return True

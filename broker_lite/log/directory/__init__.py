@@ -1,7 +1,10 @@
 """A data directory with all its partitions, from the start to the clean stop.
 
-manager.LogManager has the logs. Below it: whose the directory is (data_directory) and which
-partitions are in it (partitions, claims, offset_checkpoints); recovering all of them after an
-unclean stop (recovering, recovery_progress); what is due from time to time (retention, idle,
-upkeep, stopping, chores); and partitions whose disk failed (offline).
+manager.LogManager holds the logs. It uses these modules:
+
+- data_directory: the lock, and the node and cluster that the directory belongs to
+- partitions, claims, offset_checkpoints: the partitions in the directory
+- recovering, recovery_progress: the recovery of all logs after an unclean stop
+- retention, idle, upkeep, stopping, chores: periodic work
+- offline: partitions whose disk failed
 """

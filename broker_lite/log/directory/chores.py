@@ -1,7 +1,7 @@
-"""Work on files that nobody waits for: deleted partitions go, new segments get their index files.
+"""File work in the background: removes deleted partitions, makes the index files of new segments.
 
-A file that is made or removed costs 0.01 to 1 ms by what the disk takes, and there may be 10,000 of
-them at once: a worker thread does it, a few at a time, while the event loop serves.
+To make or remove a file takes 0.01 to 1 ms, depending on the disk, and there may be 10,000 files at
+once. So a worker thread does this work, a few files at a time, while the event loop serves clients.
 """
 
 import logging
@@ -30,13 +30,13 @@ STEPS_AT_A_TIME: Final = 64
 
 
 class Chores:
-    """What is to be done in a data directory.
+    """The list of background work in a data directory.
 
-    One thread adds, one may work beside it. A deleted partition's name is free at once: who makes a
-    directory calls free_name() first.
+    One thread adds work, and one other thread may do it at the same time. The name of a deleted
+    partition may be used again at once; code that creates a directory calls free_name() first.
 
     Attributes:
-        deleted_ids: of deleted topics whose directories may still have the names of partitions.
+        deleted_ids: ids of deleted topics whose directories may not be renamed yet.
     """
 
     __slots__ = ("_condemned", "_data_dir", "_lock", "_remains", "_unindexed", "deleted_ids")
@@ -45,7 +45,7 @@ class Chores:
         self.deleted_ids: set[bytes] = set()
         self._data_dir = data_dir
         self._lock = Lock()
-        # Partitions whose directories still have their names, by those.
+        # Deleted partitions whose directories are not renamed yet, by the directory's name.
         self._condemned: dict[str, tuple[str, int, bytes]] = {}
         self._remains: deque[str] = deque()
         self._unindexed: deque[LocalLog] = deque()
@@ -53,34 +53,38 @@ class Chores:
     def __bool__(self) -> bool:
         return bool(self._condemned or self._unindexed or self._remains)
 
-    # -- what there is to do
+    # -- adding work
 
     def remove_partition(self, topic: str, partition: int, topic_id: bytes) -> None:
-        """Have a deleted partition's directory set aside, and removed if it is that topic's.
+        """Add: rename a deleted partition's directory, and remove it if it has that topic's id.
 
         See: S-02, S-54 (LogManager.asyncDelete).
         """
         self._condemned[partition_directory(topic, partition)] = topic, partition, topic_id
 
     def remove_directories(self, names: Iterable[str]) -> None:
-        """Have directories removed that are set aside already."""
+        """Add: remove directories that are renamed already."""
         self._remains.extend(names)
 
     def index_files_of(self, log: "LocalLog") -> None:
-        """Have the index files made of a log whose first .log file is new."""
+        """Add: make the index files of a log whose first .log file was just created."""
         self._unindexed.append(log)
 
     def free_name(self, topic: str, partition: int) -> None:
-        """Set a deleted partition's directory aside now, if it still has its name."""
+        """Rename a deleted partition's directory now, if that is not done yet."""
         name = partition_directory(topic, partition)
-        with self._lock:  # also waits for a rename that has begun
+        with self._lock:  # also waits for a rename that the other thread has begun
             if name in self._condemned:
                 self._set_aside(name)
 
-    # -- doing it
+    # -- doing the work
 
     def work(self, steps: int = STEPS_AT_A_TIME) -> None:
-        """Do some of it; renames first, for a crash would leave a partition of no topic."""
+        """Do up to `steps` pieces of work.
+
+        Renames come first: after a crash, a directory that still has its name would look like a
+        partition without a topic.
+        """
         for _ in range(steps):
             if self._set_one_aside():
                 continue
@@ -93,12 +97,12 @@ class Chores:
                 return
 
     def finish(self) -> None:
-        """Free the names of all deleted partitions; what is left goes after the next start."""
+        """Rename the directories of all deleted partitions; the next start removes them."""
         while self._condemned:
             self.work(1)
 
     def _set_one_aside(self) -> bool:
-        with self._lock:  # free_name() may take the last one meanwhile
+        with self._lock:  # free_name() may take the last one at the same time
             name = next(iter(self._condemned), None)
             if name is not None:
                 self._set_aside(name)
@@ -113,7 +117,8 @@ class Chores:
             aside = set_aside(self._data_dir, topic, partition, suffix)
         except (KafkaStorageError, OSError) as error:
             logger.warning("files of a deleted partition stay %s reason=%s", name, cause_of(error))
-            self.deleted_ids |= {topic_id}  # whoever is next to have the name finds these files
+            # the next partition of this name finds these files, and must know whose they are
+            self.deleted_ids |= {topic_id}
             return
         if is_own:
             self._remains.append(os.path.basename(aside))
@@ -124,5 +129,5 @@ class Chores:
 def _make_index_files(log: "LocalLog") -> None:
     try:
         log.active.make_index_files()
-    except OSError as error:  # tried again when the segment is closed, unless the log was deleted
+    except OSError as error:  # closing the segment tries again, unless the log was deleted
         logger.debug("no index files directory=%s reason=%s", log.directory, error)

@@ -1,8 +1,8 @@
-"""Whose a partition's directory is: the topic's that the metadata log has, or some other's.
+"""Checks that a partition's directory belongs to the topic that the metadata log has.
 
-A difference to Kafka: a partition whose directory has a topic id that the metadata log does not
-know is offline until a person says which id counts, because its records may be the wanted ones.
-Kafka puts the directory aside as stray and begins an empty partition under its name.
+A difference to Kafka: if the topic id in a partition's directory is not the one in the metadata
+log, the partition goes offline until a person decides which id is right, because its records may be
+the ones that are wanted. Kafka renames the directory to `-stray` and begins an empty partition.
 
 See: S-75 (PartitionMetadataFile).
 """
@@ -25,36 +25,36 @@ _NAMED_MAX: Final = 10
 
 
 class DirectoryOfAnotherTopic(KafkaStorageError):
-    """A partition's directory names the id of another topic, and must not be used."""
+    """A partition's directory has the id of another topic, and must not be used."""
 
 
 class Claims:
-    """Looks at directories before they are used."""
+    """Checks the topic id of directories before they are used."""
 
     __slots__ = ("_chores", "_data_dir", "_offline")
 
     def __init__(self, data_dir: Path, chores: Chores, offline: OfflinePartitions) -> None:
-        """Remember where things are.
+        """Store the arguments.
 
         Args:
-            data_dir: of the broker.
+            data_dir: the data directory.
             chores: knows the ids of deleted topics whose directories a crash may have left.
-            offline: gets the partitions whose directories are another topic's.
+            offline: gets the partitions whose directories belong to another topic.
         """
         self._data_dir = data_dir
         self._chores = chores
         self._offline = offline
 
     def take(self, topic: str, partition: int, topic_id: bytes) -> bool:
-        """Make sure that a partition's directory is that of this topic, and make it if need be.
+        """Make sure that a partition's directory exists and belongs to this topic.
 
         Returns:
-            Whether what is in it belongs to the topic. If not, it was left by a deleted topic of
-            this name, and is set aside.
+            False if the directory was left by a deleted topic of the same name. It was renamed, and
+            an empty one made. True otherwise.
 
         Raises:
-            DirectoryOfAnotherTopic: the id in it is another one; the partition is offline.
-            KafkaStorageError: it cannot be read, made or set aside.
+            DirectoryOfAnotherTopic: the directory has another topic's id; the partition is offline.
+            KafkaStorageError: the directory cannot be read, made or renamed.
         """
         directory = f"{self._data_dir}/{partition_directory(topic, partition)}"
         stored = claimed_topic_id(directory)
@@ -72,10 +72,10 @@ class Claims:
         return not is_other
 
     def put_aside(self, partitions: Sequence[tuple[str, int]]) -> None:
-        """Rename the directories of partitions that the metadata log does not have, and say so.
+        """Rename the directories of partitions that the metadata log does not have, and log it.
 
         Raises:
-            KafkaStorageError: one cannot be renamed.
+            KafkaStorageError: a directory cannot be renamed.
 
         See: S-44 (LogManager.handleStray).
         """

@@ -1,4 +1,4 @@
-"""The data directory as a whole: whose it is, who uses it, and how it was left.
+"""The data directory as a whole: its node and cluster, its lock, its mark of a clean stop.
 
 Rule: S-01, S-96, S-78 (LogManager, MetaPropertiesEnsemble).
 See: S-76, S-77.
@@ -37,7 +37,8 @@ from broker_lite.log.files.names import is_set_aside, parse_partition_directory
 logger = logging.getLogger("broker_lite.log")
 
 LOCK_FILE: Final = ".lock"
-# Whoever may write to the directory could have any file of ours made by a link.
+# O_NOFOLLOW: otherwise a symbolic link in the directory could make the broker create a file
+# anywhere.
 _LOCK_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 _OF_PARTITIONS: Final = frozenset(
@@ -52,7 +53,7 @@ _OF_PARTITIONS: Final = frozenset(
 
 
 class DirectoryLock:
-    """The exclusive lock on a data directory, against this program and against Kafka.
+    """The exclusive lock on a data directory; it keeps out other brokers of this kind and Kafka.
 
     Rule: S-78 (FileLock).
     """
@@ -63,12 +64,12 @@ class DirectoryLock:
         """Take the lock.
 
         Raises:
-            SettingsError: another process has it, or the directory cannot be used.
+            SettingsError: another process holds the lock, or the directory cannot be used.
         """
         try:
             self._fd = os.open(path / LOCK_FILE, _LOCK_FLAGS, 0o644)
         except PermissionError as error:
-            # the volume of a container has its owner's number, not the name of somebody here
+            # numbers, not names: the owner of a container's volume often has no name here
             user = f"{os.geteuid()}:{os.getegid()}"
             raise SettingsError(f"data directory {path}: {error.strerror} for {user}") from error
         except OSError as error:
@@ -76,7 +77,7 @@ class DirectoryLock:
             reason = "It is a symbolic link" if is_link else error.strerror
             raise SettingsError(f"data directory {path}: {LOCK_FILE}: {reason}") from error
         try:
-            # Kafka locks by fcntl; flock also keeps out a second broker of this same process.
+            # fcntl's lock keeps Kafka out; flock also keeps out a second broker in this process.
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -84,20 +85,22 @@ class DirectoryLock:
             raise SettingsError(f"data directory {path} is in use by another process") from error
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         os.close(self._fd)
 
 
 def claim_identity(path: Path, *, node_id: int, cluster_id: str | None) -> MetaProperties:
-    """Read meta.properties, or make it in a directory that has none.
+    """Read meta.properties, or create it if the directory has none.
 
     Args:
         path: the data directory.
-        node_id: must be the one in the file.
-        cluster_id: must be the one in the file; None takes that one, or makes a new one.
+        node_id: must be the id in the file.
+        cluster_id: must be the id in the file. None accepts any id, and puts a random one into a
+            new file.
 
     Raises:
-        SettingsError: the directory is another node's or cluster's, or of an unknown version.
+        SettingsError: the directory belongs to another node or cluster, or the file cannot be
+            parsed.
         OSError: the file cannot be written.
 
     See: S-76 (MetaPropertiesEnsemble).
@@ -140,7 +143,7 @@ def _has_partitions(path: Path) -> bool:
 
 
 def new_id() -> str:
-    """Make a random id as Kafka prints it, one that no command line takes for an option."""
+    """Return a random id in Kafka's form; never with a leading "-", which looks like an option."""
     while True:
         text = format_uuid(uuid.uuid4().bytes)
         if not text.startswith("-"):
@@ -148,11 +151,11 @@ def new_id() -> str:
 
 
 def take_clean_mark(path: Path) -> bool:
-    """Tell whether the last stop was clean; from now on the directory counts as unclean.
+    """Return whether the last stop was clean, and remove the mark of it.
 
-    A difference to Kafka: a mark that was not written by a stop does not count. The log has a line
-    about it, and all logs are recovered, which costs time and no record. Kafka takes any file of
-    that name.
+    A difference to Kafka: a mark of a clean stop counts only if its contents are valid. If they are
+    not, the broker logs a warning and recovers all logs, which costs time but no records. Kafka
+    accepts any file of that name.
 
     Raises:
         OSError: the mark cannot be removed.
@@ -179,7 +182,7 @@ def leave_clean_mark(path: Path, broker_epoch: int) -> None:
     """Mark the stop as clean.
 
     Raises:
-        OSError: the next start takes it for unclean.
+        OSError: the mark could not be written; the next start takes this stop for unclean.
 
     See: S-47, S-77 (CleanShutdownFileHandler).
     """
@@ -187,15 +190,15 @@ def leave_clean_mark(path: Path, broker_epoch: int) -> None:
 
 
 def erase(path: Path) -> None:
-    """Remove all partitions and what is noted of them; whose directory it is stays in it.
+    """Remove all partitions and their checkpoints; keep meta.properties.
 
-    Files and directories that have no name of ours are left alone.
+    Files and directories whose names a broker does not use are left alone.
 
     Args:
         path: a data directory that no broker uses.
 
     Raises:
-        OSError: something could not be removed, and may be there in part.
+        OSError: something could not be removed; a part of it may be gone.
     """
     with os.scandir(path) as entries:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""What retention has to know of a log that nobody uses: read without loading it."""
+"""What retention needs to know about a log that is not loaded, read without loading it."""
 
 import os
 from contextlib import suppress
@@ -20,26 +20,27 @@ _INT64_MAX: Final = (1 << 63) - 1
 
 
 class IdleSegment(NamedTuple):
-    """A segment, or several as one, as retention sees it."""
+    """What retention needs to know about a segment, or about several segments together."""
 
     base_offset: int
     size_bytes: int
     timestamp_ms: int
 
     def largest_timestamp(self) -> int:
-        """Of its records, or the file's age where they have none.
+        """Return the largest timestamp of the records; the file's time if they have none.
 
         See: S-23 (LogSegment.largestTimestamp).
         """
         return self.timestamp_ms
 
 
-# The oldest segment, and all others as one: whether the first is due is all that is asked.
+# The oldest segment, and all others as one. That is enough, because retention only asks whether the
+# oldest one is due.
 IdleSegments = tuple[IdleSegment, ...]
 
 
 class IdleLog(NamedTuple):
-    """A log that nobody uses; all of it can be read."""
+    """A log that is not loaded. All of it is committed, so no offset limits retention."""
 
     segments: IdleSegments
     config: LogConfig
@@ -49,12 +50,12 @@ class IdleLog(NamedTuple):
 
 
 def read_idle_segments(directory: str) -> IdleSegments:
-    """Read what decides about the oldest segment of a log that was stopped cleanly.
+    """Read sizes and timestamps of a log that was stopped cleanly.
 
-    Files that were to be deleted before the broker stopped are deleted.
+    Also removes .deleted files that the broker did not remove before it stopped.
 
     Returns:
-        Nothing when there is no segment.
+        The oldest segment, and the others as one; empty if there is no segment.
 
     Raises:
         OSError: the directory or a file cannot be read.
@@ -82,7 +83,10 @@ def read_idle_segments(directory: str) -> IdleSegments:
 
 
 def _largest_timestamp(directory: str, base_offset: int) -> int:
-    """The time index's last entry tells it; after a clean stop that is the closing one (S-14)."""
+    """Read the largest timestamp from the time index's last entry.
+
+    A clean stop writes that entry when it closes the segment (S-14).
+    """
     stem = segment_stem(directory, base_offset)
     with suppress(FileNotFoundError):
         file = OpenFile(stem + TIME_INDEX_SUFFIX, os.O_RDONLY | os.O_CLOEXEC)

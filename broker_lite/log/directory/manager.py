@@ -1,7 +1,7 @@
-"""All logs of a data directory: found at start, loaded at first use, put down at the end.
+"""All logs of a data directory: found at the start, loaded at first use, closed at the stop.
 
-After a clean stop a partition costs one small entry until somebody uses it. After an unclean one
-recover() loads and repairs them all.
+After a clean stop, a partition is only a small object until its first use. After an unclean stop,
+recover() loads and repairs all logs.
 """
 
 import logging
@@ -48,13 +48,13 @@ class LogManager:
     """The logs of one data directory, for one node.
 
     Attributes:
-        chores: what a worker thread has to do from time to time.
-        commits: the logs that hold records back until they are on disk.
-        long_lived: keeps the logs in use out of garbage collections.
+        chores: file work for a worker thread.
+        commits: the logs that hide new records from consumers until they are on disk.
+        long_lived: keeps loaded logs out of garbage collections.
         offline: the partitions whose disk failed.
-        checkpoints: the offsets of all partitions in files.
-        removal: the way by which segments leave a log.
-        retention: the check that makes the oldest ones leave.
+        checkpoints: writes the offsets of all partitions to files.
+        removal: removes segments from logs.
+        retention: finds the oldest segments that are due, and has them removed.
     """
 
     def __init__(
@@ -67,15 +67,15 @@ class LogManager:
         file_cache: FileCache | None = None,
         defaults: LogConfig | None = None,
     ) -> None:
-        """Remember what is asked for; nothing is touched before open().
+        """Store the arguments; nothing is read or written before open().
 
         Args:
-            data_dir: made if it does not exist.
-            node_id: must be the one the directory was made for.
-            now_ms: the clock, for logs that are loaded at some later time.
-            cluster_id: None takes the directory's, or a new one.
-            file_cache: shared by all logs.
-            defaults: for partitions that get no configuration of their own.
+            data_dir: the data directory; created if it does not exist.
+            node_id: must be the node that the directory was created for.
+            now_ms: the clock.
+            cluster_id: None takes the directory's id, or a new one.
+            file_cache: the open files; shared by all logs.
+            defaults: the configuration of partitions that get none of their own.
         """
         self.data_dir = data_dir
         self.node_id = node_id
@@ -107,10 +107,10 @@ class LogManager:
     # -- start
 
     def open(self) -> None:
-        """Lock the directory and find out what is in it; no log is loaded.
+        """Lock the directory and list its partitions; load no log.
 
         Raises:
-            SettingsError: it is in use, another node's, of an unknown version, or unusable.
+            SettingsError: the directory is in use, belongs to another node, or cannot be used.
 
         Rule: S-40 (LogManager.loadLogs).
         """
@@ -142,14 +142,14 @@ class LogManager:
     def open_metadata_log(
         self, config: LogConfig | None = None, *, start_offset: int | None = None
     ) -> Log:
-        """Load the cluster's metadata log, which no checkpoint names; an empty one is made.
+        """Load the cluster's metadata log, or create an empty one. No checkpoint names this log.
 
         Args:
             config: None takes the defaults.
-            start_offset: what is below is known from a snapshot; a log that ends there begins anew.
+            start_offset: records below it are in a snapshot; a log that ends before it starts here.
 
         Raises:
-            KafkaStorageError: it cannot be read or written.
+            KafkaStorageError: the log cannot be read or written.
         """
         if self.metadata_log is None:
             directory = self.data_dir / partition_directory(METADATA_TOPIC, 0)
@@ -166,7 +166,7 @@ class LogManager:
         return self.metadata_log
 
     def unclaimed(self) -> Iterator[tuple[str, int, bytes | None]]:
-        """Give the partitions found on disk that create() did not name: topic, partition, id."""
+        """Yield topic, partition and id of the partitions on disk that create() did not name."""
         for (topic, partition), entry in list(self._partitions.items()):
             if not entry.is_claimed:
                 yield topic, partition, stored_topic_id(self._directory(topic, partition))
@@ -178,15 +178,15 @@ class LogManager:
         is_stopping: Callable[[], bool] = lambda: False,
         progress: RecoveryProgress | None = None,
     ) -> None:
-        """Finish the start, after create() for every partition of the cluster.
+        """Finish the start. Call create() for every partition of the cluster before.
 
-        Directories of no known partition are set aside as stray. After an unclean stop every log is
-        loaded, and recovered from its recovery point on; one that cannot be is offline.
+        Directories that belong to no partition are renamed to -stray. After an unclean stop, every
+        log is loaded and recovered from its recovery point; it goes offline if that fails.
 
         The arguments are those of recover_logs().
 
         Raises:
-            LoadStopped: is_stopping() said so; the next start begins where this one did.
+            LoadStopped: is_stopping() returned True; the next start recovers everything again.
 
         See: S-44 (LogManager.startup).
         """
@@ -211,11 +211,11 @@ class LogManager:
         *,
         leader_epoch: int = 0,
     ) -> None:
-        """Make a partition, or take the one that is on disk; it is loaded when it is used.
+        """Create a partition, or take over the one that is on disk; its first use loads it.
 
         Raises:
-            KafkaStorageError: the directory cannot be made, or the checkpoints still name a deleted
-                partition of this name and cannot be written.
+            KafkaStorageError: the directory cannot be made; or the checkpoints have offsets of a
+                deleted partition of this name, and cannot be written.
 
         See: S-02, S-75 (LogManager.getOrCreateLog).
         """
@@ -248,11 +248,11 @@ class LogManager:
             entry.log.become_leader(leader_epoch)
 
     def get(self, topic: str, partition: int) -> Log:
-        """Give a partition's log; the first call loads it.
+        """Return a partition's log; the first call loads it.
 
         Raises:
             UnknownTopicOrPartition: there is no such partition here.
-            KafkaStorageError: it cannot be loaded.
+            KafkaStorageError: the log cannot be loaded.
         """
         entry = self._partitions.get((topic, partition))
         if entry is None:
@@ -267,7 +267,7 @@ class LogManager:
             return self._take(load_log(request, self._cache, now_ms=now_ms))
 
     def _request(self, topic: str, partition: int, entry: Partition) -> LoadRequest:
-        """Say what is known of a partition; one that a deleted topic has left is set aside."""
+        """Return the arguments for loading; rename a directory that a deleted topic has left."""
         is_known = not entry.is_new and entry.topic_id
         if is_known and not self._claims.take(topic, partition, entry.topic_id):
             entry.recovery_point, entry.log_start_offset = 0, None
@@ -284,7 +284,7 @@ class LogManager:
 
     def _take(self, log: Log) -> Log:
         entry = self._partitions[log.topic, log.partition]
-        log.use_cache(self._cache)  # recovery has others
+        log.use_cache(self._cache)  # recovery used one per log
         log.commits = self.commits
         log.become_leader(entry.leader_epoch)
         entry.log = log
@@ -293,10 +293,10 @@ class LogManager:
         return log
 
     def _prepare(self, log: LocalLog) -> None:
-        """Look at a new partition's directory before its first file is made.
+        """Check a new partition's directory before its first file is made.
 
         Raises:
-            KafkaStorageError: it cannot be used.
+            KafkaStorageError: the directory cannot be used.
         """
         entry = self._partitions.get((log.topic, log.partition))
         try:
@@ -311,7 +311,7 @@ class LogManager:
         self.chores.index_files_of(log)
 
     def delete(self, topic: str, partition: int) -> None:
-        """Forget a partition; its directory is a chore. Ranges that are being sent stay readable.
+        """Forget a partition; `chores` removes its files. Ranges being sent stay readable.
 
         Raises:
             UnknownTopicOrPartition: there is no such partition here.
@@ -327,7 +327,7 @@ class LogManager:
             entry.log.delete()
 
     def update_config(self, topic: str, partition_count: int, config: LogConfig) -> None:
-        """Give all partitions of a topic new settings."""
+        """Apply new settings to all partitions of a topic."""
         for partition in range(partition_count):
             entry = self._partitions.get((topic, partition))
             if entry is not None:
@@ -336,11 +336,11 @@ class LogManager:
                     entry.log.update_config(config)
 
     def size_bytes(self, topic: str, partition: int) -> int:
-        """Give the size of a partition's .log files without loading it.
+        """Return the size of a partition's .log files without loading it.
 
         Raises:
             UnknownTopicOrPartition: there is no such partition here.
-            KafkaStorageError: its directory cannot be read.
+            KafkaStorageError: the directory cannot be read.
         """
         entry = self._partitions.get((topic, partition))
         if entry is None:
@@ -355,19 +355,19 @@ class LogManager:
             raise KafkaStorageError from error
 
     def loaded_logs(self) -> list[Log]:
-        """Give the logs that are in use, without the metadata log."""
+        """Return the loaded logs, without the metadata log."""
         return [e.log for e in list(self._partitions.values()) if e.log is not None]
 
     def _directory(self, topic: str, partition: int) -> str:
         return f"{self.data_dir}/{partition_directory(topic, partition)}"
 
-    # -- from time to time
+    # -- periodic work and the stop
 
     def checkpoint(self) -> None:
         """Flush rolled segments and write the checkpoints; may run in a worker thread.
 
         Raises:
-            KafkaStorageError: they were not written; or a log could not be flushed or lost a file.
+            KafkaStorageError: a file was not written, a log was not flushed, or it lost a file.
 
         See: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
         """
@@ -378,11 +378,11 @@ class LogManager:
             self.checkpoints.write()
 
     def close(self, *, sync: bool = True, broker_epoch: int = 0) -> None:
-        """Put all logs down, write the checkpoints, mark the stop as clean, give the lock back.
+        """Close all logs, write the checkpoints, mark the stop as clean, release the lock.
 
         Args:
-            sync: make everything durable first; not worth its time for a temporary directory.
-            broker_epoch: for the mark.
+            sync: make everything durable first; a temporary directory does not need it.
+            broker_epoch: written to the mark of a clean stop.
 
         See: S-47 (LogManager.shutdown).
         """
@@ -409,6 +409,6 @@ class LogManager:
             self.abandon()
 
     def abandon(self) -> None:
-        """Give the directory back as it is, in a state that is to be erased."""
+        """Close the files and release the lock without closing the logs."""
         self._cache.discard_directory(str(self.data_dir))
         self._unlock()

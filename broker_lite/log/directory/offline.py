@@ -1,7 +1,8 @@
-"""Partitions that must not be used any more: their disk failed while they were made durable.
+"""Partitions that are offline, because their disk failed or their log cannot be loaded.
 
 A difference to Kafka: when an fsync fails, only that partition goes offline, until the next start
-recovers it. Kafka gives up all partitions of the directory, and ends if it has no other directory.
+recovers it. Kafka takes all partitions of the directory offline, and stops if it has no other
+directory.
 """
 
 import logging
@@ -16,19 +17,19 @@ logger = logging.getLogger("broker_lite.log")
 
 
 class OfflinePartitions:
-    """Which partitions are offline; until the next start, which reads their files again.
+    """The partitions that are offline until the next start, which reads their files again.
 
     Attributes:
-        when_taken: told of a topic and a partition that goes offline.
+        when_taken: called with topic and partition when a partition goes offline.
     """
 
     __slots__ = ("_keys", "_partitions", "_told", "when_taken")
 
     def __init__(self, partitions: Mapping[tuple[str, int], Partition]) -> None:
-        """Begin with none.
+        """Begin with no partition offline.
 
         Args:
-            partitions: of the data directory; its owner changes them.
+            partitions: those of the data directory; a live view that its owner changes.
         """
         self.when_taken: Callable[[str, int], None] = _tell_nobody
         self._partitions = partitions
@@ -40,12 +41,13 @@ class OfflinePartitions:
 
     @contextmanager
     def loading(self, key: tuple[str, int]) -> Iterator[None]:
-        """Refuse to load what is offline; say once why something else cannot be loaded.
+        """Surround the loading of a log: refuse an offline partition, log a failure once.
 
-        That may be tried again: somebody may make room for files, or take one out of the way.
+        After a failure, loading may be tried again, because a person may remove its cause, such as
+        a full disk or a file in the way.
 
         Raises:
-            KafkaStorageError: it is offline, or it cannot be loaded.
+            KafkaStorageError: the partition is offline, or its log cannot be loaded.
         """
         if key in self._keys:
             raise KafkaStorageError(f"{key[0]}-{key[1]} is offline")
@@ -59,7 +61,7 @@ class OfflinePartitions:
         self._told.discard(key)
 
     def give_up(self, key: tuple[str, int], error: Exception) -> None:
-        """Let nobody load a log that could not be loaded, and say so once.
+        """Take a partition offline whose log could not be loaded, and log it once.
 
         See: S-44.
         """
@@ -71,9 +73,9 @@ class OfflinePartitions:
         self.when_taken(*key)
 
     def take(self, log: DurableLog) -> None:
-        """Let nobody find a log any more.
+        """Take the partition of a loaded log offline.
 
-        There is no mark of a clean stop after this, so that the next start recovers the partition.
+        After this, no stop is marked as clean, so the next start recovers the partition.
 
         See: S-32 (LogDirFailureChannel).
         """
@@ -87,7 +89,7 @@ class OfflinePartitions:
             self.when_taken(*key)
 
     def take_failed(self) -> None:
-        """Take the logs that could not be flushed by another thread, and tell who waits there."""
+        """Take the logs offline that another thread could not flush; fail the waiting appends."""
         for entry in list(self._partitions.values()):
             log = entry.log
             if log is not None and log.offline_reason is not None:
@@ -102,9 +104,9 @@ class OfflinePartitions:
         self._told.discard(key)
 
     def take_back(self, key: tuple[str, int]) -> None:
-        """Let a partition be used again, whose directory turned out to be its own."""
+        """Let a partition be used again: its directory has the right topic id."""
         self._keys.discard(key)
 
 
 def _tell_nobody(_topic: str, _partition: int) -> None:
-    """Be who is told where nobody is."""
+    """The default callback: does nothing."""

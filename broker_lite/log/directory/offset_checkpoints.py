@@ -1,6 +1,7 @@
 """The checkpoint files of a running broker's data directory.
 
-They are written now and then, and when a name that they hold is to be another partition's.
+They are written periodically, and before a new partition gets the name of a deleted one that they
+still list.
 """
 
 from collections.abc import Mapping
@@ -12,11 +13,12 @@ from broker_lite.log.directory.partitions import Partition, write_checkpoints, w
 
 
 class OffsetCheckpoints:
-    """Writes the offsets of all partitions; from any thread, one at a time.
+    """Writes the offsets of all partitions. Any thread may use it: a lock orders the writes.
 
     Attributes:
-        partitions: of the data directory; its owner changes them.
-        named: whose offsets the files hold, if these matter to a new partition of that name.
+        partitions: those of the data directory; a live view that its owner changes.
+        named: the partitions that the files list with an offset that would be wrong for a new
+            partition of the same name.
     """
 
     __slots__ = ("_data_dir", "_lock", "named", "partitions")
@@ -28,10 +30,10 @@ class OffsetCheckpoints:
         self._lock = Lock()
 
     def write(self) -> None:
-        """Write all of them.
+        """Write all checkpoint files.
 
         Raises:
-            KafkaStorageError: what was written before still holds.
+            KafkaStorageError: a file was not written, and has its old contents.
 
         Rule: S-33 (LogManager.checkpointLogRecoveryOffsets).
         See: S-70.
@@ -40,10 +42,10 @@ class OffsetCheckpoints:
             self._write()
 
     def write_log_starts(self) -> None:
-        """Write the log start offsets.
+        """Write the file of log start offsets.
 
         Raises:
-            KafkaStorageError: what was written before still holds.
+            KafkaStorageError: the file was not written, and has its old contents.
 
         See: S-70 (LogManager.checkpointLogStartOffsets).
         """
@@ -57,7 +59,7 @@ class OffsetCheckpoints:
         """Make sure that a crash does not give a new partition the offsets of a deleted one.
 
         Raises:
-            KafkaStorageError: the files still name it.
+            KafkaStorageError: the files could not be written, and still list the deleted one.
 
         See: S-46, S-70 (LogManager.asyncDelete, which writes the checkpoints at each deletion).
         """

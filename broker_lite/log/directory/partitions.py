@@ -1,4 +1,4 @@
-"""The partitions of a data directory: found at start, and what the checkpoints say of them."""
+"""The partitions of a data directory, with their offsets from the checkpoint files."""
 
 import logging
 import os
@@ -38,11 +38,14 @@ logger = logging.getLogger("broker_lite.log")
 
 
 class Partition:
-    """What the manager keeps of a partition that nobody has used yet.
+    """What the manager knows of a partition, loaded or not.
 
     Attributes:
-        is_new: nothing was ever written to it, so that its directory need not be read.
-        idle: what retention has to know as long as it is not loaded; None before that was read.
+        is_claimed: the metadata log has this partition.
+        is_clean: the log was closed by a clean stop, or is loaded; it needs no recovery.
+        is_new: nothing was ever written to it, so its directory need not be read.
+        log: the loaded log; None before the first use.
+        idle: what retention needs to know while the log is not loaded; None before it was read.
     """
 
     __slots__ = (
@@ -73,7 +76,7 @@ class Partition:
         self.idle: IdleSegments | None = None
 
     def note_offsets(self) -> None:
-        """Take the offsets of a loaded log, for the checkpoints."""
+        """Copy the offsets of a loaded log, for the checkpoints."""
         log = self.log
         if log is None:
             return
@@ -84,13 +87,13 @@ class Partition:
 
 
 class Found(NamedTuple):
-    """What a data directory holds.
+    """The contents of a data directory.
 
     Attributes:
-        partitions: by topic and partition.
-        checkpointed: which ones the checkpoints name with offsets that matter; there may be deleted
-            ones among these.
-        deleted: names of directories of deleted partitions.
+        partitions: by topic name and partition number.
+        checkpointed: the partitions that the checkpoints list with an offset that would be wrong
+            for a new partition; some of them may be deleted.
+        deleted: names of the directories of deleted partitions.
     """
 
     partitions: dict[tuple[str, int], Partition]
@@ -101,7 +104,7 @@ class Found(NamedTuple):
 def find_partitions(data_dir: Path, config: LogConfig, is_clean: bool) -> Found:
     """Read the checkpoints and list the partitions' directories.
 
-    After a clean stop the recovery point is the log end offset, so 0 says that a log is empty.
+    After a clean stop the recovery point is the log end offset, so 0 means that the log is empty.
 
     Raises:
         OSError: the data directory cannot be read.
@@ -115,11 +118,12 @@ def find_partitions(data_dir: Path, config: LogConfig, is_clean: bool) -> Found:
             data_dir,
             len(keys),
         )
-    # A crash may come before the first checkpoint; a clean stop writes all of them.
+    # After a crash the files may be missing, because the broker had not written them yet. A clean
+    # stop always writes them.
     is_due = bool(keys) and (is_clean or (data_dir / RECOVERY_POINT_FILE).exists())
     recovery_points = _read_checkpoint(data_dir / RECOVERY_POINT_FILE, is_due=is_due)
     log_starts = _read_checkpoint(data_dir / LOG_START_FILE, is_due=is_due)
-    # nothing depends on this one: with one replica a log's end is its high watermark
+    # this file may be missing: with one replica, the high watermark is the log end offset
     high_watermarks = _read_checkpoint(data_dir / HIGH_WATERMARK_FILE, is_due=False)
     partitions: dict[tuple[str, int], Partition] = {}
     for key in keys:
@@ -157,11 +161,11 @@ def _with_offsets(
 
 
 def _read_checkpoint(path: Path, *, is_due: bool) -> dict[tuple[str, int], int]:
-    """Read a checkpoint, and say it when its offsets are lost.
+    """Read a checkpoint; log a warning if its offsets are lost.
 
     Args:
-        path: of the file.
-        is_due: it must be there.
+        path: the file.
+        is_due: the file must exist.
     """
     try:
         return stored_offsets(path, is_due=is_due)
@@ -176,10 +180,10 @@ def write_checkpoints(
     """Write the three offset checkpoints.
 
     Returns:
-        Which partitions they name with offsets that matter, as find_partitions.
+        The partitions that they list with an offset that matters, as in Found.checkpointed.
 
     Raises:
-        OSError: what was written before still holds.
+        OSError: a file was not written, and has its old contents.
 
     See: S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
     """
@@ -188,7 +192,8 @@ def write_checkpoints(
     high_watermarks: dict[tuple[str, int], int] = {}
     for key, partition in partitions.items():
         partition.note_offsets()
-        # The next start would take a log with 0 for one that nothing was ever written to.
+        # A log that was never loaded may have records although its recovery point is 0 here. It is
+        # not listed, because the next start would take 0 to mean that the log is empty.
         is_known = partition.recovery_point or partition.is_new or partition.log is not None
         if is_known:
             recovery_points[key] = partition.recovery_point
@@ -204,10 +209,10 @@ def write_checkpoints(
 def write_log_starts(
     data_dir: Path, partitions: Mapping[tuple[str, int], Partition]
 ) -> set[tuple[str, int]]:
-    """Write the checkpoint of log start offsets; give the partitions that it names.
+    """Write the checkpoint of log start offsets; return the partitions that it lists.
 
     Raises:
-        OSError: what was written before still holds.
+        OSError: the file was not written, and has its old contents.
 
     See: S-70 (LogManager.checkpointLogStartOffsets).
     """
@@ -221,7 +226,7 @@ def write_log_starts(
 
 
 def stored_bytes(directory: str) -> int:
-    """Give the size of the .log files of a partition that nobody uses.
+    """Return the size of the .log files of a partition that is not loaded.
 
     Raises:
         OSError: the directory cannot be read.
@@ -231,12 +236,14 @@ def stored_bytes(directory: str) -> int:
 
 
 def has_segments(directory: str) -> bool:
-    """Tell whether a partition's directory holds anything that could be damaged."""
+    """Whether a partition's directory has a .log file, which could be damaged."""
     return any(name.endswith(LOG_SUFFIX) for name in os.listdir(directory))
 
 
 def has_records(directory: str) -> bool:
-    """Tell whether a partition's directory holds a batch; Kafka makes its files before the first.
+    """Whether a partition's directory holds a batch.
+
+    Files alone do not say so, because Kafka makes them before the first batch.
 
     Raises:
         OSError: the directory cannot be read.
@@ -246,7 +253,7 @@ def has_records(directory: str) -> bool:
 
 
 def is_unwritten(entry: Partition, directory: str) -> bool:
-    """Tell whether nothing was ever written to a partition, whose checkpoint may be wrong.
+    """Whether nothing was ever written to a partition; checks the files if the entry says so.
 
     Raises:
         KafkaStorageError: the directory cannot be read.
@@ -263,10 +270,10 @@ def is_unwritten(entry: Partition, directory: str) -> bool:
 
 
 def make_directory(directory: str, topic_id: bytes) -> None:
-    """Make a partition's directory and write whose it is.
+    """Make a partition's directory and write the topic id to partition.metadata.
 
     Raises:
-        KafkaStorageError: it cannot be made.
+        KafkaStorageError: the directory or the file cannot be made.
 
     See: S-75 (PartitionMetadataFile).
     """
@@ -283,10 +290,10 @@ def make_directory(directory: str, topic_id: bytes) -> None:
 
 
 def set_aside(data_dir: Path, topic: str, partition: int, suffix: str) -> str:
-    """Rename a partition's directory, so that its name is free; give the new path.
+    """Rename a partition's directory, so that its name is free; return the new path.
 
     Raises:
-        KafkaStorageError: it cannot be renamed.
+        KafkaStorageError: the directory cannot be renamed.
 
     See: S-02 (LocalLog.renameDir).
     """
@@ -299,13 +306,13 @@ def set_aside(data_dir: Path, topic: str, partition: int, suffix: str) -> str:
 
 
 def claimed_topic_id(directory: str) -> bytes | None:
-    """Read the topic id of a directory that is about to be used; say it if the file is lost.
+    """Read the topic id of a directory that is about to be used; log a warning if it is lost.
 
     Returns:
-        None when it has to be made anew.
+        None if partition.metadata has to be written again.
 
     Raises:
-        KafkaStorageError: there is something, but not to be read.
+        KafkaStorageError: the file exists, but cannot be read.
     """
     try:
         stored = stored_topic_id(directory)
@@ -318,10 +325,10 @@ def claimed_topic_id(directory: str) -> bytes | None:
 
 
 def stored_topic_id(directory: str) -> bytes | None:
-    """Read the topic id of a partition's directory, None when there is none that can be read.
+    """Read the topic id of a partition's directory; None if the file is missing or invalid.
 
     Raises:
-        OSError: there is something, but not to be read.
+        OSError: the file exists, but cannot be read.
     """
     path = Path(directory, PARTITION_METADATA_FILE)
     try:

@@ -1,4 +1,4 @@
-"""Recovering many logs at once, each in a worker thread, while the start waits for them."""
+"""Recovers many logs at the start of a broker, several at a time in worker threads."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _OPEN_FILES_MAX: Final = 16
 
 
 class Recovered(NamedTuple):
-    """One log, or why there is none."""
+    """The result for one partition: its log, or the error."""
 
     request: LoadRequest
     log: Log | None
@@ -38,17 +38,17 @@ def recover_logs(
     is_stopping: Callable[[], bool],
     now_ms: int,
 ) -> Iterator[Recovered]:
-    """Recover logs and give them as they are done; each has a file cache of its own.
+    """Recover logs, and yield each as soon as it is done; each has a file cache of its own.
 
     Args:
-        requests: what is known of them.
-        progress: is told.
-        threads: at least 1.
-        is_stopping: asked every tenth of a second.
+        requests: what is known of each partition.
+        progress: gets the progress, and shows it.
+        threads: number of worker threads, at least 1.
+        is_stopping: called every tenth of a second; True ends the recovery.
         now_ms: as in load_log.
 
     Raises:
-        LoadStopped: is_stopping() said so; no thread is at work any more.
+        LoadStopped: is_stopping() returned True; all threads have ended.
 
     See: S-44 (LogManager.loadLogs).
     """
@@ -85,7 +85,7 @@ def _recover(request: LoadRequest, watch: PartitionWatch, now_ms: int) -> Recove
 
 
 class PartitionRecovery:
-    """Recovers the partitions of a data directory that were not put down cleanly."""
+    """Recovers the partitions of a data directory that were not closed cleanly."""
 
     def __init__(
         self,
@@ -95,14 +95,14 @@ class PartitionRecovery:
         request: Callable[[str, int, Partition], LoadRequest],
         take: Callable[[Log], object],
     ) -> None:
-        """Remember whom to ask.
+        """Store the arguments.
 
         Args:
-            partitions: of the data directory.
-            offline: gets those that cannot be recovered.
-            directory: gives that of a partition.
-            request: says what is known of a partition.
-            take: gets each log that was recovered.
+            partitions: the partitions of the data directory.
+            offline: gets the partitions that cannot be recovered.
+            directory: returns a partition's directory.
+            request: returns the arguments for loading a partition.
+            take: called with each log that was recovered.
         """
         self._partitions = partitions
         self._offline = offline
@@ -118,10 +118,10 @@ class PartitionRecovery:
         is_stopping: Callable[[], bool],
         now_ms: int,
     ) -> None:
-        """Recover them all; the arguments are those of recover_logs.
+        """Recover all of them; the arguments are those of recover_logs.
 
         Raises:
-            LoadStopped: is_stopping() said so.
+            LoadStopped: is_stopping() returned True.
 
         See: S-44 (LogManager.loadLogs).
         """

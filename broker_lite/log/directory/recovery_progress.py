@@ -1,6 +1,7 @@
-"""How far the recovery of many logs has come: on a terminal a bar, else lines in the log.
+"""Shows the progress of a recovery of many logs: a bar on a terminal, otherwise lines in the log.
 
-The logs are recovered by threads, each of which has a watch; who waits for them calls tell().
+Worker threads recover the logs; each log has a PartitionWatch. The thread that waits for them calls
+tell() again and again.
 """
 
 import logging
@@ -21,11 +22,11 @@ _MB: Final = 1_000_000
 
 
 class PartitionWatch:
-    """What is known of one log's recovery; written by its thread, read by another.
+    """The progress of one log's recovery; the worker thread writes it, the waiting thread reads it.
 
     Attributes:
-        begun_ms: when its thread took it up, -1 before.
-        told_ms: when a line about it was written.
+        begun_ms: when the recovery of this log began; -1 before that and after its end.
+        told_ms: when the last line about this log was written; at first the same as begun_ms.
     """
 
     __slots__ = (
@@ -47,10 +48,10 @@ class PartitionWatch:
         self.size_bytes = self.read_bytes = 0
 
     def begin(self) -> None:
-        """Begin to count the time.
+        """Note that the recovery of this log begins now.
 
         Raises:
-            LoadStopped: it is not to begin.
+            LoadStopped: stop() was called.
         """
         self._progress.check()
         self.begun_ms = self.told_ms = self._progress.now_ms()
@@ -64,7 +65,7 @@ class PartitionWatch:
         """See LoadWatch.
 
         Raises:
-            LoadStopped: the recovery is to end.
+            LoadStopped: stop() was called.
         """
         self.read_bytes += size_bytes
         self._progress.check()
@@ -74,7 +75,7 @@ class PartitionWatch:
         self.segments_done += 1
 
     def log(self, event: str, now_ms: int) -> None:
-        """Write a line about it."""
+        """Write a line about this log's recovery."""
         self.told_ms = now_ms
         elapsed_ms = max(now_ms - self.begun_ms, 1)
         logger.info(
@@ -90,14 +91,18 @@ class PartitionWatch:
 
 
 class RecoveryProgress:
-    """Tells nothing in the first second of a partition, or of all of them on a terminal."""
+    """Shows the progress of all logs.
+
+    Short recoveries show nothing: the bar appears after a second, a line about a log after the log
+    has taken a second.
+    """
 
     def __init__(self, now_ms: Callable[[], int], stream: TextIO | None = None) -> None:
-        """Begin to count the time.
+        """Begin to measure the time.
 
         Args:
-            now_ms: measures; any start will do.
-            stream: standard error when none is given; the bar needs a terminal.
+            now_ms: a clock; only differences between its values are used.
+            stream: where the bar goes if it is a terminal; None is standard error.
         """
         self.now_ms = now_ms
         self._stream = stream or sys.stderr
@@ -110,36 +115,36 @@ class RecoveryProgress:
         self._next_ms = self._begun_ms + QUIET_MS
 
     def watch(self, name: str) -> PartitionWatch:
-        """Make the watch of one partition."""
+        """Return a new watch for one partition."""
         watch = PartitionWatch(self, name)
         self._watches.append(watch)
         return watch
 
     def stop(self) -> None:
-        """Have all watches end what they watch at its next read."""
+        """Stop the recovery of each log at its next read."""
         self._is_stopped = True
 
     def check(self) -> None:
-        """Go on only if nobody called stop().
+        """Do nothing, unless stop() was called.
 
         Raises:
-            LoadStopped: somebody did.
+            LoadStopped: stop() was called.
         """
         if self._is_stopped:
             raise LoadStopped
 
     def finish(self, watch: PartitionWatch) -> None:
-        """Count a partition as done, and tell if it took long."""
+        """Count a partition as done; write a line if it took long."""
         self._done_count += 1
         now_ms = self.now_ms()
         if watch.begun_ms >= 0 and now_ms - watch.begun_ms >= QUIET_MS:
             self.clear()
             watch.log("recovered", now_ms)
-        # its counts are wanted for the bar, but it is not running any more
+        # not running any more; its counts are still needed for the bar
         watch.begun_ms = -1
 
     def tell(self) -> None:
-        """Say how far it is, if it is time to."""
+        """Show the progress, unless it was shown a moment ago."""
         now_ms = self.now_ms()
         if self._on_terminal:
             if now_ms >= self._next_ms:
@@ -155,7 +160,8 @@ class RecoveryProgress:
 
     def _bar(self, now_ms: int) -> str:
         count = len(self._watches)
-        # A log that was not begun counts as the average of the others.
+        # The size of a log is known once its recovery begins. The logs that wait are taken to be as
+        # large as the average of the others.
         size_bytes = sum(watch.size_bytes for watch in self._watches)
         read_bytes = sum(min(watch.read_bytes, watch.size_bytes) for watch in self._watches)
         begun = [watch for watch in self._watches if watch.told_ms >= 0]
@@ -169,7 +175,7 @@ class RecoveryProgress:
         )
 
     def clear(self) -> None:
-        """Take the bar away."""
+        """Remove the bar from the terminal."""
         if self._is_shown:
             self._is_shown = False
             self._stream.write(_CLEAR_LINE)

@@ -1,11 +1,13 @@
-"""Retention: which of the oldest segments are to go, and a check of all logs of a data directory.
+"""Retention: finds the oldest segments that are due, and removes them from all logs.
 
-The order is Kafka's: first what lies below the log start offset, then what is too much, then what
-is too old, always from the oldest segment on and never past one that stays. So the total never goes
-below retention.bytes, and a timestamp in the future keeps a segment and all that follow.
+As in Kafka, segments are due for three reasons, in this order: they lie below the log start offset,
+the log is too large, they are too old. Retention always begins at the oldest segment and stops at
+the first one that stays. So a log never becomes smaller than retention.bytes, and a segment with a
+timestamp in the future keeps itself and all segments after it.
 
-A log that nobody uses is not loaded to look at it. A worker thread reads what decides about its
-oldest segment, once, for nothing changes there but the time; it is loaded when that is due.
+A log that is not loaded is not loaded for this check either. A worker thread reads what retention
+needs to know about its oldest segment. Once is enough, because nothing writes to such a log. It is
+loaded only when that segment is due.
 """
 
 import logging
@@ -21,7 +23,7 @@ from broker_lite.log.removal import REMOVED_AT_A_TIME, SegmentRemoval
 
 logger = logging.getLogger("broker_lite.log")
 
-# A log costs some 3 us to look at: the loop is held for less than half a millisecond.
+# To check a log takes about 3 us, so this holds the event loop for less than half a millisecond.
 _LOGS_AT_A_TIME: Final = 128
 _READ_AT_A_TIME: Final = 256
 
@@ -30,14 +32,14 @@ Ageing: TypeAlias = Log | IdleLog
 
 
 class Due(NamedTuple):
-    """How many of the oldest segments are to go, and why the first one."""
+    """How many of the oldest segments are due, and the reason for the first one."""
 
     segment_count: int
     reason: str
 
 
 def due_segments(log: Ageing, now_ms: int) -> Due:
-    """Tell which segments are to go; an empty active segment never is.
+    """Return how many of the oldest segments are due; an empty active segment never is.
 
     Raises:
         OSError: a file cannot be read.
@@ -65,7 +67,9 @@ def due_segments(log: Ageing, now_ms: int) -> Due:
 
 
 def _deletable_count(log: Ageing) -> int:
-    """How many segments may go at most: the log start offset is never above the high watermark.
+    """Return how many segments may be removed at most.
+
+    The limit is the high watermark, because the log start offset must not pass it.
 
     Rule: S-50 (UnifiedLog.deletableSegments).
     """
@@ -79,7 +83,7 @@ def _deletable_count(log: Ageing) -> int:
 
 
 class Retention:
-    """The check of all logs of a data directory but the metadata log."""
+    """Checks all logs of a data directory except the metadata log."""
 
     __slots__ = ("_directory", "_load", "_now_ms", "_partitions", "_removal")
 
@@ -91,13 +95,13 @@ class Retention:
         directory: Callable[[str, int], str],
         now_ms: Callable[[], int],
     ) -> None:
-        """Remember where things are.
+        """Store the arguments.
 
         Args:
-            partitions: of the data directory; their owner changes them.
-            removal: of the data directory.
-            load: gives the log of a partition.
-            directory: names a partition's directory.
+            partitions: those of the data directory; a live view that its owner changes.
+            removal: removes segments from logs.
+            load: returns the log of a partition, and loads it if needed.
+            directory: returns a partition's directory.
             now_ms: the clock.
         """
         self._partitions = partitions
@@ -107,18 +111,18 @@ class Retention:
         self._now_ms = now_ms
 
     def unread(self) -> Iterator[list[tuple[str, int]]]:
-        """Give the partitions that nobody uses and of which nothing is known, for read().
+        """Yield the partitions that read() has to read: not loaded, and not read yet.
 
-        They come a few at a time, since a stop waits for a thread that has begun.
+        They come in small groups, because a stop of the broker waits for a call of read() to end.
         """
         keys = (key for key, entry in list(self._partitions.items()) if _is_unread(entry))
         while chunk := list(islice(keys, _READ_AT_A_TIME)):
             yield chunk
 
     def read(self, keys: Iterable[tuple[str, int]]) -> None:
-        """Read what decides about logs that nobody uses; may run in a worker thread.
+        """Read sizes and timestamps of logs that are not loaded; may run in a worker thread.
 
-        A directory that cannot be read is tried again at the next check.
+        The next check tries a directory again that could not be read.
         """
         for topic, partition in keys:
             entry = self._partitions.get((topic, partition))
@@ -127,12 +131,13 @@ class Retention:
             try:
                 entry.idle = read_idle_segments(self._directory(topic, partition))
             except OSError as error:
-                logger.warning("not looked at topic=%s-%d reason=%s", topic, partition, error)
+                told = "retention did not check topic=%s-%d reason=%s"
+                logger.warning(told, topic, partition, error)
 
     def steps(self) -> Iterator[None]:
-        """Check all logs; each step is short, and between two of them the loop has its turn.
+        """Check all logs in short steps; between two steps, the event loop has a turn.
 
-        A log that fails is logged, and the others go on.
+        An error is logged, and the check goes on with the next log.
 
         Rule: S-50 (LogManager.cleanupLogs).
         """
@@ -142,7 +147,7 @@ class Retention:
                 yield
             topic, partition = key
             try:
-                # its topic may have been deleted, and another made, since the last turn
+                # since the last step, the topic may have been deleted and created again
                 if self._partitions.get(key) is entry and self._may_be_due(entry, now_ms):
                     yield from self._remove_due(self._load(topic, partition), now_ms)
             except (BrokerError, OSError) as error:

@@ -1,11 +1,11 @@
-"""What all logs in use need from time to time, besides checkpoints and retention."""
+"""Periodic work for all loaded logs, besides checkpoints and retention."""
 
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.stopping import flush_each
 
 
 def expire_producers(logs: LogManager, now_ms: int) -> None:
-    """Forget the producers that wrote nothing for long.
+    """Forget the producers that have not written for producer.id.expiration.ms.
 
     See: V-65 (ProducerStateManager.removeExpiredProducers).
     """
@@ -14,10 +14,11 @@ def expire_producers(logs: LogManager, now_ms: int) -> None:
 
 
 def flush_due(logs: LogManager, now_ms: int) -> None:
-    """Flush the logs whose flush.ms is over; may run in a worker thread.
+    """Flush the logs whose flush.ms has passed since the last flush; may run in a worker thread.
 
     Raises:
-        KafkaStorageError: of some log, data may not be on disk; the others were flushed.
+        KafkaStorageError: a log could not be flushed, so its data may not be on disk. All others
+            were flushed.
 
     See: S-32 (LogManager.flushDirtyLogs).
     """

@@ -1,10 +1,14 @@
-"""What is on disk of one partition: how each kind of file is named, read, checked and written.
+"""The files of one partition: how each kind of file is named, read, checked and written.
 
-Opening and slicing files (open_file, file_cache, reserve), their names (names), the batches of a
-segment and the walks over them (segment, walk, headers, entries, batch_reader), its indexes with
-the checks that hold them against the batches (index, index_checks, txn_index, txn_index_checks),
-and the small text files (checkpoints, leader_epochs). A walk over headers asks a file for no more
-than open_file.ReadsAt: the pipeline's files in object stores are walked by the same code.
+- open_file, file_cache, reserve: opening files, and ranges of them
+- names: the names of files and directories
+- segment, walk, headers, entries, batch_reader: the batches of a segment, and reading through them
+- index, index_checks, txn_index, txn_index_checks: the indexes of a segment, and checks that
+  compare them with the batches
+- checkpoints, leader_epochs: the small text files
 
-Nothing here knows what a log is made of or who reads it.
+The functions that walk over headers need only an open_file.ReadsAt, so the pipeline uses them for
+files in object stores, too.
+
+Nothing here knows how a log is put together, or what reads it.
 """

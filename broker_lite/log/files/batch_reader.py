@@ -1,7 +1,7 @@
-"""Reading the batches of a segment in order, each checked, for recovery and producer state.
+"""Reads and checks the batches of a segment in order, for recovery and producer state.
 
-A batch is a view of the buffer that the file goes through, and of use only until the next one is
-asked for.
+A batch is a view of a buffer that is used again, so it is valid only until the next one is
+requested.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,17 +17,19 @@ from broker_lite.record.batch import RecordBatch
 from broker_lite.record.legacy.messages import LegacyMessage
 
 _MAGIC_POSITION: Final = 16
-# Kafka takes what is above 2 for a v2 batch; from 128 on its byte is negative, and of no format.
+# Kafka reads a magic above 2 as that of a v2 batch. From 128 on the byte is negative in Java, and
+# no format has it.
 _MAGIC_MAX: Final = 127
 
 
 class SegmentOverflow(KafkaStorageError):
-    """A batch has an offset that does not fit the 31 bits above its segment's base.
+    """A batch has an offset that is more than 31 bits above its segment's base offset.
 
     Attributes:
-        segment: it is in.
-        position: of the batch.
-        first_offset: a base above those before the batch, to which its offsets fit.
+        segment: the segment of the batch.
+        position: the batch's position in the file.
+        first_offset: a base offset for a new segment that can hold the batch; it is above all
+            offsets before the batch.
 
     See: S-42 (LogSegmentOffsetOverflowException).
     """
@@ -40,7 +42,7 @@ class SegmentOverflow(KafkaStorageError):
 
 
 def tell_nobody(_size_bytes: int) -> None:
-    """Be told how much was read."""
+    """The default callback: does nothing."""
 
 
 def read_valid(
@@ -50,20 +52,22 @@ def read_valid(
     limit: int | None = None,
     tell: Callable[[int], None] = tell_nobody,
 ) -> Iterator[RecordBatch | LegacyMessage]:
-    """Read the whole, valid batches from a position on; stop before the first that is not.
+    """Yield the complete, valid batches from a position on; stop before the first invalid one.
 
-    Valid is a batch with the right checksum whose offsets are above those before it. The checksum
-    does not cover the base offset: a damaged one shows in the order only, so behind a gap the next
-    batch is looked at, too. If that one is below, the gap is none.
+    A batch is valid if its checksum is right and its offsets are above those of the batch before.
+    The checksum does not cover the base offset, so a damaged base offset shows only in the order of
+    the offsets. Therefore, if there is a gap before a batch, the offset of the next batch is read,
+    too. If that offset is not above this batch, this batch's base offset is damaged, and not valid.
 
     Args:
-        segment: whose .log file is read.
+        segment: the segment to read.
         position: where a batch starts.
-        limit: all offsets are below, the next segment's base.
-        tell: called with the number of bytes after each read; what it raises ends the reading.
+        limit: the base offset of the next segment; all offsets must be below it.
+        tell: called with the number of bytes after each read; an exception from it ends the
+            reading.
 
     Raises:
-        SegmentOverflow: the next one, though valid, does not fit the segment.
+        SegmentOverflow: the next batch is valid, but its offsets do not fit the segment.
         OSError: the file cannot be read.
 
     See: R-04, R-06, S-42, S-43 (FileLogInputStream, LogSegment.recover).
@@ -78,17 +82,17 @@ def read_valid(
             if batch is None:
                 return
             last_offset = batch.last_offset
-            # A message of an old format names the last one of its set only.
+            # A message of magic 0 or 1 stores only the last offset of its set.
             first = batch.base_offset if isinstance(batch, RecordBatch) else last_offset
             if first < floor or (limit is not None and last_offset >= limit):
                 return
             if first > floor:
                 next_first = _offset_at(file, place + size_bytes, end)
-                # the same batch once more confirms the offset
+                # next_first == first: this batch is in the file twice, so its offset is right
                 if floor <= next_first <= last_offset and next_first != first:
                     return
             if last_offset > last_fitting:
-                # That of an old format may begin below, but not by more than 31 bits.
+                # The first offset of a set of magic 0 or 1 is unknown; it is at most 31 bits lower.
                 is_old = not isinstance(batch, RecordBatch)
                 base = last_offset - RELATIVE_OFFSET_MAX if is_old else first
                 raise SegmentOverflow(segment, place, max(base, floor))
@@ -99,7 +103,7 @@ def read_valid(
 
 
 def _offset_at(file: OpenFile, position: int, end: int) -> int:
-    """Read the offset of a batch, -1 at the end; not by the buffer, which is in use."""
+    """Read the offset of a batch, -1 at the end. Does not use the buffer, which holds a batch."""
     if position >= end - FRAME_MIN:
         return -1
     return int.from_bytes(file.read_at(position, 8), "big", signed=True)
@@ -108,7 +112,7 @@ def _offset_at(file: OpenFile, position: int, end: int) -> int:
 def _valid_batch(
     buffer: memoryview, start: int, size_bytes: int
 ) -> RecordBatch | LegacyMessage | None:
-    """View a batch, None when it cannot be one or its checksum is wrong."""
+    """Return a view of a batch, None if it is malformed or its checksum is wrong."""
     magic = buffer[start + _MAGIC_POSITION]
     if magic > _MAGIC_MAX:
         return None

@@ -1,7 +1,7 @@
-"""The small files beside the segments: offset checkpoints, identities, the mark of a clean stop.
+"""The small text files of a data directory: offset checkpoints, ids, the mark of a clean stop.
 
-Parsing and formatting are pure, text in and text out. replace_file() is the only way such a file
-is written: a reader sees the old content or the new one, also after a crash.
+The parse and format functions only convert text; they do no I/O. Every such file is written by
+replace_file(), so a reader sees the old content or the new one, also after a crash.
 """
 
 import base64
@@ -35,7 +35,7 @@ class CorruptCheckpoint(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaProperties:
-    """Whose data directory it is; directory_id is "" where an old file names none."""
+    """The ids of a data directory; directory_id is "" if an old file has none."""
 
     cluster_id: str
     node_id: int
@@ -43,7 +43,7 @@ class MetaProperties:
 
 
 def format_lines(lines: Iterable[str]) -> str:
-    """Write a checkpoint of version 0: version, count, one line an entry.
+    """Return the text of a checkpoint of version 0: version, count, one line for each entry.
 
     Rule: S-70 (CheckpointFile.write).
     See: S-60.
@@ -53,10 +53,10 @@ def format_lines(lines: Iterable[str]) -> str:
 
 
 def parse_lines(text: str) -> list[str]:
-    """Read the entries' lines of a checkpoint of version 0; an empty file has none.
+    """Return the lines of the entries of a checkpoint of version 0; none for an empty file.
 
     Raises:
-        CorruptCheckpoint: another version, or a count that does not fit.
+        CorruptCheckpoint: the version is another one, or the count is wrong.
 
     Rule: S-70 (CheckpointFile.read).
     See: S-60.
@@ -72,10 +72,10 @@ def parse_lines(text: str) -> list[str]:
 
 
 def parse_integers(line: str, words: list[str], count: int) -> list[int]:
-    """Read exactly count integers of a checkpoint's line.
+    """Parse the words of a checkpoint's line as exactly `count` integers.
 
     Raises:
-        CorruptCheckpoint: the line has another number of words, or one is no int64.
+        CorruptCheckpoint: the line has another number of words, or a word is not an int64.
     """
     if len(words) != count or not all(_INTEGER.fullmatch(word) for word in words):
         raise CorruptCheckpoint(f"malformed line {line!r}")
@@ -86,7 +86,7 @@ def parse_integers(line: str, words: list[str], count: int) -> list[int]:
 
 
 def format_offsets(offsets: Mapping[tuple[str, int], int]) -> str:
-    """Write an offset checkpoint from (topic, partition) to offset.
+    """Return the text of an offset checkpoint, from the offsets by (topic, partition).
 
     Rule: S-70 (OffsetCheckpointFile).
     """
@@ -96,7 +96,7 @@ def format_offsets(offsets: Mapping[tuple[str, int], int]) -> str:
 
 
 def parse_offsets(text: str) -> dict[tuple[str, int], int]:
-    """Read an offset checkpoint; of two lines for one partition the last counts.
+    """Parse an offset checkpoint; if a partition has two lines, the last one counts.
 
     Raises:
         CorruptCheckpoint: the text is malformed.
@@ -112,7 +112,7 @@ def parse_offsets(text: str) -> dict[tuple[str, int], int]:
 
 
 def format_partition_metadata(topic_id: bytes) -> str:
-    """Write partition.metadata, without a newline at its end.
+    """Return the text of partition.metadata, without a newline at its end.
 
     Rule: S-75 (PartitionMetadataFile).
     """
@@ -120,10 +120,10 @@ def format_partition_metadata(topic_id: bytes) -> str:
 
 
 def parse_partition_metadata(text: str) -> bytes:
-    """Read the topic id of partition.metadata.
+    """Parse the topic id of partition.metadata.
 
     Raises:
-        CorruptCheckpoint: another version, a missing field, or an id of zeros.
+        CorruptCheckpoint: the version is another one, a field is missing, or the id is zero.
 
     Rule: S-75 (PartitionMetadataFile).
     """
@@ -137,12 +137,12 @@ def parse_partition_metadata(text: str) -> bytes:
 
 
 def format_uuid(value: bytes) -> str:
-    """Write 16 bytes as Kafka prints an id: base64url, 22 characters."""
+    """Return 16 bytes as Kafka prints an id: base64url, 22 characters."""
     return base64.urlsafe_b64encode(value).decode("ascii").rstrip("=")
 
 
 def parse_uuid(text: str) -> bytes:
-    """Read an id as Kafka prints it.
+    """Parse an id as Kafka prints it.
 
     Raises:
         CorruptCheckpoint: the text is not 16 bytes as base64url.
@@ -157,7 +157,7 @@ def parse_uuid(text: str) -> bytes:
 
 
 def format_meta_properties(meta: MetaProperties) -> str:
-    """Write meta.properties of version 1.
+    """Return the text of meta.properties, version 1.
 
     Rule: S-76 (MetaProperties).
     """
@@ -168,10 +168,10 @@ def format_meta_properties(meta: MetaProperties) -> str:
 
 
 def parse_meta_properties(text: str) -> MetaProperties:
-    """Read meta.properties of version 0 or 1.
+    """Parse meta.properties of version 0 or 1.
 
     Raises:
-        CorruptCheckpoint: another version, or no node id.
+        CorruptCheckpoint: the version is another one, or there is no node id.
 
     Rule: S-76 (MetaProperties).
     """
@@ -194,12 +194,12 @@ def _properties(text: str) -> Iterable[tuple[str, str]]:
         stripped = line.strip()
         if stripped and stripped[0] not in "#!":
             key, _, value = stripped.partition("=")
-            # Java writes a backslash before "=", ":" and the like.
+            # Java's writer of properties puts a backslash before "=", ":" and some others.
             yield key.strip().replace("\\", ""), value.strip().replace("\\", "")
 
 
 def format_clean_shutdown(broker_epoch: int) -> str:
-    """Write .kafka_cleanshutdown.
+    """Return the text of .kafka_cleanshutdown.
 
     Rule: S-77 (CleanShutdownFileHandler).
     """
@@ -207,10 +207,10 @@ def format_clean_shutdown(broker_epoch: int) -> str:
 
 
 def parse_clean_shutdown(text: str | None) -> None:
-    """Make sure that a clean stop wrote .kafka_cleanshutdown; before Kafka 3.7 it was empty.
+    """Check that a clean stop wrote .kafka_cleanshutdown; before Kafka 3.7 the file was empty.
 
     Raises:
-        CorruptCheckpoint: it holds something else.
+        CorruptCheckpoint: the file holds something else.
 
     Rule: S-77 (CleanShutdownFileHandler).
     """
@@ -223,11 +223,11 @@ def parse_clean_shutdown(text: str | None) -> None:
 
 
 def read_file(path: Path) -> str | None:
-    """Read a text file, None when it does not exist.
+    """Read a text file; return None if it does not exist.
 
     Raises:
         CorruptCheckpoint: the file is not UTF-8.
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     try:
         return path.read_bytes().decode("utf-8")
@@ -238,17 +238,18 @@ def read_file(path: Path) -> str | None:
 
 
 def stored_offsets(path: Path, *, is_due: bool = False) -> dict[tuple[str, int], int]:
-    """Read an offset checkpoint; one that is not there has no entries.
+    """Read an offset checkpoint; a missing file has no entries.
 
-    Kafka also takes an empty file for one without entries. Nobody writes such a file.
+    An empty file is an error, because no broker writes one. Kafka reads it as a file without
+    entries.
 
     Args:
-        path: of the file.
-        is_due: it must be there.
+        path: the file.
+        is_due: the file must exist.
 
     Raises:
-        CorruptCheckpoint: it is malformed or empty, or is due and missing.
-        OSError: it cannot be read.
+        CorruptCheckpoint: the file is malformed, empty, or missing though it must exist.
+        OSError: the file cannot be read.
 
     See: S-70.
     """
@@ -259,10 +260,10 @@ def stored_offsets(path: Path, *, is_due: bool = False) -> dict[tuple[str, int],
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file so that it has its old or its new content whatever happens.
+    """Replace a file's content; even after a crash the file has its old or its new content.
 
     Raises:
-        OSError: nothing was replaced, though a file "<name>.tmp" may remain.
+        OSError: the file has its old content; a file "<name>.tmp" may remain.
 
     Rule: S-70 (CheckpointFile.write).
     """
@@ -275,7 +276,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable.
+    """Make the names of the files in a directory durable.
 
     Raises:
         OSError: the directory cannot be opened or synced.

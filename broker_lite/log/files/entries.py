@@ -1,8 +1,8 @@
-"""The whole entries of a .log file one after the other, of any magic, with all their bytes.
+"""Reads the complete entries of a .log file in order, of any magic, with all their bytes.
 
-The file goes through one buffer in large pieces, and nothing is copied out of it: an entry's bytes
-are of use only until the next one is asked for. Who needs headers only walks by walk.frames, which
-reads less.
+The file is read in large pieces into one buffer, and nothing is copied out of it, so an entry's
+bytes are valid only until the next entry is requested. A caller that needs only headers uses
+walk.frames, which reads less.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,18 +11,20 @@ from typing import Final
 from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.walk import FRAME_MIN, checked_size
 
-# Large enough that a system call does not count, small enough for the processor's cache.
+# Large enough that the cost of a system call does not matter, small enough for the processor's
+# cache.
 BUFFER_BYTES: Final = 1 << 21
 
 
 class Window:
-    """The part of a file that is in memory, always from the start of an entry on.
+    """The part of a file that is in memory; it always begins at the start of an entry.
 
     Args:
         file: a .log file.
         position: where an entry starts.
-        end: size of the file, or of what may be looked at.
-        tell: called with the number of bytes after each read; what it raises ends the reading.
+        end: where reading ends: the size of the file, or less.
+        tell: called with the number of bytes after each read; an exception from it ends the
+            reading.
     """
 
     __slots__ = ("_end", "_file", "_filled", "_position", "_tell", "buffer")
@@ -38,13 +40,13 @@ class Window:
         self.buffer = memoryview(bytearray(min(BUFFER_BYTES, max(end - position, 0))))
 
     def entries(self) -> Iterator[tuple[int, int, int]]:
-        """Step from one whole entry to the next.
+        """Go through the complete entries.
 
         Yields:
-            The entry's position in the file, its size, and where in the buffer it starts.
+            The entry's position in the file, its size, and its position in the buffer.
 
         Raises:
-            CorruptMessage: a length below 14.
+            CorruptMessage: an entry's length is below 14.
             OSError: the file cannot be read.
 
         Rule: R-04 (FileLogInputStream.nextBatch).
@@ -66,7 +68,7 @@ class Window:
             position += size_bytes
 
     def _find(self, position: int, size_bytes: int) -> int:
-        """Give where in the buffer a range of the file lies, -1 if the file has no such range."""
+        """Return the buffer position of a range of the file; -1 if the file ends before it."""
         start = position - self._position
         if start + size_bytes <= self._filled:
             return start

@@ -1,4 +1,4 @@
-"""A bounded cache of open files: descriptors are few, partitions are many."""
+"""A bounded cache of open files, because there are more partitions than file descriptors."""
 
 import errno
 import os
@@ -15,22 +15,23 @@ OPEN_FILES_MAX: Final = 16384
 class FileCache:
     """The most recently used files, at most open_max of them; one cache serves all partitions.
 
-    A file that leaves the cache while an answer to a Fetch refers to it stays open until the answer
-    is sent. It counts, so that clients who do not take their answers cannot use up descriptors.
+    A file that leaves the cache stays open as long as a Fetch answer refers to it, until the answer
+    is sent. Such files count towards open_max, so that clients that do not read their answers
+    cannot use up the descriptors.
 
-    Of one thread only: a file that another one opened while its topic was deleted could get into
-    the cache of the topic that is made next under its name.
+    Only one thread may use the cache. Otherwise, a thread could open a file while its topic is
+    deleted, and the next topic of the same name would find the old file in the cache.
     """
 
     __slots__ = ("_files", "lent_count", "open_max")
 
     def __init__(self, open_max: int | None = None) -> None:
-        """Begin empty; by default a quarter of the process's descriptors may be used."""
+        """Begin empty. By default, the cache may use a quarter of the process's descriptors."""
         self.open_max = open_max if open_max is not None else default_open_max()
         if self.open_max < 1:
             raise ValueError(f"at least one file must be open, not {open_max}")
         self._files: OrderedDict[str, OpenFile] = OrderedDict()
-        # How many files are open that are not in the cache any more.
+        # Number of files that left the cache and are still open.
         self.lent_count = 0
 
     def __len__(self) -> int:
@@ -38,14 +39,14 @@ class FileCache:
 
     @property
     def lendable_count(self) -> int:
-        """How many files the next answer may refer to: together they get half of what is open."""
+        """How many files the next answer may refer to; all answers together get half of them."""
         return max(max(self.open_max // 2, 1) - self.lent_count, 0)
 
     def get(self, path: str) -> OpenFile:
-        """Give the open file, opening it when it is not in the cache.
+        """Return the open file; open it if it is not in the cache.
 
         Raises:
-            OSError: it does not exist or cannot be opened.
+            OSError: the file does not exist or cannot be opened.
         """
         files = self._files
         file = files.get(path)
@@ -55,7 +56,7 @@ class FileCache:
         return file
 
     def create(self, path: str) -> OpenFile:
-        """Open a new, empty file; what was there under this name is gone.
+        """Create an empty file and return it; an existing file of this name is emptied.
 
         Raises:
             OSError: the file cannot be created.
@@ -63,12 +64,12 @@ class FileCache:
         return self._keep(path, self._open(path, CREATE))
 
     def named(self, path: str) -> OpenFile:
-        """Open a file by its name, by the side of the cache; any thread may.
+        """Open a file by its name without putting it into the cache; any thread may call this.
 
         Raises:
-            FileNotFoundError: the name is gone, or it is another file's than the one in the cache:
-                what was written to that one will not be found again.
-            OSError: it cannot be opened.
+            FileNotFoundError: no file has this name, or a file other than the cached one has it.
+                Then the data written to the cached file cannot be found under the name any more.
+            OSError: the file cannot be opened.
         """
         file = OpenFile(path)
         known = self._files.get(path)
@@ -77,12 +78,12 @@ class FileCache:
         return file
 
     def look_at(self, path: str, size_bytes: int) -> None:
-        """Find out whether a file that is not written any more is there as it was; any thread may.
+        """Check that a file that is not written any more is still there; any thread may call this.
 
         Raises:
-            FileNotFoundError: the name is gone, it is another file's than the one in the cache, or
-                the file is shorter than it was.
-            OSError: it cannot be looked at.
+            FileNotFoundError: no file has this name, a file other than the cached one has it, or
+                the file is shorter than `size_bytes`.
+            OSError: the file cannot be examined.
         """
         found = os.stat(path)
         known = self._files.get(path)
@@ -93,14 +94,14 @@ class FileCache:
             raise FileNotFoundError(errno.ENOENT, reason, path)
 
     def discard(self, path: str) -> None:
-        """Forget a file that is renamed or removed."""
+        """Drop a file from the cache, because it is renamed or removed."""
         file = self._files.pop(path, None)
         if file is not None:
             self.lent_count += 1
             file.on_close = self._take_back
 
     def discard_directory(self, directory: str) -> None:
-        """Forget all files below a directory."""
+        """Drop all files below a directory from the cache."""
         prefix = directory + "/"
         for path in [path for path in list(self._files) if path.startswith(prefix)]:
             self.discard(path)
@@ -114,7 +115,7 @@ class FileCache:
         except OSError as error:
             if error.errno not in {errno.EMFILE, errno.ENFILE}:
                 raise
-        # Connections took the descriptors: make do with fewer files.
+        # Connections have used up the descriptors: close the cached files and try again.
         for cached in list(self._files):
             self.discard(cached)
         return OpenFile(path, flags)
@@ -129,7 +130,7 @@ class FileCache:
 
 
 def default_open_max() -> int:
-    """A quarter of the descriptors that the process may have now."""
+    """Return a quarter of the descriptors that the process may have now."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # No limit is a negative number.
+    # A negative number means no limit.
     return min(max(soft // 4, OPEN_FILES_MIN), OPEN_FILES_MAX) if soft >= 0 else OPEN_FILES_MAX

@@ -1,7 +1,8 @@
-"""The headers of the batches in a segment's file, one by one, for who looks for a place in it.
+"""Reads the headers of the batches in a segment's file, for callers that search a place in it.
 
-Nothing here raises for what a file holds: a walk ends where no whole batch begins, be that a torn
-tail, the zeros of a file that was extended ahead, or damage. What it is, is for the reader to say.
+Nothing here raises an error for the contents of a file. A walk ends where no complete batch begins.
+The cause may be a partial write at the end, zeros in a file that was extended in advance, or
+damage; the caller decides which it is.
 """
 
 import struct
@@ -28,12 +29,12 @@ _SIZE_MIN: Final = (
 
 
 class BatchHeader(NamedTuple):
-    """Where a batch lies in its file, and what its header says.
+    """The position of a batch in its file, and the fields of its header.
 
     Attributes:
-        base_offset: of a compressed message of magic 0 or 1, which names its last offset only, the
-            one after the batch in front of it.
-        max_timestamp_ms: -1 in magic 0.
+        base_offset: the first offset. A compressed message of magic 0 or 1 stores only its last
+            offset; for it, this is the offset after the batch before it.
+        max_timestamp_ms: -1 for magic 0.
     """
 
     position: int
@@ -45,18 +46,20 @@ class BatchHeader(NamedTuple):
 
     @property
     def end_position(self) -> int:
-        """Position after the last byte."""
+        """The position after the batch's last byte."""
         return self.position + self.size_bytes
 
 
 def walk_headers(file: ReadsAt, position: int, end: int, next_offset: int) -> Iterator[BatchHeader]:
-    """Go through the whole batches from a position to the first that is none, or to an end.
+    """Yield the headers of the complete batches from a position on.
+
+    Ends at `end`, or where no complete batch begins.
 
     Args:
         file: a .log file.
         position: where a batch starts.
-        end: the first byte that is not looked at.
-        next_offset: the lowest offset that the first of them can have.
+        end: the first byte that is not read.
+        next_offset: the lowest offset that the first batch can have.
 
     See: R-01, R-02, R-04 (FileLogInputStream).
     """
@@ -72,7 +75,7 @@ def walk_headers(file: ReadsAt, position: int, end: int, next_offset: int) -> It
 
 
 def header_at(file: ReadsAt, position: int, end: int, next_offset: int) -> BatchHeader | None:
-    """Give the header of the batch at a position, None when no whole one is there.
+    """Return the header of the batch at a position, None if no complete batch is there.
 
     See: R-01, R-02, R-04 (FileLogInputStream).
     """
@@ -84,7 +87,7 @@ def header_at(file: ReadsAt, position: int, end: int, next_offset: int) -> Batch
 
 
 def read_batch(file: ReadsAt, header: BatchHeader) -> RecordBatch | LegacyMessage | None:
-    """Read the batch of a header, None when its checksum is wrong or the file ends inside it.
+    """Read the batch of a header; None if its checksum is wrong or the file ends inside it.
 
     See: R-06 (DefaultRecordBatch.ensureValid, LegacyRecord.ensureValid).
     """

@@ -1,12 +1,13 @@
 """The offset index and the time index of a segment: sorted pairs of big-endian numbers.
 
-While a segment grows, its pairs are in memory and reach the file in chunks, the first of which
-makes the file; an unclean start rebuilds it anyway. Once the segment has rolled they are in the
-file only, read by binary search. Files are never extended beforehand, so they need no trimming
-(S-12).
+While a segment grows, its pairs are in memory, and are written to the file in chunks; the first
+chunk creates the file. The file may lag behind, because a start after a crash rebuilds it anyway.
+Once the segment has rolled, the pairs are only in the file, and lookups do a binary search in it.
+The files are never extended in advance, so they need no trimming (S-12).
 
-A search in a file reads one page of it: the first key of every page is kept from the first search
-on. Measured with 262,144 entries (a segment of 1 GB): 4 us, where a read per step takes 22 us.
+A lookup in a file reads one page of it, because the first search reads the first key of every page
+and keeps it in memory. Measured with 262,144 entries (a segment of 1 GB): 4 us; one read for each
+step of the search takes 22 us.
 
 Rule: S-12.
 """
@@ -22,20 +23,20 @@ from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.open_file import OPEN, OpenFile
 
 RELATIVE_OFFSET_MAX: Final = (1 << 31) - 1
-"""How far above a segment's base offset an entry of its index can be."""
+"""The largest distance of an index entry's offset to the segment's base offset."""
 _CHUNK_ENTRIES: Final = 512
 _PAGE_ENTRIES: Final = 512
 
 
 class IndexEntry(NamedTuple):
-    """One pair: what is searched for, and what it leads to."""
+    """One pair: the key of the search, and the value that it leads to."""
 
     key: int
     value: int
 
 
 class _Page:
-    """Some entries as they are in the file."""
+    """A page of entries, in the bytes of the file."""
 
     __slots__ = ("_data", "_size_bytes", "_unpack_from", "count")
 
@@ -79,7 +80,7 @@ class SegmentIndex:
     def __init__(self, path: str, cache: FileCache, *, size_bytes: int = 0) -> None:
         self.path = path
         self._cache = cache
-        # A part of an entry at the end of the file, which no one left on purpose.
+        # Whether the file ends with a part of an entry, which only a crash or damage leaves.
         self.has_fragment = size_bytes % self.ENTRY.size != 0
         self.count = size_bytes // self.ENTRY.size
         self._saved_count = self.count
@@ -96,11 +97,11 @@ class SegmentIndex:
 
     @property
     def size_bytes(self) -> int:
-        """Size of the entries as a file."""
+        """The size that the file has when all entries are written."""
         return self.count * self.ENTRY.size
 
     def begin(self) -> None:
-        """Begin empty, in memory; there is no file yet."""
+        """Begin empty, in memory; the caller knows that there is no file."""
         self._keys = array(self.KEY_TYPE)
         self._values = array("i")
         self._pages = None
@@ -109,7 +110,7 @@ class SegmentIndex:
         self._has_file = False
 
     def create(self) -> None:
-        """Begin empty, in memory; a file that is there goes, a new one comes with the first save.
+        """Begin empty, in memory; remove the file. The first save creates a new one.
 
         Raises:
             OSError: the old file cannot be removed.
@@ -120,17 +121,17 @@ class SegmentIndex:
         self.begin()
 
     def make_file(self) -> None:
-        """Make the file if there is none, empty; may run in a worker thread.
+        """Create an empty file if there is none; may run in a worker thread.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: the file cannot be created.
         """
         if not self._has_file:
             OpenFile(self.path, OPEN | os.O_CREAT)
             self._has_file = True
 
     def open_for_append(self) -> None:
-        """Take the file's entries into memory, so that more can follow.
+        """Read the file's entries into memory, so that more can be appended.
 
         Raises:
             OSError: the file cannot be read.
@@ -146,9 +147,9 @@ class SegmentIndex:
         self._keys, self._values, self._pages = keys, values, None
 
     def append(self, key: int, value: int) -> None:
-        """Add an entry in memory; every _CHUNK_ENTRIES the file follows.
+        """Add an entry in memory; write the file after every _CHUNK_ENTRIES.
 
-        A file that cannot be written now is written at the next chunk, save() or close().
+        If the file cannot be written now, the next chunk, save() or close() writes it.
         """
         keys = self._keys
         if keys is None:
@@ -163,10 +164,10 @@ class SegmentIndex:
                 self.save()
 
     def save(self) -> None:
-        """Write what the file lacks, and make it if there is none.
+        """Write the entries that the file lacks; create the file if there is none.
 
         Raises:
-            OSError: the file may hold a part; the next save writes all of it again.
+            OSError: a part may be written; the next save writes all of these entries again.
         """
         keys, first = self._keys, self._saved_count
         if keys is None or first == self.count:
@@ -184,7 +185,7 @@ class SegmentIndex:
         """Make the entries durable, if there are new ones.
 
         Raises:
-            OSError: they may not be on disk.
+            OSError: the new entries may not be on disk.
         """
         self.save()
         count = self._saved_count
@@ -193,17 +194,17 @@ class SegmentIndex:
             self._synced_count = count
 
     def close(self) -> None:
-        """Write everything and keep nothing in memory; lookups go on from the file.
+        """Write all entries and free the memory; lookups read the file from now on.
 
         Raises:
-            OSError: the index stays as it was, in memory.
+            OSError: the file could not be written; the entries stay in memory.
         """
         self.save()
         self._keys = None
         self._values = array("i")
 
     def entry(self, index: int) -> IndexEntry:
-        """Give the entry at an index from 0 to count - 1."""
+        """Return the entry at an index from 0 to count - 1."""
         if self._keys is not None:
             return IndexEntry(self._keys[index], self._values[index])
         file = self._cache.get(self.path)
@@ -211,7 +212,7 @@ class SegmentIndex:
         return IndexEntry(*self.ENTRY.unpack(file.read_at(index * size_bytes, size_bytes)))
 
     def last_entry(self) -> IndexEntry | None:
-        """Give the newest entry, None when there is none."""
+        """Return the newest entry, None if there is none."""
         return self.entry(self.count - 1) if self.count else None
 
     def find_at_most(self, key: int) -> IndexEntry | None:
@@ -229,7 +230,7 @@ class SegmentIndex:
         return page.entry(bisect_right(range(page.count), key, key=page.key) - 1)
 
     def _page_starts(self) -> "tuple[array[int], array[int]]":
-        """Keys and values of the first entry of each page of the file, read once."""
+        """Return keys and values of the first entry of each page; the first call reads them."""
         if self._pages is None:
             keys, values = array(self.KEY_TYPE), array("i")
             for index in range(0, self.count, _PAGE_ENTRIES):
@@ -247,7 +248,7 @@ class SegmentIndex:
 
 
 class OffsetIndex(SegmentIndex):
-    """From an offset, relative to the segment's base, to the position of the batch it ends.
+    """Maps the last offset of a batch, relative to the segment's base, to the batch's position.
 
     Rule: S-10 (OffsetIndex).
     """
@@ -257,10 +258,10 @@ class OffsetIndex(SegmentIndex):
     KEY_TYPE = "i"
 
     def positions_around(self, key: int) -> tuple[int, int]:
-        """Give the position where the search for a key begins, and that of the next entry.
+        """Return the position where the search for a key begins, and that of the next entry.
 
-        0 is the one without an entry at most the key; the other one is 0 when there is none, or
-        when it would have to be read from the file.
+        The first is 0 if no entry is at or below the key. The second is 0 if there is no next
+        entry, or if it would have to be read from the file.
 
         Rule: S-21 (AbstractIndex.largestLowerBoundSlotFor).
         """
@@ -272,7 +273,7 @@ class OffsetIndex(SegmentIndex):
         return (values[found - 1] if found else 0), (values[found] if found < len(values) else 0)
 
     def find_at_or_behind(self, position: int) -> IndexEntry | None:
-        """Find the first entry whose batch starts at this position or behind it.
+        """Find the first entry whose batch starts at this position or after it.
 
         See: F-14 (OffsetIndex.fetchUpperBoundOffset).
         """
@@ -290,7 +291,7 @@ class OffsetIndex(SegmentIndex):
 
 
 class TimeIndex(SegmentIndex):
-    """From a timestamp to the relative offset up to which no record is younger.
+    """Maps a timestamp to a relative offset: up to that offset, no record is younger.
 
     Rule: S-11, S-14 (TimeIndex).
     """
@@ -300,7 +301,7 @@ class TimeIndex(SegmentIndex):
     KEY_TYPE = "q"
 
     def append_if_newer(self, timestamp: int, relative_offset: int) -> None:
-        """Add an entry when its timestamp is above the last one's; the entries are in memory.
+        """Add an entry if its timestamp is above the last one's; the index must be open.
 
         Rule: S-14 (TimeIndex.maybeAppend).
         """

@@ -1,11 +1,15 @@
-"""What a segment's indexes say, held against its batches: a wrong index is made anew.
+"""Compares a segment's indexes with its batches, and rebuilds a wrong index.
 
-After a clean stop nothing is read through (S-15), so a damaged index is found when it is used. An
-entry of .index is true if the batch it leads to begins there, and is none behind what is searched
-for; one of .timeindex, if its batch has that timestamp. An entry that is missing does no harm, but
-that the largest timestamp must not be below that of the last batch.
+After a clean stop the files are not read completely (S-15), so a damaged index is only found when
+it is used. These checks find it:
 
-Each check is a read of one header, 1 us; segments that this process wrote need none.
+- An entry of .index is right if a batch begins at its position, and this batch does not begin after
+  the offset that is searched for.
+- An entry of .timeindex is right if its batch has that timestamp.
+- A missing entry does no harm, with one exception: the largest timestamp in the index must not be
+  below that of the last batch.
+
+Each check reads one header and takes 1 us. Segments that this process wrote need no checks.
 """
 
 import logging
@@ -31,7 +35,7 @@ _LOOKED_AT_MAX: Final = 512
 
 
 class IndexedFile(Protocol):
-    """What the checks need of a LogSegment, which calls them."""
+    """The part of LogSegment that the checks use; LogSegment calls them."""
 
     base_offset: int
     path: str
@@ -50,17 +54,17 @@ class IndexedFile(Protocol):
         """Forget the timestamps."""
 
     def note_timestamp(self, position: int, max_timestamp: int, last_offset: int) -> None:
-        """Take in a batch's timestamp."""
+        """Note a batch's timestamp."""
 
     def close_time_index(self) -> None:
-        """Enter the largest timestamp so far."""
+        """Add an entry with the largest timestamp so far."""
 
 
 def find_end(segment: IndexedFile) -> int | None:
-    """Find the offset behind a segment by its last index entry and the batches after it.
+    """Find the offset after a segment's last one, from its last index entry and the batches there.
 
     Returns:
-        None if its files contradict each other.
+        The offset; None if index and batches contradict each other.
 
     Raises:
         OSError: a file cannot be read.
@@ -71,7 +75,8 @@ def find_end(segment: IndexedFile) -> int | None:
     position, end_offset = 0, segment.base_offset
     if entry is not None:
         position = entry.value
-        # The first batch has no entry, so zeros are room that a crashed server left.
+        # The first batch of a segment never has an entry. So an entry of zeros is free space that a
+        # broker had reserved and left behind in a crash.
         if entry.key <= 0 or not 0 < position < segment.size_bytes:
             return None
     try:
@@ -85,7 +90,7 @@ def find_end(segment: IndexedFile) -> int | None:
 
 
 def look_at(segment: IndexedFile) -> None:
-    """Make a segment's indexes anew if they cannot be right as a whole.
+    """Check a segment's indexes as a whole, and rebuild them if they are wrong.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -101,7 +106,7 @@ def look_at(segment: IndexedFile) -> None:
 
 
 def true_time_entry(segment: IndexedFile, timestamp: int) -> IndexEntry | None:
-    """Find the newest entry of the time index that is not younger than a timestamp.
+    """Find the newest entry of the time index with at most this timestamp; rebuild a wrong index.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -111,7 +116,7 @@ def true_time_entry(segment: IndexedFile, timestamp: int) -> IndexEntry | None:
     entry = segment.time_index.find_at_most(timestamp)
     if entry is None or segment.is_trusted or is_true_time(segment, entry):
         return entry
-    if not segment.is_trusted:  # the look at the entry may have led to new indexes
+    if not segment.is_trusted:  # checking the entry may already have rebuilt the indexes
         rebuild(segment, f"no batch with {entry}")
     return segment.time_index.find_at_most(timestamp)
 
@@ -119,7 +124,7 @@ def true_time_entry(segment: IndexedFile, timestamp: int) -> IndexEntry | None:
 def true_search_start(
     segment: IndexedFile, offset: int, around: tuple[int, int]
 ) -> tuple[int, int]:
-    """Give what a segment's index says of where to search for an offset, or a new one does.
+    """Return where to search for an offset: `around` if it is right, else from a rebuilt index.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -133,7 +138,7 @@ def true_search_start(
 
 
 def true_bound(segment: IndexedFile, position: int, entry: IndexEntry) -> IndexEntry | None:
-    """Give the entry that was found behind a position, or that of a new index.
+    """Return the entry found at or after a position: `entry` if right, else from a rebuilt index.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -148,7 +153,7 @@ def true_bound(segment: IndexedFile, position: int, entry: IndexEntry) -> IndexE
 
 
 def first_timestamp(segment: IndexedFile) -> int:
-    """Give the max timestamp of the first batch, -1 without one that can be read.
+    """Return the max timestamp of the first batch, -1 if no batch can be read.
 
     Raises:
         OSError: the file cannot be read.
@@ -161,9 +166,9 @@ def first_timestamp(segment: IndexedFile) -> int:
 
 
 def have_shape(segment: IndexedFile) -> bool:
-    """Tell whether both indexes rise, end inside the segment, and reach its largest timestamp.
+    """Whether both indexes rise, end inside the segment, and reach its largest timestamp.
 
-    Of an index of many pages some entries are looked at.
+    Of a large index, only a sample of the entries is read.
 
     Raises:
         OSError: a file cannot be read.
@@ -192,7 +197,7 @@ def _rises(index: SegmentIndex, *, values_too: bool) -> bool:
 
 
 def _last_timestamp(segment: IndexedFile, last: IndexEntry | None) -> int:
-    """Give the max timestamp of the last batches; none of a damaged one."""
+    """Return the largest timestamp of the batches after the last index entry, up to any damage."""
     found = -1
     try:
         for place in walk(
@@ -207,13 +212,13 @@ def _last_timestamp(segment: IndexedFile, last: IndexEntry | None) -> int:
 def leads_to_batch(
     segment: IndexedFile, position: int, offset: int, *, whole: bool = False
 ) -> bool:
-    """Tell whether a batch begins at a position, and not behind an offset.
+    """Whether a batch begins at a position, and its base offset is not above an offset.
 
     Args:
-        segment: whose .log file it is.
-        position: that an index gave.
-        offset: at least the base offset of the batch.
-        whole: at least its last offset.
+        segment: the segment with the .log file.
+        position: a position from an index.
+        offset: the batch's base offset must be at or below it.
+        whole: the batch's last offset must be at or below `offset`, too.
 
     Raises:
         OSError: the file cannot be read.
@@ -236,7 +241,7 @@ def leads_to_batch(
 
 
 def is_true_time(segment: IndexedFile, entry: IndexEntry) -> bool:
-    """Tell whether a batch with an entry's offset has the entry's timestamp.
+    """Whether the batch with a time index entry's offset has the entry's timestamp.
 
     Raises:
         OSError: a file cannot be read.
@@ -255,10 +260,10 @@ def is_true_time(segment: IndexedFile, entry: IndexEntry) -> bool:
 
 
 def rebuild(segment: IndexedFile, reason: str) -> None:
-    """Make both indexes anew from the headers of the batches.
+    """Rebuild both indexes from the headers of the batches.
 
-    Where those cannot be walked to the end, it is the .log file that is damaged: the indexes stay,
-    for they lead to what is behind the damage, and are trusted from now on.
+    If the batches cannot be read to the end, the .log file itself is damaged. Then the indexes
+    stay, because they still lead to the batches after the damage, and are not checked again.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -288,7 +293,7 @@ def rebuild(segment: IndexedFile, reason: str) -> None:
 
 
 def _is_whole(segment: IndexedFile) -> bool:
-    """Tell whether batches in the order of their offsets fill a segment."""
+    """Whether the .log file consists of complete batches in the order of their offsets."""
     end, end_offset = 0, segment.base_offset
     ceiling = segment.base_offset + RELATIVE_OFFSET_END
     try:

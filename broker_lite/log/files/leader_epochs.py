@@ -1,7 +1,8 @@
-"""Which leader epoch wrote which offsets of a partition, and its checkpoint file's text.
+"""The leader epochs of a partition with the offsets that they wrote, and the file's format.
 
-An entry (epoch, start offset) covers the offsets up to the next entry's start. Both columns only
-grow. Nothing here touches a file: who changes the cache writes to_text() when a method says so.
+An entry (epoch, start offset) covers the offsets up to the start offset of the next entry. From
+entry to entry, both numbers grow. Nothing here does I/O: when a method reports a change, its caller
+writes to_text() to the file.
 """
 
 from bisect import bisect_right
@@ -22,14 +23,14 @@ FILE_NAME: Final = "leader-epoch-checkpoint"
 
 
 class EpochEntry(NamedTuple):
-    """Records from start_offset on were written under this epoch."""
+    """An epoch, and the offset of the first record that was written in it."""
 
     epoch: int
     start_offset: int
 
 
 class EpochEndOffset(NamedTuple):
-    """The largest epoch known up to the one asked for, and the offset after its last record."""
+    """The largest known epoch up to the requested one, and the offset after its last record."""
 
     epoch: int
     end_offset: int
@@ -53,14 +54,14 @@ class LeaderEpochCache:
 
     @property
     def latest_epoch(self) -> int:
-        """The newest epoch, -1 when there is none."""
+        """The newest epoch, -1 if there is none."""
         return self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Begin an epoch; what contradicts it is removed from the end.
+        """Begin an epoch; remove entries at the end that contradict it.
 
         Returns:
-            True when the entries changed and the file must be written.
+            True if the entries changed, so that the file must be written.
 
         Raises:
             ValueError: epoch or start_offset is negative.
@@ -80,10 +81,11 @@ class LeaderEpochCache:
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset:
-        """Answer OffsetForLeaderEpoch.
+        """Return the end offset of an epoch, for OffsetForLeaderEpoch.
 
         Returns:
-            (-1, -1) for an epoch above the newest, for -1, and without entries.
+            The epoch and its end offset; (-1, -1) if the epoch is above the newest or is -1, or if
+            there are no entries.
 
         Rule: S-64 (LeaderEpochFileCache.endOffsetFor).
         """
@@ -100,7 +102,7 @@ class LeaderEpochCache:
         """Drop the entries that start at end_offset or above.
 
         Returns:
-            True when the entries changed.
+            True if the entries changed.
 
         Rule: S-65 (LeaderEpochFileCache.truncateFromEnd).
         """
@@ -111,10 +113,10 @@ class LeaderEpochCache:
         return len(entries) != count
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Drop the entries below start_offset; the one that covers it begins there.
+        """Drop the entries below start_offset; the entry that covers it now starts there.
 
         Returns:
-            True when the entries changed.
+            True if the entries changed.
 
         Rule: S-65 (LeaderEpochFileCache.truncateFromStart).
         """
@@ -126,11 +128,11 @@ class LeaderEpochCache:
         return True
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all entries."""
         self._entries.clear()
 
     def to_text(self) -> str:
-        """The content of leader-epoch-checkpoint.
+        """Return the text of leader-epoch-checkpoint.
 
         Rule: S-60 (LeaderEpochCheckpointFile).
         """
@@ -138,7 +140,7 @@ class LeaderEpochCache:
 
     @classmethod
     def from_text(cls, text: str) -> "LeaderEpochCache":
-        """Read leader-epoch-checkpoint.
+        """Parse the text of leader-epoch-checkpoint.
 
         Raises:
             CorruptCheckpoint: the text is malformed, or epochs or offsets do not grow.

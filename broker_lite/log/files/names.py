@@ -1,7 +1,7 @@
-"""Names in a data directory: partitions and the files of their segments.
+"""Names in a data directory: directories of partitions, files of segments.
 
-A partition's directory is `<topic>-<partition>`, a segment's files are its base offset in 20 digits
-with an extension (S-02, S-03, S-04).
+The directory of a partition is `<topic>-<partition>`. The files of a segment are named by its base
+offset in 20 digits, with different extensions (S-02, S-03, S-04).
 
 Rule: S-04.
 """
@@ -29,7 +29,7 @@ _SEGMENT_FILE: Final = re.compile(r"([0-9]{20})\.(.+)")
 
 
 def partition_directory(topic: str, partition: int) -> str:
-    """Name a partition's directory.
+    """Return the name of a partition's directory.
 
     Rule: S-02 (UnifiedLog.logDirName).
     """
@@ -37,7 +37,7 @@ def partition_directory(topic: str, partition: int) -> str:
 
 
 def parse_partition_directory(name: str) -> tuple[str, int] | None:
-    """Read topic and partition from a directory's name, None for any other directory.
+    """Parse topic and partition from a directory's name; None for any other directory.
 
     Rule: S-02 (UnifiedLog.parseTopicPartitionName).
     """
@@ -48,7 +48,7 @@ def parse_partition_directory(name: str) -> tuple[str, int] | None:
 
 
 def is_set_aside(name: str) -> bool:
-    """Tell a directory of a deleted, stray or future partition.
+    """Whether a directory was renamed to -delete, -stray or -future.
 
     Rule: S-02 (LocalLog).
     """
@@ -56,7 +56,7 @@ def is_set_aside(name: str) -> bool:
 
 
 def set_aside_directory(topic: str, partition: int, suffix: str) -> str:
-    """Name a directory that is out of use; the topic is cut so that the name is valid.
+    """Return a new name for a partition's directory; a long topic name is cut so that it fits.
 
     Rule: S-02 (LocalLog.logDirNameWithSuffixCappedLength).
     """
@@ -65,7 +65,7 @@ def set_aside_directory(topic: str, partition: int, suffix: str) -> str:
 
 
 def segment_stem(directory: str, base_offset: int) -> str:
-    """Path of a segment's files without extension.
+    """Return the path of a segment's files without extension.
 
     Rule: S-03 (LogFileUtils.filenamePrefixFromOffset).
     """
@@ -73,7 +73,7 @@ def segment_stem(directory: str, base_offset: int) -> str:
 
 
 def parse_segment_file(name: str) -> tuple[int, str] | None:
-    """Read offset and extension (".log", ".index.swap", ...), None for another file.
+    """Parse base offset and extension (".log", ".index.swap", ...); None for any other file.
 
     Rule: S-03 (LogFileUtils.offsetFromFileName).
     """

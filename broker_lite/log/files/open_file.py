@@ -1,8 +1,8 @@
-"""Open files of the log room, and ranges of them as plain data.
+"""Open files, and ranges of them as plain data.
 
-A FileSlice names bytes of an open file; its owner keeps that file open. So the cache may evict a
-file, or a topic may be deleted, while a slice of it is still being sent: the descriptor closes when
-the last reference to its OpenFile goes.
+A FileSlice is a range of bytes of an open file, and holds a reference to its OpenFile. The
+descriptor closes when the last reference goes. So the cache may drop a file, or a topic may be
+deleted, while a slice of the file is still being sent.
 """
 
 import errno
@@ -17,14 +17,15 @@ OPEN: Final = os.O_RDWR | os.O_CLOEXEC
 
 
 class SyncError(OSError):
-    """The disk did not take what was written, and it cannot be known what of it is there.
+    """An fsync failed, and it is unknown which of the written data is on disk.
 
-    The kernel may have dropped the pages that it could not write: the next fsync would succeed.
+    To call fsync again does not help: the kernel may have dropped the pages that it could not
+    write, so the next fsync would succeed without them.
     """
 
 
 class FileSlice(NamedTuple):
-    """A fixed range of an open file; what is appended later does not change it.
+    """A fixed range of an open file; later appends do not change it.
 
     See: F-15 (FileRecords.slice).
     """
@@ -36,7 +37,7 @@ class FileSlice(NamedTuple):
 
 
 class ReadsAt(Protocol):
-    """A file that is read at positions, wherever it lies: all that a walk over batches asks for."""
+    """A file that can be read at a position; walks over batches need nothing else."""
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
         """Read bytes from a position on, fewer at the end of the file.
@@ -47,11 +48,11 @@ class ReadsAt(Protocol):
 
 
 class OpenFile:
-    """A descriptor for reading and writing that closes with the last reference to this object.
+    """A file descriptor that is closed when the last reference to this object goes.
 
     Attributes:
         fd: the descriptor.
-        on_close: called when it is closed.
+        on_close: called after the descriptor was closed.
     """
 
     __slots__ = ("__weakref__", "fd", "on_close")
@@ -76,13 +77,15 @@ class OpenFile:
         return os.pread(self.fd, size_bytes, position)
 
     def read_into(self, buffer: memoryview, position: int) -> int:
-        """Read bytes from a position on until the buffer is full; give how many there were.
+        """Read bytes from a position on until the buffer is full; return how many were read.
+
+        Fewer bytes are read only at the end of the file.
 
         Raises:
             OSError: the file cannot be read.
         """
         filled = 0
-        # A call that meets a bad sector gives what comes before it, and only the next one fails.
+        # A call that meets a bad sector returns the bytes before it; only the next call fails.
         while filled < len(buffer):
             count = os.preadv(self.fd, [buffer[filled:]], position + filled)
             if count == 0:
@@ -91,7 +94,7 @@ class OpenFile:
         return filled
 
     def write(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        """Write everything at a position; after a short write, as on a full disk, the rest.
+        """Write all data at a position; after a short write, go on with the rest.
 
         Raises:
             OSError: part of the data may have been written.
@@ -105,10 +108,10 @@ class OpenFile:
             written += count
 
     def reserve(self, position: int, size_bytes: int) -> bool:
-        """Reserve room on disk; what the file holds, and its size, stay as they are.
+        """Reserve space on disk; the file's contents and its size stay as they are.
 
         Returns:
-            False where that cannot be had: no room, or not on this system.
+            False if the disk is full, or the system cannot do it.
         """
         return reserve_room(self.fd, position, size_bytes)
 
@@ -116,7 +119,7 @@ class OpenFile:
         """Set the size of the file.
 
         Raises:
-            OSError: it has the size it had.
+            OSError: the size did not change.
         """
         os.ftruncate(self.fd, size_bytes)
 
@@ -124,7 +127,7 @@ class OpenFile:
         """Make the content durable.
 
         Raises:
-            SyncError: it may not be on disk.
+            SyncError: the content may not be on disk.
         """
         synchronize(self.fd, os.fsync)
 
@@ -132,7 +135,7 @@ class OpenFile:
         """Make the content and the size durable, not the file's times.
 
         Raises:
-            SyncError: it may not be on disk.
+            SyncError: the content may not be on disk.
         """
         synchronize(self.fd, os.fdatasync)
 
@@ -141,7 +144,7 @@ def synchronize(fd: int, system_call: Callable[[int], None]) -> None:
     """Call fsync or fdatasync.
 
     Raises:
-        SyncError: it failed.
+        SyncError: the call failed.
     """
     try:
         system_call(fd)
@@ -150,10 +153,10 @@ def synchronize(fd: int, system_call: Callable[[int], None]) -> None:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Replace a file that recovery can make again: at once, but without fsync.
+    """Replace a file's content in one step, without fsync; for files that recovery can rebuild.
 
     Raises:
-        OSError: the file is as before.
+        OSError: the file has its old content.
     """
     temporary = path + ".tmp"
     OpenFile(temporary, CREATE).write(data, 0)
@@ -161,16 +164,16 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def create_file(path: str, data: bytes) -> None:
-    """Write a file that was not there, and that nobody misses if a crash leaves a part of it.
+    """Write a new file, without fsync; for files that may be incomplete after a crash.
 
     Raises:
-        OSError: nothing, or a part, was written.
+        OSError: nothing or only a part was written.
     """
     OpenFile(path, CREATE).write(data, 0)
 
 
 def sync_file(path: str) -> None:
-    """Make a file's content durable; a file that is gone needs nothing.
+    """Make a file's content durable; do nothing if the file does not exist.
 
     Raises:
         OSError: the data may not be on disk.
@@ -183,10 +186,14 @@ def sync_file(path: str) -> None:
 
 
 def modified_ms(path: str, *, may_lack: bool = False) -> int:
-    """Give when a file was changed last; of one that may lack, when its directory was.
+    """Return the time of a file's last change, in milliseconds.
+
+    Args:
+        path: the file.
+        may_lack: if the file does not exist, return the time of its directory.
 
     Raises:
-        OSError: it cannot be told.
+        OSError: the time cannot be read.
     """
     try:
         status = os.stat(path)

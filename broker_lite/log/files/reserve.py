@@ -1,7 +1,7 @@
-"""Room on disk ahead of what is written, by Linux's fallocate.
+"""Reserves space on disk in advance, with Linux's fallocate.
 
-Python knows only posixfallocate, which makes the file longer; readers and recovery would then meet
-zeros behind the last batch.
+Python has only posix_fallocate, which makes the file longer. Then readers and recovery would find
+zeros after the last batch.
 """
 
 import sys
@@ -13,18 +13,18 @@ _KEEP_SIZE: Final = 1  # FALLOC_FL_KEEP_SIZE of linux/falloc.h
 
 
 def reserve_room(fd: int, position: int, size_bytes: int) -> bool:
-    """Reserve room for a range of a file that may reach behind its end; the size stays.
+    """Reserve space for a range of a file, which may lie after its end; the file's size stays.
 
     Returns:
-        False where that cannot be had: no room, another system, a file system that cannot.
+        False if the disk is full, or the system or the file system cannot do it.
     """
     return fallocate()(fd, _KEEP_SIZE, position, size_bytes) == 0
 
 
 @cache
 def fallocate() -> Callable[[int, int, int, int], int]:
-    """The system call, or a function that always fails where there is none."""
-    # Needed by busy logs only: the import is not for the start.
+    """Return the system call, or a function that always fails if there is none."""
+    # imported here, because only busy logs need it, and the import would slow down the start
     import ctypes
 
     if not sys.platform.startswith("linux"):

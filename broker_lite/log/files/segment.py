@@ -1,7 +1,7 @@
-"""One segment of a log: its .log file with the indexes beside it.
+"""One segment of a log: its .log file and the indexes of it.
 
-The log gives it batches that are ready, with their offsets in place. A failed write leaves nothing:
-the file is cut back to its known end, at once or, if even that fails, before the next append.
+The log passes finished batches to it, which already have their offsets. A failed write leaves no
+trace: the file is cut to its known end at once or, if that fails, too, before the next append.
 
 Rule: S-05.
 """
@@ -33,14 +33,14 @@ logger = logging.getLogger("broker_lite.log")
 NO_TIMESTAMP: Final = -1
 _RECENT_MAX: Final = 64
 _UNKNOWN: Final = -2
-# A segment that has grown this far gets its room on disk ahead, in such steps: measured on ext4, a
-# write of 16 KB then costs 4.1 us instead of 6.1, one of 1 MB 110 us instead of 170.
+# From this size on, a segment reserves space on disk in advance, in steps of this size. Measured on
+# ext4: a write of 16 KB then takes 4.1 us instead of 6.1, one of 1 MB 110 us instead of 170.
 _RESERVE_FROM_BYTES: Final = 1 << 20
 _RESERVE_BYTES: Final = 4 << 20
 
 
 class LogSegment:
-    """A segment, mutable, owned by its Log; base_offset is at most that of its first batch."""
+    """A segment, owned by its Log. Its base_offset may be below that of its first batch."""
 
     __slots__ = (
         "_bytes_since_index_entry",
@@ -82,20 +82,20 @@ class LogSegment:
         self.size_bytes = size_bytes
         self.created_ms = created_ms
         self.jitter_ms = jitter_ms
-        # Its files are about to be renamed, or were: set by removal.py before it begins.
+        # The files are being renamed or removed; removal.py sets this before it begins.
         self.is_removed = False
         self.offset_index = OffsetIndex(stem + INDEX_SUFFIX, cache, size_bytes=index_bytes)
         self.time_index = TimeIndex(stem + TIME_INDEX_SUFFIX, cache, size_bytes=time_index_bytes)
         self.transaction_index = TransactionIndex(
             stem + TRANSACTION_INDEX_SUFFIX, exists=has_transaction_index
         )
-        # Whether this process wrote the indexes, or has looked at them.
+        # Whether the indexes need no checks: this process wrote or rebuilt them.
         self.is_trusted = True
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
-        # Max timestamp of the first batch; time-based rolling counts from it (S-30).
+        # Largest timestamp of the first batch; time-based rolling counts from it (S-30).
         self.rolling_timestamp = NO_TIMESTAMP
-        # Position of newly appended batches by base offset: a reader at the end needs no index.
+        # Positions of the newest batches by base offset; a reader at the end needs no index then.
         self.recent: dict[int, int] = {}
         self._cache = cache
         self._bytes_since_index_entry = 0
@@ -103,17 +103,17 @@ class LogSegment:
         self._reserved_end = _RESERVE_FROM_BYTES
 
     def begin(self) -> None:
-        """Begin empty, without any file; create() comes before the first append."""
+        """Begin empty, without files; call create() before the first append."""
         self.offset_index.begin()
         self.time_index.begin()
 
     def create(self) -> None:
-        """Make the .log file, empty; all files of an earlier segment of this name go.
+        """Create an empty .log file; remove files of an earlier segment of this name.
 
-        The indexes' files come with their first entries, or when the segment is closed.
+        The files of the indexes are created later: by their first entries, or by closing.
 
         Raises:
-            OSError: a file cannot be made or removed.
+            OSError: a file cannot be created or removed.
 
         Rule: S-31 (LocalLog.roll).
         """
@@ -126,7 +126,7 @@ class LogSegment:
         """Empty all indexes and forget the timestamps; the .log file stays.
 
         Raises:
-            OSError: an index cannot be made anew.
+            OSError: a file of an index cannot be removed.
 
         See: S-43 (LogSegment.recover).
         """
@@ -136,13 +136,13 @@ class LogSegment:
         self.begin_timestamps()
 
     def begin_timestamps(self) -> None:
-        """Forget the timestamps; the indexes are empty and can be trusted."""
+        """Forget the timestamps. Called with empty indexes, which need no checks."""
         self.is_trusted = True
         self.max_timestamp = self.rolling_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = self.base_offset
 
     def note_timestamp(self, position: int, max_timestamp: int, last_offset: int) -> None:
-        """Take in the max timestamp of a batch, at append or recovery."""
+        """Note the largest timestamp of a batch that recovery or a rebuild has read."""
         if position == 0:
             self.rolling_timestamp = max_timestamp
         if max_timestamp > self.max_timestamp:
@@ -162,15 +162,15 @@ class LogSegment:
             self.rolling_timestamp = index_checks.first_timestamp(self)
 
     def forget_max_timestamp(self) -> None:
-        """Leave the largest timestamp to the time index, as after a clean stop.
+        """Note that the largest timestamp is only in the time index, as after a clean stop.
 
-        What the indexes say is held against the batches from now on.
+        From now on, entries of the indexes are checked against the batches.
         """
         self.max_timestamp = _UNKNOWN
         self.is_trusted = False
 
     def max_timestamp_entry(self) -> tuple[int, int]:
-        """Give the largest record timestamp (-1: none) and the last offset of its batch.
+        """Return the largest record timestamp (-1: none) and the last offset of its batch.
 
         Raises:
             OSError: the time index cannot be read.
@@ -187,12 +187,12 @@ class LogSegment:
         return self.max_timestamp, self.offset_of_max_timestamp
 
     def use_cache(self, cache: FileCache) -> None:
-        """Keep open files there from now on."""
+        """Use another cache of open files from now on."""
         for holder in (self, self.offset_index, self.time_index):
             holder._cache = cache
 
     def file(self) -> OpenFile:
-        """Open the .log file, by way of the cache; an OSError tells that it cannot be."""
+        """Return the open .log file from the cache; raises OSError if it cannot be opened."""
         return self._cache.get(self.path)
 
     def append(
@@ -203,10 +203,10 @@ class LogSegment:
         max_timestamp: int,
         index_interval_bytes: int,
     ) -> None:
-        """Write one batch, offsets in place, and index it.
+        """Write one batch, which has its offsets already, and index it.
 
         Raises:
-            KafkaStorageError: it could not be written; the segment is as before.
+            KafkaStorageError: the batch could not be written; the segment is as before.
 
         Rule: S-13 (LogSegment.append).
         """
@@ -240,7 +240,7 @@ class LogSegment:
         recent[base_offset] = position
 
     def _reserve(self, file: OpenFile, end: int) -> None:
-        """Ask for room on disk up to some way behind `end`; the file's size stays."""
+        """Reserve space on disk up to _RESERVE_BYTES after `end`; the file's size stays."""
         start = max(self._reserved_end, self.size_bytes)
         if file.reserve(start, end + _RESERVE_BYTES - start):
             self._reserved_end = end + _RESERVE_BYTES
@@ -248,7 +248,7 @@ class LogSegment:
             self._reserved_end = sys.maxsize
 
     def _release(self) -> None:
-        """Give back the room that was reserved and is not needed."""
+        """Free the reserved space that is not used."""
         if self._reserved_end != _RESERVE_FROM_BYTES:
             self._reserved_end = _RESERVE_FROM_BYTES
             self._cut_back()
@@ -256,7 +256,7 @@ class LogSegment:
     def _undo_append(self, error: OSError) -> None:
         logger.debug("append failed path=%s reason=%s", self.path, error)
         self._is_torn = True
-        with suppress(OSError):  # tried again before the next append; recovery would cut it too
+        with suppress(OSError):  # the next append tries again; recovery would cut the file, too
             self._cut_back()
 
     def _cut_back(self) -> None:
@@ -264,7 +264,7 @@ class LogSegment:
         self._is_torn = False
 
     def close_time_index(self) -> None:
-        """Enter the largest timestamp so far, unless the time index has it.
+        """Add the largest timestamp so far to the time index, unless the index has it.
 
         See: S-14 (TimeIndex.maybeAppend).
         """
@@ -272,13 +272,13 @@ class LogSegment:
         self.time_index.append_if_newer(timestamp, offset - self.base_offset)
 
     def make_index_files(self) -> None:
-        """Make the files of the indexes that have none; may run in a worker thread.
+        """Create the indexes' files if they do not exist; may run in a worker thread.
 
-        A segment without them is recovered when it is loaded, and 10,000 files are not for the
-        second that a stop may take.
+        Loading recovers a segment without these files. They are made now, because a stop, which
+        should take a second, has no time for 10,000 files.
 
         Raises:
-            OSError: a file cannot be made.
+            OSError: a file cannot be created.
 
         See: S-15 (LogSegment.sanityCheck).
         """
@@ -286,7 +286,7 @@ class LogSegment:
         self.time_index.make_file()
 
     def save(self) -> None:
-        """Enter the closing time entry and put the indexes into their files.
+        """Add the last time index entry, and write the indexes to their files.
 
         Raises:
             OSError: a file could not be written; the segment can still be appended to.
@@ -304,10 +304,10 @@ class LogSegment:
         self.time_index.save()
 
     def close(self) -> None:
-        """Save, and keep nothing in memory; reads go on, appends do not.
+        """Save, and free the memory; the segment can still be read, but not appended to.
 
         Raises:
-            OSError: as save.
+            OSError: as in save().
         """
         self.save()
         self.offset_index.close()
@@ -315,21 +315,21 @@ class LogSegment:
         self.recent.clear()
 
     def mark_deleted(self) -> None:
-        """Let every later access fail: the files' names may come to belong to another topic."""
+        """Make every later access fail, because another topic may get the files' names."""
         for file in (self, self.offset_index, self.time_index, self.transaction_index):
             self._cache.discard(file.path)
             directory, slash, name = file.path.rpartition("/")
             file.path = f"{directory}{DELETED_SUFFIX}{slash}{name}"
 
     def sync_records(self) -> None:
-        """Make the batches durable, and not the indexes; may run in a worker thread."""
+        """Make the batches durable, but not the indexes; may run in a worker thread."""
         self._cache.named(self.path).sync_data()
 
     def flush(self) -> None:
-        """Make everything durable; may run in a worker thread, so the cache is left as it is.
+        """Make everything durable; may run in a worker thread, so it does not use the cache.
 
         Raises:
-            OSError: it may not be on disk.
+            OSError: some data may not be on disk.
 
         See: S-32 (LogSegment.flush).
         """
@@ -345,7 +345,7 @@ class LogSegment:
                 raise
 
     def search_start(self, offset: int) -> tuple[int, int]:
-        """Give the position where the search for an offset begins, as positions_around (S-21)."""
+        """Return where the search for an offset begins, in the form of positions_around (S-21)."""
         around = self.offset_index.positions_around(offset - self.base_offset)
         if self.is_trusted or not around[0]:
             return around
@@ -356,21 +356,21 @@ class LogSegment:
 
         Raises:
             CorruptMessage: the file is damaged there.
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
 
         See: S-20 (LogSegment.translateOffset).
         """
         start, following = self.search_start(offset)
         file, size_bytes = self.file(), self.size_bytes
         if following - start > CHUNK_BYTES:
-            # Batches are large, and there is mostly one between two entries.
+            # Batches are large here, so the next entry often leads to the very batch.
             found = batch_at(file, following, size_bytes, offset)
             if found is not None:
                 return found
         return find_batch(file, start, size_bytes, offset)
 
     def offset_behind(self, position: int) -> int | None:
-        """Find an offset that is not below those of the batches before a position, by the index.
+        """Return an offset from the index that is above all batches before a position.
 
         Raises:
             OSError: a file cannot be read.
@@ -383,7 +383,7 @@ class LogSegment:
         return self.base_offset + entry.key if entry is not None else None
 
     def largest_timestamp(self) -> int:
-        """Give the largest record timestamp, or the file's age where there is none.
+        """Return the largest record timestamp, or the file's time if there is none.
 
         Raises:
             OSError: the file is gone.
@@ -392,7 +392,7 @@ class LogSegment:
         return timestamp if timestamp >= 0 else self.modified_ms()
 
     def modified_ms(self) -> int:
-        """Give the modification time of the .log file; before it is there, of the directory.
+        """Return the modification time of the .log file; of the directory before it is created.
 
         Raises:
             OSError: the file is gone.

@@ -1,4 +1,4 @@
-"""The index of aborted transactions of a segment; most segments have none, and no file then."""
+"""The index of aborted transactions of a segment; without such transactions there is no file."""
 
 import os
 import struct
@@ -13,7 +13,7 @@ VERSION: Final = 0
 
 
 class AbortedTransaction(NamedTuple):
-    """An aborted transaction, in the segment that holds its ABORT marker (at last_offset).
+    """An aborted transaction, listed in the segment with its ABORT marker (at last_offset).
 
     Rule: S-16 (AbortedTxn).
     """
@@ -25,10 +25,10 @@ class AbortedTransaction(NamedTuple):
 
 
 def stored_entries(data: bytes) -> Iterator[tuple[int, AbortedTransaction]]:
-    """Give the entries of an index as they are written, each with its version.
+    """Yield the entries of an index's bytes, each with its version.
 
-    A part of an entry at the end does not count. What else is wrong is for the caller to say: the
-    broker believes an entry of a version that it knows, a tool looks at each.
+    An incomplete entry at the end is left out. Nothing else is checked here: the broker accepts
+    every entry whose version it knows, a tool checks each entry.
 
     Rule: S-16 (TransactionIndex).
     """
@@ -38,11 +38,11 @@ def stored_entries(data: bytes) -> Iterator[tuple[int, AbortedTransaction]]:
 
 
 class CorruptTransactionIndex(ValueError):
-    """The file cannot belong to its segment; the segment is to be recovered (S-15)."""
+    """The index does not fit its segment, so the segment must be recovered (S-15)."""
 
 
 class TransactionIndex:
-    """Aborted transactions by rising last offset, read from the file at first use.
+    """The aborted transactions in the order of their last offsets, read from the file at first use.
 
     Rule: S-16 (TransactionIndex).
     """
@@ -54,11 +54,11 @@ class TransactionIndex:
         self.exists = exists
         self._entries: list[AbortedTransaction] | None = None if exists else []
         self._saved_count = 0
-        # A part of an entry at the end of the file, which readers leave out.
+        # Whether the file ends with a part of an entry, which readers ignore.
         self.has_fragment = False
 
     def entries(self) -> list[AbortedTransaction]:
-        """Give all entries; not a copy.
+        """Return all entries; the list is not a copy.
 
         Raises:
             CorruptTransactionIndex: an entry has a newer version.
@@ -73,24 +73,28 @@ class TransactionIndex:
         """Add an entry; if the file cannot be written now, a later append or save() does it.
 
         Raises:
-            ValueError: its last offset is not above the newest one's.
+            ValueError: the entry's last offset is not above that of the newest one.
             OSError: earlier entries cannot be read; nothing was added.
         """
         entries = self.entries()
         if entries and entry.last_offset <= entries[-1].last_offset:
             raise ValueError(f"{entry} does not come after {entries[-1]}")
         entries.append(entry)
-        with suppress(OSError):  # the marker is in the log already, so the entry must count
+        with suppress(OSError):  # the marker is in the log already, so the entry must stay
             self.save()
 
     def save(self) -> None:
-        """Write what the file lacks; it is made with the first entry. May run in a worker thread.
+        """Write the entries that the file lacks. May run in a worker thread.
+
+        The first entry creates the file.
 
         Raises:
-            OSError: the file may hold a part; the next save writes all of it again.
+            OSError: a part may be written; the next save writes all of these entries again.
         """
         entries, first = self._entries, self._saved_count
-        if entries is None:  # nothing is new, and only the loop reads: it may append meanwhile
+        # None: not read yet, so nothing is new. A worker thread must not read the file here,
+        # because the event loop may append to it at the same time.
+        if entries is None:
             return
         last = len(entries)
         if first == last:
@@ -102,10 +106,10 @@ class TransactionIndex:
         self._saved_count = last
 
     def check(self, base_offset: int) -> None:
-        """Look whether the entries can belong to a segment: none below it, each above the last.
+        """Check that the entries can belong to a segment: at or above its base, in rising order.
 
         Raises:
-            CorruptTransactionIndex: they cannot.
+            CorruptTransactionIndex: the entries cannot belong to the segment.
 
         See: S-15 (TransactionIndex.sanityCheck).
         """
@@ -116,7 +120,7 @@ class TransactionIndex:
             floor = entry.last_offset + 1
 
     def clear(self) -> None:
-        """Forget all entries and remove the file.
+        """Drop all entries and remove the file.
 
         Raises:
             OSError: the file cannot be removed.
@@ -133,7 +137,7 @@ class TransactionIndex:
         self.has_fragment = len(data) % ENTRY.size != 0
         entries = []
         for version, entry in stored_entries(data):
-            # Readers look at the first byte of the version only.
+            # As in Kafka, only the first byte of the version counts.
             first_byte = version >> 8 & 0xFF
             if first_byte > VERSION:
                 raise CorruptTransactionIndex(f"{self.path}: version {first_byte}")

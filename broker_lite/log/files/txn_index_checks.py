@@ -1,7 +1,7 @@
-"""Whether an index of aborted transactions can be that of its segment, held against the batches.
+"""Compares the index of aborted transactions with the batches of its segment.
 
-An entry of a whole, plausible file may still be wrong, and a reader of committed records would be
-shown aborted ones. That entries are missing behind the last one cannot be seen.
+A file may have the right form, but a wrong entry. Then a consumer with read_committed would get
+records of aborted transactions. What these checks cannot find is a missing entry at the end.
 """
 
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction, CorruptTransactionIndex
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 
-# There may be a million of them; a start is not for looking at each.
+# An index may have a million entries. To check all of them would make a start too slow.
 LOOKED_AT_MAX: Final = 1000
 
 
 def is_true(segments: Sequence[LogSegment], index: int) -> bool:
-    """Tell whether the entries rise, and the newest of them lead to batches of their producers.
+    """Whether the entries rise, and the newest ones lead to batches of their producers.
 
     Args:
-        segments: of the log.
-        index: of the segment in question.
+        segments: all segments of the log.
+        index: the position of the segment in this list.
 
     Raises:
         OSError: a file cannot be read.
@@ -54,7 +54,7 @@ def _is_entry_true(segments: Sequence[LogSegment], index: int, entry: AbortedTra
 
 
 def _batch_of(segments: Sequence[LogSegment], offset: int) -> RecordBatch | None:
-    """Read the header of the batch that begins at an offset; None where cleaning took it away."""
+    """Read the header of the batch that begins at an offset; None if compaction removed it."""
     below = [segment for segment in segments if segment.base_offset <= offset]
     return _batch_at(below[-1], offset) if below else None
 

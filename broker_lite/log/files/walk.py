@@ -1,4 +1,4 @@
-"""Walking the batches of a segment file by their headers; nothing is checked beyond the framing.
+"""Walks over the batches of a segment file by their headers; checks only their lengths.
 
 See: R-04 (FileLogInputStream).
 """
@@ -20,12 +20,12 @@ LOG_OVERHEAD: Final = 12
 RECORD_OVERHEAD_MIN: Final = 14
 FRAME_MIN: Final = 17
 MAGIC_V2: Final = 2
-# One read covers index.interval.bytes (4096) and the header of what follows.
+# One read covers index.interval.bytes (4096) and the header of the batch that follows.
 CHUNK_BYTES: Final = 4096 + 512
 
 
 class BatchPosition(NamedTuple):
-    """Where a batch lies in its file, and what its header says."""
+    """The position of a batch in its file, and fields of its header."""
 
     position: int
     size_bytes: int
@@ -38,20 +38,21 @@ class BatchPosition(NamedTuple):
 def frames(
     file: ReadsAt, position: int, end: int, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[tuple[bytes, int, int, int]]:
-    """Step from one complete batch of any magic to the next; a partial one ends it.
+    """Go through the complete batches of any magic; end at an incomplete one.
 
     Args:
         file: a .log file.
         position: where a batch starts.
-        end: size of the file, or of what may be looked at.
-        chunk_bytes: how much is read at once.
+        end: where reading ends: the size of the file, or less.
+        chunk_bytes: how many bytes one read asks for.
 
     Yields:
-        Bytes, where in them the batch's header starts, its position in the file, and its size. The
-        bytes hold a whole header of magic 2; behind the end of the file they are zeros.
+        A piece of the file, the place of the batch's header in it, the batch's position in the
+        file, and its size. The piece always has a complete header of magic 2; if the file ends
+        inside the header, zeros follow.
 
     Raises:
-        CorruptMessage: a length below 14.
+        CorruptMessage: a batch's length is below 14.
         OSError: the file cannot be read.
     """
     chunk, chunk_position = b"", position
@@ -69,20 +70,20 @@ def frames(
 
 
 def walk(file: ReadsAt, position: int, end: int) -> Iterator[BatchPosition]:
-    """Go through the complete batches from a position; a partial one at the end is left out.
+    """Yield the complete batches from a position on; leave out an incomplete one at the end.
 
     Args:
         file: the .log file.
         position: where a batch starts.
-        end: size of the file, or of what may be looked at.
+        end: where reading ends: the size of the file, or less.
 
     Raises:
-        CorruptMessage: a length below 14.
+        CorruptMessage: a batch's length is below 14.
         OSError: the file cannot be read.
     """
     for chunk, at, start, size_bytes in frames(file, position, end):
         base_offset, _, epoch, magic, _, _, delta, _, max_timestamp = HEADER.unpack_from(chunk, at)
-        if magic < MAGIC_V2:  # the offset is that of the last message
+        if magic < MAGIC_V2:  # the stored offset is that of the last message
             timestamp = _legacy_timestamp(chunk, at, magic, size_bytes)
             yield BatchPosition(start, size_bytes, base_offset, base_offset, timestamp, -1)
         else:
@@ -92,7 +93,7 @@ def walk(file: ReadsAt, position: int, end: int) -> Iterator[BatchPosition]:
 
 
 def _legacy_timestamp(chunk: bytes, position: int, magic: int, size_bytes: int) -> int:
-    """The largest timestamp of a message or wrapper, -1 where it has none.
+    """Return the largest timestamp of a message or wrapper, -1 if it has none.
 
     See: R-60, R-65 (AbstractLegacyRecordBatch.maxTimestamp).
     """
@@ -103,13 +104,13 @@ def _legacy_timestamp(chunk: bytes, position: int, magic: int, size_bytes: int) 
 
 
 def find_batch(file: OpenFile, position: int, end: int, offset: int) -> tuple[int, int] | None:
-    """Find the first batch from a position on whose last offset reaches the given one.
+    """Find the first batch, from a position on, whose last offset is at or above an offset.
 
     Returns:
-        Its position and size; None when no complete batch does.
+        The batch's position and size; None if there is no such complete batch.
 
     Raises:
-        CorruptMessage: a length below 14.
+        CorruptMessage: a batch's length is below 14.
         OSError: the file cannot be read.
 
     See: S-20 (FileRecords.searchForOffsetFromPosition).
@@ -131,13 +132,14 @@ def find_batch(file: OpenFile, position: int, end: int, offset: int) -> tuple[in
 
 
 def batch_at(file: OpenFile, position: int, end: int, offset: int) -> tuple[int, int] | None:
-    """Look whether the batch that starts at a position is the one with an offset in its range.
+    """Check whether the batch at a position contains an offset.
 
     Returns:
-        Its position and size; None when it is another one, incomplete, or of an old format.
+        The batch's position and size; None if it does not contain the offset, is incomplete, or is
+        of magic 0 or 1.
 
     Raises:
-        CorruptMessage: a length below 14.
+        CorruptMessage: the batch's length is below 14.
         OSError: the file cannot be read.
     """
     head = file.read_at(position, HEADER.size)
@@ -154,7 +156,7 @@ def first_batch_size(file: OpenFile, position: int) -> int:
     """Read the size of the batch that starts at a position.
 
     Raises:
-        CorruptMessage: a length below 14.
+        CorruptMessage: the batch's length is below 14.
         OSError: the file cannot be read.
     """
     head = file.read_at(position, LOG_OVERHEAD)
@@ -162,7 +164,7 @@ def first_batch_size(file: OpenFile, position: int) -> int:
 
 
 def checked_size(length: int, position: int) -> int:
-    """Give the size of a batch by its length field.
+    """Return the size of a batch, from its length field.
 
     Raises:
         CorruptMessage: the length is below 14.

@@ -1,15 +1,15 @@
-"""From what an old producer sends to a v2 batch that may be appended.
+"""Validates what an old producer sends, and converts it to a v2 batch.
 
-Produce versions 0 to 2 carry message sets of magic 0 or 1, plain or inside one compressed wrapper,
-and also v2 batches. Logs hold v2 only, as Kafka's do since 3.0: all messages of a set become one
-batch, with timestamps kept, offsets counted from the end of the log, and the codec of the topic or
-else of the producer.
+Produce versions 0 to 2 carry message sets of magic 0 or 1, plain or inside one compressed wrapper.
+They may also carry v2 batches. Logs hold only v2 batches, as Kafka's do since 3.0. So all messages
+of a set become one batch. It keeps the timestamps, gets offsets from the end of the log, and is
+compressed with the topic's codec, or else with the producer's.
 
-The answers to these versions have no room for what is wrong with single records, so the first bad
-one decides; only a timestamp counts more than the rest of its wrapper.
+The answers to these versions have no field for errors of single records. So the first bad record
+decides the error, with one exception: a bad timestamp comes before all other errors of its wrapper.
 
 A difference to Kafka: a message set in a Produce below version 3 is refused if it decompresses to
-more than 32 MiB, because its messages are converted one by one.
+more than 32 MiB. The reason is that its messages are converted one by one.
 
 Rule: V-41, V-92, R-92 (UnifiedLog, LogValidator).
 See: V-20, V-22, V-30 to V-34, V-42, V-50.
@@ -66,7 +66,7 @@ _MESSAGE_SIZE_MIN: Final = LOG_OVERHEAD + RECORD_OVERHEAD_V0
 
 
 class NothingToAppend(BrokerError):
-    """A set without a whole message, which these versions answer as a success (0).
+    """A set without a complete message; the answer to these versions is success (0).
 
     See: V-22.
     """
@@ -75,22 +75,23 @@ class NothingToAppend(BrokerError):
 
 
 def check_old_record_set(records: memoryview | None) -> Iterator[None]:
-    """Walk a partition's set before anything is appended, as Kafka does looking for transactions.
+    """Check the headers of a partition's set before anything of the request is appended.
 
-    Every error fails the whole request. A frame of 100 MB has room for 4,000,000 messages, which
-    take seconds, so the caller makes pauses.
+    Kafka does this walk in its search for transactions, and an error fails the whole request. A
+    request of 100 MB may have 4,000,000 messages, which take seconds. This is a generator so that
+    the caller can pause.
 
     Args:
-        records: as the client sent them; null is refused, where Kafka never answers (V-02).
+        records: the bytes from the client; null is refused here, while Kafka never answers (V-02).
 
     Yields:
         Nothing, after each message or batch.
 
     Raises:
-        CorruptMessage: a malformed header.
-        UnknownServerError: a v2 header too short for a producer id, or a length at which Java's int
-            overflows.
-        InvalidRecord: null.
+        CorruptMessage: a header is malformed.
+        UnknownServerError: a v2 header is too short for a producer id, or a length overflows
+            Java's int.
+        InvalidRecord: the records are null.
 
     See: V-02, V-06, V-10, V-21 (ReplicaManager.handleProduceAppend).
     """
@@ -116,27 +117,27 @@ def validate_old_records(
     partition: int = 0,
     stop: Stop = NEVER,
 ) -> ValidatedRecords:
-    """Check the records of one partition of a produce request of version 0 to 2.
+    """Validate the records of one partition of a Produce request of version 0 to 2.
 
     Args:
-        records: writable; a v2 batch is corrected in place.
-        config: the topic's.
-        now_ms: the append time, and the middle of the range of CreateTime timestamps.
-        partition: for texts only.
-        stop: asked before each message.
+        records: the bytes from the client, writable; a v2 batch is corrected in place.
+        config: the topic's configuration.
+        now_ms: the append time; CreateTime timestamps must be close enough to it.
+        partition: used in error texts only.
+        stop: checked before each message.
 
     Raises:
-        NothingToAppend: there is no whole message.
-        InvalidRecord: more than one magic, batch or wrapper, a wrapper that holds no plain messages
-            of its own magic, or a null key in a compacted topic.
-        RejectedByTimestamp: a timestamp out of range, or the append time's bit.
-        CorruptMessage: a length or checksum.
-        MessageTooLarge: above max_message_bytes before or after the conversion, or a wrapper above
-            decompressed_bytes_max or OLD_SET_BYTES_MAX.
-        TooManyRecords: more than batch_records_max.
-        UnknownServerError: a codec that fails or does not exist, fields that do not fit their
-            message, or a negative timestamp.
-        WorkStopped: by stop.
+        NothingToAppend: there is no complete message.
+        InvalidRecord: the set has more than one magic, batch or wrapper; a wrapper holds anything
+            but plain messages of its own magic; or a key is null in a compacted topic.
+        RejectedByTimestamp: a timestamp is out of range, or the LogAppendTime bit is set.
+        CorruptMessage: a length or checksum is wrong.
+        MessageTooLarge: the set is above max_message_bytes before or after the conversion, or a
+            wrapper decompresses to more than decompressed_bytes_max or OLD_SET_BYTES_MAX.
+        TooManyRecords: there are more than batch_records_max records.
+        UnknownServerError: a codec fails or does not exist, fields do not fit their message, or a
+            timestamp is negative.
+        WorkStopped: `stop` was stopped.
 
     Rule: V-92 (UnifiedLog.append, LogValidator).
     """
@@ -145,7 +146,7 @@ def validate_old_records(
         raise NothingToAppend
     first = entries[0]
     codecs = [_codec(records, entry) for entry in entries]
-    # The last compressed entry decides what the set counts as.
+    # The set's codec is that of its last compressed entry.
     source = next((codec for codec in reversed(codecs) if codec != NO_CODEC), NO_CODEC)
     if len(entries) > 1 and (first.magic == CURRENT_MAGIC or source != NO_CODEC):
         raise refusals.not_one_batch(len(entries))
@@ -174,8 +175,9 @@ def _one_batch(
         level=config.compression_level if config.codec is not None else None,
         log_append_time_ms=now_ms if config.is_append_time else None,
     )
-    # What cannot be written matters at once when messages are written as they are checked, and only
-    # after all checks when something is compressed.
+    # A message may pass the checks and still be impossible to write. Kafka writes plain messages
+    # while it checks them, so this error comes at once. If a codec is involved, it writes after all
+    # checks, so errors of the checks come first.
     is_plain = source == NO_CODEC and target == NO_CODEC
     unwritable: UnknownServerError | None = None
     for entry in entries:
@@ -234,7 +236,7 @@ def _convert(
     now_ms: int,
     stop: Stop,
 ) -> None:
-    """Add the records of a message, all of which are looked at when one is bad.
+    """Add the records of a message to the batch; check all of them even if one is bad.
 
     Rule: V-41.
     See: V-33, V-44.

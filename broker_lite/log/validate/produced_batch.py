@@ -1,14 +1,14 @@
-"""From the bytes a client sent for a partition to one batch that may be appended.
+"""Validates the bytes that a client sent for a partition; the result is one batch to append.
 
-The order of the checks is Kafka's: base offset, size, checksum and codec first, then the batch's
-header fields, then the structure of all its records, then keys and timestamps. The records are
-walked once, by the compiled scan; Python looks at single records only to list the refused ones or
-to build a batch anew for another codec.
+The order of the checks is Kafka's: base offset, size, checksum and codec first, then the fields of
+the batch's header, then the structure of all records, then keys and timestamps. The compiled scan
+goes through the records once. Python looks at single records only to list the refused ones, or to
+rebuild a batch with another codec.
 
-Pure: no log state, no clock, no file; may run in a worker thread. Offsets and leader epoch are
-stamped later by the log, which costs no new checksum.
+All of it is pure: no log state, no clock, no file; it may run in a worker thread. The log sets
+offsets and leader epoch later, which the checksum does not cover.
 
-Not done: magic 0 and 1, which the served versions of Produce refuse before (V-09).
+Not done: magic 0 and 1, because Produce requests with them are refused earlier (V-09).
 A difference to Kafka: a batch is refused with MESSAGE_TOO_LARGE if it decompresses to more than
 `broker.lite.decompressed.max.bytes`, has more records than `broker.lite.batch.records.max`, or its
 compressed stream has more than 65,536 frames, members, chunks and blocks (V-45). The answer to a
@@ -53,11 +53,11 @@ from broker_lite.record.stopping import NEVER, Stop
 _make: Final = tuple.__new__
 
 STREAM_PARTS_MAX: Final = 65_536
-"""Chunks of 32 KB, the smallest that are usual, would come to 2 GB."""
+"""Usual chunks have 32 KB or more; so many of them would be 2 GB or more."""
 AT_ONCE_PARTS_MAX: Final = 64
 AT_ONCE_BYTES_MAX: Final = 512 * 1024
 AT_ONCE_REBUILT_BYTES_MAX: Final = 64 * 1024
-"""Compressing more than this at the highest levels takes more than 50 ms."""
+"""To compress more than this with the highest level takes more than 50 ms."""
 CODEC_MAX: Final = 4
 NO_CODEC: Final = 0
 
@@ -71,29 +71,31 @@ def validate_records(
     at_once: bool = False,
     stop: Stop = NEVER,
 ) -> ValidatedRecords:
-    """Check the records of one partition of a produce request, from a client.
+    """Validate the records of one partition of a Produce request from a client.
 
     Args:
-        records: writable; timestamp type, max timestamp and checksum are corrected in place where
-            the topic demands it.
-        config: the topic's.
-        now_ms: the append time, and the middle of the range of CreateTime timestamps.
-        partition: for texts only.
-        at_once: the event loop waits for it: what may take long is not done.
-        stop: asked between the steps of what may take long.
+        records: the bytes from the client, writable; if the topic demands it, timestamp type, max
+            timestamp and checksum are corrected in place.
+        config: the topic's configuration.
+        now_ms: the append time; CreateTime timestamps must be close enough to it.
+        partition: used in error texts only.
+        at_once: the event loop waits for the result, so raise TakesLong instead of working long.
+        stop: checked between the steps of long work.
 
     Raises:
-        RejectedAsInvalid: records were refused, the error lists all of them.
-        RejectedByTimestamp: the same, and one at least for its timestamp.
-        InvalidRecord: structure of the batch or its records, or not exactly one batch.
-        MessageTooLarge: above max_message_bytes before or after a rebuild.
-        DecompressedTooLarge: decompressed above decompressed_bytes_max, or of more parts than
-            STREAM_PARTS_MAX.
-        CorruptMessage: shorter than its header, or a wrong checksum.
-        TooManyRecords: more than batch_records_max; nothing was decompressed.
-        UnknownServerError: a codec id above 4, a codec that fails, or what Kafka cannot rebuild.
-        TakesLong: it cannot be done at once.
-        WorkStopped: by stop.
+        RejectedAsInvalid: records were refused; the error lists them.
+        RejectedByTimestamp: the same, and at least one of them for its timestamp.
+        InvalidRecord: the structure of the batch or its records is wrong, or there is not exactly
+            one batch.
+        MessageTooLarge: the batch is above max_message_bytes before or after a rebuild.
+        DecompressedTooLarge: the batch decompresses to more than decompressed_bytes_max, or has
+            more parts than STREAM_PARTS_MAX.
+        CorruptMessage: the batch is shorter than its header, or its checksum is wrong.
+        TooManyRecords: there are more than batch_records_max records; nothing was decompressed.
+        UnknownServerError: the codec id is above 4, the codec fails, or Kafka could not rebuild the
+            batch.
+        TakesLong: the work would take too long for `at_once`.
+        WorkStopped: `stop` was stopped.
 
     Rule: V-20, V-22, V-30 to V-32, V-35, V-40, V-45 (UnifiedLog, LogValidator).
     See: V-33, V-34, V-36, V-42, V-44, V-50.
@@ -131,7 +133,8 @@ def validate_records(
     if not in_place:
         return rebuild(batch, plain, totals, target, config, now_ms, stop)
     if codec != NO_CODEC and not totals.is_sequential:
-        # V-42: Kafka would build the batch anew, but has skipped over the keys and values.
+        # V-42: Kafka would have to rebuild the batch, but fails, because it has skipped the keys
+        # and values.
         raise refusals.unordered_offsets()
     append_time_ms = NO_TIMESTAMP
     max_timestamp = totals.max_timestamp
@@ -144,7 +147,7 @@ def validate_records(
 
 
 def _only_batch(records: memoryview, config: ValidationConfig) -> RecordBatch:
-    """Give a view of the only batch, over a buffer that holds nothing else.
+    """Return a view of the only batch, over a buffer that holds nothing else.
 
     Rule: V-20, V-22 (UnifiedLog.analyzeAndValidateRecords), V-31.
     """
@@ -172,7 +175,10 @@ def _check_shallow(batch: RecordBatch, config: ValidationConfig) -> None:
 
 
 def _trimmed_batch(records: memoryview, config: ValidationConfig) -> RecordBatch:
-    """Handle a set that is not exactly one batch: check all, cut the rest, refuse a second one."""
+    """Handle bytes that are not exactly one batch.
+
+    Checks all complete batches, refuses more than one, and cuts off an incomplete one at the end.
+    """
     sizes = []
     for position, size_bytes, magic in walk(records):
         if magic != CURRENT_MAGIC:
@@ -221,9 +227,10 @@ def _check_records(
     """Check structure, keys and timestamps of all records.
 
     Raises:
-        InvalidRecord, UnknownServerError: the structure; no record is judged then.
-        RejectedRecords: keys or timestamps.
-        TakesLong: at_once, and many records may have to be listed.
+        InvalidRecord, UnknownServerError: the structure is wrong; keys and timestamps are not
+            checked then.
+        RejectedRecords: keys or timestamps are wrong.
+        TakesLong: `at_once` is set, and a long list of refused records may be needed.
 
     Rule: V-33, V-34, V-36 (LogValidator.validateRecord).
     """
@@ -242,7 +249,8 @@ def _check_records(
     elif has_append_time and minimum == NO_TIMESTAMP:
         is_good = False
     else:
-        # A difference that leaves 64 bits is above every limit; Java's is looked at one by one.
+        # A difference that does not fit 64 bits is above every limit here, but wraps around in
+        # Java; refuse_records() then checks each record as Java does.
         is_good = (
             now_ms - minimum <= config.before_max_ms and maximum - now_ms <= config.after_max_ms
         )
@@ -256,7 +264,7 @@ def _check_records(
 def _raise_structure(
     batch: RecordBatch, status: int, codec_failed: bool, position: int, records_read: int
 ) -> NoReturn:
-    """Raise what a scan found, without a text, for Kafka sends none here."""
+    """Raise the error that a scan found; without a message, because Kafka sends none here."""
     found = scan_error(status, compressed=batch.is_compressed, codec_failed=codec_failed)
     error = UnknownServerError() if isinstance(found, UnknownServerError) else InvalidRecord()
     raise refusals.wrong_structure(error, batch, status, codec_failed, position, records_read)

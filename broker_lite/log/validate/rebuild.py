@@ -1,9 +1,10 @@
-"""Build a client's batch anew for a topic that stores another codec.
+"""Rebuilds a client's batch for a topic that stores another codec.
 
-The usual batch keeps its plain records byte for byte and only changes its coat: its first record
-has the base timestamp, its offset deltas are 0, 1, 2 and so on, and nothing in it could be written
-in another way. Every other batch is written record by record, as Kafka does it for all: attributes
-0, the shortest varints, header keys that are UTF-8.
+Kafka rewrites every such batch record by record: attributes 0, the shortest varints, header keys in
+valid UTF-8. For the usual batch the bytes of the records would come out the same, so only the
+header and the compression change here. It is a batch whose first record has the base timestamp,
+whose offset deltas are 0, 1, 2 and so on, and whose records are in that form already. All other
+batches are rewritten record by record.
 """
 
 import mmap
@@ -53,24 +54,24 @@ def rebuild(
     now_ms: int,
     stop: Stop = NEVER,
 ) -> ValidatedRecords:
-    """Write one batch with another codec; producer fields and the transactional bit are kept.
+    """Return the batch with another codec; keep the producer fields and the transactional bit.
 
     Args:
-        batch: checked, with all its records.
-        plain: its uncompressed records, read in full.
-        totals: of these records.
-        codec: the topic's.
-        config: the topic's.
+        batch: the batch; header and records have passed the checks.
+        plain: its uncompressed records, with full_reader.
+        totals: the totals of these records.
+        codec: the topic's codec.
+        config: the topic's configuration.
         now_ms: the append time.
-        stop: asked between the steps.
+        stop: checked between the steps.
 
     Raises:
-        UnknownServerError: what Kafka's builder refuses: a negative timestamp, a producer id
-            without epoch or sequence, a transactional batch without producer id.
+        UnknownServerError: Kafka's builder refuses such a batch: a negative timestamp, a producer
+            id without epoch or sequence, a transactional batch without producer id.
         MessageTooLarge: the new batch is above max_message_bytes.
-        DecompressedTooLarge: its records take more than decompressed_bytes_max, and more than the
-            client's did.
-        WorkStopped: by stop.
+        DecompressedTooLarge: the rewritten records take more than decompressed_bytes_max, and more
+            than the client's did.
+        WorkStopped: `stop` was stopped.
 
     Rule: V-42, V-50 (LogValidator.buildRecordsAndAssignOffsets, MemoryRecordsBuilder).
     See: R-50.
@@ -99,7 +100,7 @@ def rebuild(
 
 
 def _check_buildable(batch: RecordBatch, totals: RecordTotals) -> None:
-    """See: R-50; here every producer id but -1 counts as one, -2 too."""
+    """See: R-50; every producer id except -1 counts as one here, even -2."""
     has_producer = batch.producer_id != NO_PRODUCER_ID
     if (
         totals.min_timestamp < 0
@@ -118,7 +119,8 @@ def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTot
     if not totals.is_sequential or batch.is_log_append_time:
         return False
     first = RecordCursor(plain.buffer, plain.start, plain.end, full_reader=True)
-    # only so far: the headers of one record may take 0.4 s, and the lock is not lent here
+    # Read only the length, the attributes and the timestamp delta. To read all headers of a record
+    # may take 0.4 s, and the interpreter lock is not released here.
     first.read_varint(first.end)
     first.position += 1  # the attributes
     return first.read_varlong(first.end) == 0 and are_canonical(
@@ -129,10 +131,13 @@ def _can_keep_records(batch: RecordBatch, plain: PlainRecords, totals: RecordTot
 def _write_anew(
     batch: RecordBatch, plain: PlainRecords, bytes_max: int, stop: Stop
 ) -> tuple[int, memoryview]:
-    """Give the first record's timestamp, and all records with deltas to it and to offset 0.
+    """Rewrite all records, with deltas to the first record's timestamp and to offset 0.
+
+    Returns:
+        The first record's timestamp, and the new bytes.
 
     Raises:
-        DecompressedTooLarge: they take more than bytes_max, by longer deltas or header keys.
+        DecompressedTooLarge: longer deltas or header keys make the bytes more than bytes_max.
     """
     buffer, start, end, _, _ = plain
     rewriter = RecordRewriter(buffer, start, end, batch.record_count, _ALL, True)
@@ -141,7 +146,7 @@ def _write_anew(
         status = rewriter.measure(
             batch.base_timestamp, has_append_time, batch.max_timestamp, NO_TIMESTAMP
         )
-    if status:  # the records were checked before, so there are more than 2 GB of them
+    if status:  # the records are valid, so the only reason left is that they are above 2 GB
         raise UnknownServerError
     if rewriter.size_bytes > bytes_max:
         raise refusals.rewritten_too_large(bytes_max)
@@ -152,7 +157,11 @@ def _write_anew(
 
 
 def _memory(size_bytes: int) -> memoryview:
-    """Take memory to write to; to zero 100 MB of a bytearray holds the interpreter lock 50 ms."""
+    """Return memory to write to.
+
+    Large memory comes from mmap, because a new bytearray is filled with zeros: for 100 MB, that
+    would hold the interpreter lock for 50 ms.
+    """
     return memoryview(
         bytearray(size_bytes) if size_bytes <= LENT_BYTES_MIN else mmap.mmap(-1, size_bytes)
     )
@@ -161,7 +170,7 @@ def _memory(size_bytes: int) -> memoryview:
 def _assemble(
     batch: RecordBatch, attributes: int, base_timestamp: int, max_timestamp: int, content: bytes
 ) -> memoryview:
-    # joined, since that copies many bytes without the interpreter lock
+    # join() copies many bytes without the interpreter lock
     buffer = memoryview(bytearray().join((_NO_HEADER, content)))
     HEADER.pack_into(
         buffer,

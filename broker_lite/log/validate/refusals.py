@@ -1,7 +1,7 @@
-"""What is wrong with a batch, in words and numbers, for the broker's log.
+"""The errors of refused batches, with texts for the broker's log that say what is wrong.
 
-The checks of a batch are compiled and look at numbers only. When one of them fails it asks here for
-its error. Nothing of this is called for a batch that is accepted.
+The compiled checks of a batch only compare numbers. If a check fails, it gets its error here. For a
+batch that is accepted, nothing in this module is called.
 """
 
 from broker_lite.errors import (
@@ -27,14 +27,14 @@ _STRUCTURE = {
 
 
 def wrong_base_offset(base_offset: int) -> InvalidRecord:
-    """A producer does not give offsets."""
+    """The error for a batch whose base offset is not 0."""
     return InvalidRecord().because(
         "V-20", "the base offset is {base_offset}, a producer sends 0", base_offset=base_offset
     )
 
 
 def too_large(size_bytes: int, max_message_bytes: int) -> MessageTooLarge:
-    """A batch above the topic's limit."""
+    """The error for a batch above the topic's limit."""
     return MessageTooLarge().because(
         "V-20",
         "the batch of {size_bytes:,} bytes is above max.message.bytes={max_message_bytes}",
@@ -44,7 +44,7 @@ def too_large(size_bytes: int, max_message_bytes: int) -> MessageTooLarge:
 
 
 def rebuilt_too_large(size_bytes: int, max_message_bytes: int) -> MessageTooLarge:
-    """A batch above the topic's limit after it got the topic's codec or format."""
+    """The error for a batch that is above the topic's limit after it was rebuilt."""
     return MessageTooLarge().because(
         "V-50",
         "with the topic's codec or format the batch takes {size_bytes:,} bytes, which is above"
@@ -55,7 +55,7 @@ def rebuilt_too_large(size_bytes: int, max_message_bytes: int) -> MessageTooLarg
 
 
 def decompresses_too_large(bytes_max: int, parts_max: int) -> DecompressedTooLarge:
-    """A batch that grows too much, or costs too much for what it gives."""
+    """The error for a batch that decompresses to too many bytes, or has too many parts."""
     return DecompressedTooLarge().because(
         "V-45",
         "the batch decompresses to more than {bytes_max:,} bytes"
@@ -66,17 +66,17 @@ def decompresses_too_large(bytes_max: int, parts_max: int) -> DecompressedTooLar
 
 
 def rewritten_too_large(bytes_max: int) -> DecompressedTooLarge:
-    """A batch that grows too much when its records are written anew."""
+    """The error for a batch whose records become too large when they are rewritten."""
     return DecompressedTooLarge().because(
         "V-45",
-        "written anew the records take more than {bytes_max:,} bytes"
+        "the rewritten records take more than {bytes_max:,} bytes"
         " (broker.lite.decompressed.max.bytes)",
         bytes_max=bytes_max,
     )
 
 
 def too_many_records(count: int, records_max: int) -> TooManyRecords:
-    """A batch of very many records."""
+    """The error for a batch with too many records."""
     return TooManyRecords().because(
         "V-45",
         "the batch has {record_count:,} records, above broker.lite.batch.records.max={records_max}",
@@ -86,7 +86,7 @@ def too_many_records(count: int, records_max: int) -> TooManyRecords:
 
 
 def larger_than_segment(size_bytes: int, segment_bytes: int) -> RecordListTooLarge:
-    """A batch that no segment of the topic can hold."""
+    """The error for a batch that no segment of the topic can hold."""
     return RecordListTooLarge().because(
         "V-52",
         "the batch of {size_bytes:,} bytes is above segment.bytes={segment_bytes}",
@@ -96,7 +96,7 @@ def larger_than_segment(size_bytes: int, segment_bytes: int) -> RecordListTooLar
 
 
 def wrong_crc(stored: int, computed: int) -> CorruptMessage:
-    """A batch that was changed on its way."""
+    """The error for a batch with a wrong checksum: its bytes were changed on the way."""
     return CorruptMessage().because(
         "V-20",
         "the CRC-32C of the bytes is {computed:#010x}, the batch says {stored:#010x}",
@@ -106,7 +106,7 @@ def wrong_crc(stored: int, computed: int) -> CorruptMessage:
 
 
 def invalid_entry(magic: int, position: int, size_bytes: int) -> CorruptMessage:
-    """An entry of a set of an old version that is cut short or was changed on its way."""
+    """The error for an entry of an old message set that is too short or has a wrong checksum."""
     return CorruptMessage().because(
         "V-20",
         "the entry of magic {magic} and {size_bytes:,} bytes at byte {position} of the set has a"
@@ -118,7 +118,7 @@ def invalid_entry(magic: int, position: int, size_bytes: int) -> CorruptMessage:
 
 
 def short_batch(size_bytes: int) -> CorruptMessage:
-    """A batch without a whole header."""
+    """The error for a batch that is shorter than its header."""
     return CorruptMessage().because(
         "V-21",
         "the batch has {size_bytes} bytes, its header alone takes {header_bytes}",
@@ -128,26 +128,26 @@ def short_batch(size_bytes: int) -> CorruptMessage:
 
 
 def unknown_codec(codec: int) -> UnknownServerError:
-    """A codec of the future."""
+    """The error for a codec id that does not exist."""
     return UnknownServerError().because("V-20", "there is no codec {codec}", codec=codec)
 
 
 def old_magic(magic: int) -> InvalidRecord:
-    """A message of an old format where only batches may be."""
+    """The error for a message of magic 0 or 1 where only v2 batches are allowed."""
     return InvalidRecord().because(
         "V-31", "a message of magic {magic} where a v2 batch was expected", magic=magic
     )
 
 
 def not_one_batch(count: int) -> InvalidRecord:
-    """A set with no batch, or several."""
+    """The error for a set without a batch, or with several."""
     return InvalidRecord().because(
         "V-31", "{batch_count} batches where exactly one was expected", batch_count=count
     )
 
 
 def wrong_header(batch: RecordBatch) -> InvalidRecord:
-    """A batch whose header says what a client may not say.
+    """The error for a batch whose header has values that a client must not send.
 
     See: V-32 (LogValidator).
     """
@@ -181,15 +181,15 @@ def wrong_structure(
     position: int,
     records_read: int,
 ) -> BrokerError:
-    """Say which record cannot be read.
+    """Add a text to an error that says which record cannot be read.
 
     Args:
-        error: of the protocol, without a text.
-        batch: of the records.
-        status: of the scan.
+        error: the error, without a text.
+        batch: the batch of the records.
+        status: the status of the scan.
         codec_failed: the codec stopped with an error after the records that were read.
-        position: after the last record that could be read, in the plain records.
-        records_read: how many could.
+        position: where the last readable record ends, in the uncompressed records.
+        records_read: how many records were readable.
     """
     facts = {"record": records_read, "record_count": batch.record_count, "position": position}
     if codec_failed and status in (ScanStatus.OK, ScanStatus.ENDED):
@@ -203,12 +203,12 @@ def wrong_structure(
 
 
 def wrong_records(error: RejectedRecords, record_count: int, offset_delta: int) -> RejectedRecords:
-    """Say which record is the first wrong one.
+    """Add a text to an error that says which record is the first wrong one.
 
     Args:
-        error: with what is wrong with each.
-        record_count: of the batch.
-        offset_delta: of the first wrong one.
+        error: the error, with its list of records.
+        record_count: number of records in the batch.
+        offset_delta: offset delta of the first wrong record.
 
     See: V-33, V-34.
     """
@@ -226,14 +226,14 @@ def wrong_records(error: RejectedRecords, record_count: int, offset_delta: int) 
 
 
 def unordered_offsets() -> UnknownServerError:
-    """A compressed batch whose offsets Kafka would have to correct."""
+    """The error for a compressed batch whose offsets Kafka would have to correct."""
     return UnknownServerError().because(
         "V-42", "the offset deltas of a compressed batch are not 0, 1, 2 and so on"
     )
 
 
 def not_buildable(batch: RecordBatch, min_timestamp: int) -> UnknownServerError:
-    """A batch that cannot be written with the topic's codec, as Kafka cannot.
+    """The error for a batch that, as in Kafka, cannot be rebuilt with the topic's codec.
 
     See: R-50.
     """

@@ -1,6 +1,6 @@
-"""The list of the refused records of a batch.
+"""Lists the refused records of a batch.
 
-It is made when the totals of the records show that some may have to be refused.
+This runs only if the totals of all records show that some of them may have to be refused.
 """
 
 from typing import Final
@@ -21,16 +21,16 @@ from broker_lite.record.loops.refused import RefusedSearch
 from broker_lite.record.loops.scan import RecordCursor
 
 SHOWN_ERRORS_MAX: Final = 3
-# Of a batch with millions of bad records not all are listed: each takes some 300 bytes.
+# Limits the list for a batch with millions of bad records, because each entry takes 300 bytes.
 RECORD_ERRORS_MAX: Final = 10_000
-# Listing so many takes 5 ms.
+# To list so many takes 5 ms.
 AT_ONCE_RECORDS_MAX: Final = 1_000
 
 
 def refuse_records(
     batch: RecordBatch, plain: PlainRecords, config: ValidationConfig, now_ms: int, partition: int
 ) -> None:
-    """Refuse the batch with a list of all refused records, if there are any.
+    """Raise an error with the list of all refused records, if there are any.
 
     Rule: V-44 (LogValidator.processRecordErrors).
     See: V-33.
@@ -82,7 +82,7 @@ def _record_timestamp(batch: RecordBatch, timestamp_delta: int) -> int:
 
 
 def _int64(value: int) -> int:
-    """Wrap around as Java's long does."""
+    """Return the value as Java's long has it, which wraps around."""
     return (value + INT64_MAX + 1) % (1 << 64) - INT64_MAX - 1
 
 
@@ -93,7 +93,7 @@ def _timestamp_problem(
     config: ValidationConfig,
     now_ms: int,
 ) -> str:
-    """Say what is wrong with the timestamp of a record that is refused for it.
+    """Return Kafka's message about the timestamp of a refused record.
 
     See: V-34 (LogValidator.validateTimestamp).
     """
@@ -112,7 +112,7 @@ def _timestamp_problem(
 
 
 def _describe(plain: PlainRecords, record: RecordCursor, timestamp: int) -> str:
-    """Print a record as Kafka's readers do."""
+    """Return a record's text as Kafka prints it."""
     name = "PartialDefaultRecord"
     key_length, value_length = record.key_length, record.value_length
     if plain.full_reader:

@@ -1,4 +1,4 @@
-"""What the validator is told about a topic, what it gives the log, and how it refuses records."""
+"""The types of the validator: a topic's configuration, the result for the log, the errors."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -10,25 +10,25 @@ NO_TIMESTAMP: Final = -1
 INT64_MAX: Final = 9223372036854775807
 # 128 times the default of max.message.bytes, and a size that a test machine can hold.
 DECOMPRESSED_BYTES_MAX: Final = 134_217_728
-# Twice what the client library with a limit of its own puts into a batch at most (librdkafka).
+# Twice the largest number of records in a batch of librdkafka, the client that has a limit.
 BATCH_RECORDS_MAX: Final = 2_097_152
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationConfig:
-    """What a topic's settings mean for the validator; built once a change of them.
+    """A topic's configuration in the form that the validator needs; rebuilt when it changes.
 
     Attributes:
-        topic: its name, for texts only.
-        max_message_bytes: largest batch, its 12 bytes of overhead included.
-        codec: the codec to store with, None for the producer's (compression.type=producer).
-        compression_level: the level for codec when a batch has to be compressed anew.
+        topic: the topic's name, used in error texts only.
+        max_message_bytes: size of the largest batch, including its first 12 bytes.
+        codec: the codec to store with; None keeps the producer's (compression.type=producer).
+        compression_level: the codec's level for batches that must be compressed again.
         is_append_time: message.timestamp.type=LogAppendTime.
-        before_max_ms: how far a CreateTime may lie behind now.
-        after_max_ms: how far it may lie ahead.
+        before_max_ms: how far a CreateTime timestamp may lie in the past.
+        after_max_ms: how far a CreateTime timestamp may lie in the future.
         is_compacted: cleanup.policy contains compact, so every record needs a key.
-        decompressed_bytes_max: most bytes one batch may decompress to, Kafka has no limit (V-45).
-        batch_records_max: most records of one batch, Kafka has no limit (V-45).
+        decompressed_bytes_max: largest size of a decompressed batch; Kafka has no limit (V-45).
+        batch_records_max: largest number of records in a batch; Kafka has no limit (V-45).
     """
 
     topic: str
@@ -47,10 +47,10 @@ class ValidatedRecords(NamedTuple):
     """One batch that may be appended.
 
     Attributes:
-        buffer: exactly the bytes to write, writable; the client's own or a rebuilt batch.
-        batch: a view of buffer, with its final attributes and max timestamp; the log still stamps
+        buffer: exactly the bytes to write, writable: the client's buffer or a rebuilt batch.
+        batch: a view of the buffer, with the final attributes and max timestamp; the log still sets
             offset and leader epoch, which the checksum does not cover.
-        record_count: how many offsets the batch takes.
+        record_count: the number of records, and of offsets.
         max_timestamp: the largest timestamp of a record, or the append time.
         log_append_time_ms: the append time with LogAppendTime, else -1.
     """
@@ -63,18 +63,18 @@ class ValidatedRecords(NamedTuple):
 
     @property
     def is_append_time(self) -> bool:
-        """True when all records got the time of the append."""
+        """Whether all records got the append time as their timestamp."""
         return self.log_append_time_ms != NO_TIMESTAMP
 
 
 class PlainRecords(NamedTuple):
-    """Uncompressed records of a batch: where they are, and how they are to be read.
+    """The uncompressed records of a batch, and how to read them.
 
     Attributes:
-        buffer: the batch's own, or the decompressed stream.
+        buffer: the batch's buffer, or the decompressed bytes.
         start: position of the first record.
         end: position after the last byte.
-        full_reader: keys and values are needed (R-34), else they are skipped over (R-36).
+        full_reader: True to read keys and values (R-34), False to skip them (R-36).
         codec_failed: the codec stopped with an error after these bytes.
     """
 
@@ -86,11 +86,11 @@ class PlainRecords(NamedTuple):
 
 
 class RecordTotals(NamedTuple):
-    """What a batch's records come to.
+    """The totals of a batch's records.
 
     Attributes:
-        max_timestamp: the largest timestamp, -1 at least.
-        min_timestamp: the smallest one other than -1.
+        max_timestamp: the largest timestamp, at least -1.
+        min_timestamp: the smallest timestamp other than -1.
         is_sequential: the offset deltas are 0, 1, 2 and so on.
     """
 
@@ -100,18 +100,18 @@ class RecordTotals(NamedTuple):
 
 
 class TakesLong(Exception):
-    """The validation would take too long for who asked for it at once; nothing was changed."""
+    """The validation would take too long for the event loop; nothing was changed."""
 
 
 class RecordError(NamedTuple):
-    """Why one record was refused; batch_index counts from 0 within its batch."""
+    """The reason why a record was refused; batch_index is its place in the batch, from 0."""
 
     batch_index: int
     message: str
 
 
 class RejectedRecords(BrokerError):
-    """Some records of a batch were refused, and so is the batch.
+    """A batch is refused because of some of its records.
 
     See: V-44 (RecordValidationException).
     """
@@ -122,12 +122,12 @@ class RejectedRecords(BrokerError):
 
 
 class RejectedAsInvalid(RejectedRecords):
-    """No timestamp is among the reasons (87)."""
+    """Records were refused, none of them for its timestamp (error code 87)."""
 
     code = ErrorCode.INVALID_RECORD
 
 
 class RejectedByTimestamp(RejectedRecords):
-    """At least one record's timestamp was refused (32)."""
+    """Records were refused, at least one of them for its timestamp (error code 32)."""
 
     code = ErrorCode.INVALID_TIMESTAMP

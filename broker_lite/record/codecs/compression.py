@@ -1,8 +1,9 @@
-"""The codecs of record batches: bytes in, bytes out, with a bound on what comes out.
+"""The codecs of record batches: compress and decompress, with a bound on the output.
 
-Each codec has a module of its own for its framing. A reader of theirs never raises for bad input:
-it returns what Kafka's stream would have given before its error, and says that it failed, because a
-structure error in those first records is reported before the error of the codec.
+Each codec has a module of its own for its framing. Its reader never raises for bad input: it
+returns the bytes that Kafka's stream would have returned before its error, and says that it failed.
+The bytes matter because an error in the structure of their records is reported before the error of
+the codec.
 
 The libraries behind snappy, lz4 and zstd are imported when they are first needed.
 
@@ -46,7 +47,7 @@ class Codec(IntEnum):
 
 
 class LevelRange(NamedTuple):
-    """Levels a codec takes, both ends included."""
+    """The levels that a codec takes, both ends included."""
 
     min: int
     max: int
@@ -58,11 +59,11 @@ LEVELS: Final[Mapping[Codec, LevelRange]] = {
     Codec.LZ4: LevelRange(1, 17, 9),
     Codec.ZSTD: LevelRange(-131072, 22, 3),
 }
-"""Level 0 is outside for gzip, though it lies between the ends."""
+"""Level 0 is not valid for gzip, though it lies between the ends."""
 
 
 class _Framing(Protocol):
-    """What each codec's module offers."""
+    """The functions that each codec's module has."""
 
     def compress(
         self, data: memoryview, level: int, stop: Stop, memory_bytes_max: int
@@ -72,7 +73,7 @@ class _Framing(Protocol):
 
 
 def codec_of(codec: int) -> Codec:
-    """Give the codec of an id.
+    """Return the codec of an id.
 
     Raises:
         UnknownServerError: 5, 6 and 7 name no codec.
@@ -94,15 +95,15 @@ def decompress(
     """Decompress one stream, as far as it can be read.
 
     Args:
-        codec: an id of Codec; 0 gives the data back.
+        codec: an id of Codec; 0 returns the data unchanged.
         data: the whole stream; never written to.
         output_bytes_max: where to stop; the result is never longer.
         parts_max: of how many parts the stream may consist; see Bounds.
-        stop: asked before each part.
+        stop: checked before each part.
 
     Raises:
         UnknownServerError: there is no such codec.
-        WorkStopped: by stop.
+        WorkStopped: `stop` was set.
 
     Rule: R-82.
     See: R-76 to R-81.
@@ -121,19 +122,19 @@ def compress(
     stop: Stop = NEVER,
     memory_bytes_max: int = sys.maxsize,
 ) -> bytes:
-    """Compress into one stream of the form Kafka's writer has.
+    """Compress into one stream in the format of Kafka's writer.
 
     Args:
         codec: an id of Codec; 0 copies.
-        data: what to compress.
+        data: the bytes to compress.
         level: of LEVELS; None is the codec's default, snappy has none.
-        stop: asked before each step.
-        memory_bytes_max: that the codec may take for itself, or 4 MiB if that is more. The highest
-            levels of zstd would take up to 834 MB; the others take less than 1 MB.
+        stop: checked before each step.
+        memory_bytes_max: how much memory the codec may take for itself; 4 MiB if that is more. The
+            highest levels of zstd would take up to 834 MB; the others take less than 1 MB.
 
     Raises:
         UnknownServerError: there is no such codec, or the level is outside its range.
-        WorkStopped: by stop.
+        WorkStopped: `stop` was set.
     """
     known = codec_of(codec)
     if known is Codec.NONE:

@@ -1,4 +1,4 @@
-"""What a codec's reader may do, and what it gives."""
+"""The bounds of a codec's reader, and its result."""
 
 import sys
 from typing import Final, NamedTuple
@@ -7,13 +7,13 @@ from broker_lite.record.stopping import NEVER, Stop
 
 
 class Decompressed(NamedTuple):
-    """What a codec gave.
+    """The result of a codec's reader.
 
     Attributes:
         data: the bytes, up to the failure or the limit if there was one.
         failed: the codec stopped with an error after these bytes.
         limit_exceeded: there would have been more bytes or parts than allowed; the rest was not
-            looked at.
+            read.
     """
 
     data: bytes | bytearray | memoryview
@@ -22,13 +22,13 @@ class Decompressed(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What a reader may do with one stream.
+    """The bounds for reading one stream.
 
     Attributes:
         output_bytes_max: where to stop; the result is never longer.
         parts_max: of how many frames, members, chunks and blocks the stream may consist. Each takes
-            some microseconds, also when it has next to nothing in it.
-        stop: asked before each part.
+            some microseconds, even if it is nearly empty.
+        stop: checked before each part.
     """
 
     output_bytes_max: int = sys.maxsize
@@ -40,7 +40,7 @@ UNBOUNDED: Final = Bounds()
 
 
 class TooManyParts(Exception):
-    """A stream has more parts than its reader is allowed to look at."""
+    """A stream has more parts than its reader may read."""
 
 
 class Parts:
@@ -53,11 +53,11 @@ class Parts:
         self._stop = bounds.stop
 
     def take(self) -> None:
-        """Begin with another part.
+        """Count another part before it is read.
 
         Raises:
-            TooManyParts: it is one too many.
-            WorkStopped: the work is to stop.
+            TooManyParts: the bounds do not allow another part.
+            WorkStopped: `stop` was set.
         """
         self._stop.check()
         if self._left <= 0:

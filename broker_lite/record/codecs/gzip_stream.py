@@ -1,7 +1,7 @@
 """gzip: concatenated members, read the way java.util.zip.GZIPInputStream does.
 
-The headers are parsed here and the deflate streams by zlib, since Java is more lenient than zlib
-about what follows a member: anything that is not a further member is ignored.
+The headers are parsed here and the deflate streams by zlib, because Java is more lenient than zlib
+about the bytes after a member: it ignores them unless they are another member.
 
 Rule: R-76 (GzipCompression).
 """
@@ -14,17 +14,17 @@ from typing import Final
 from broker_lite.record.codecs.decompressed import Bounds, Decompressed, Parts, TooManyParts
 from broker_lite.record.stopping import NEVER, Stop
 
-# What Java's writer puts: no flags, no time, no extra flags, an unknown operating system.
+# Java's writer writes these: no flags, no time, no extra flags, an unknown operating system.
 _HEADER: Final = bytes.fromhex("1f8b08000000000000ff")
 _MAGIC: Final[bytes] = b"\x1f\x8b\x08"
 _FIXED_HEADER_BYTES: Final = 10
 _TRAILER: Final = struct.Struct("<II")
 _FLAG_HEADER_CRC, _FLAG_EXTRA, _FLAG_NAME, _FLAG_COMMENT = 0x02, 0x04, 0x08, 0x10
 
-# Java's buffers. An error loses what the same step gave before it, so the sizes can be seen.
+# Java's buffers. An error loses the output of the step in which it happens, so the sizes matter.
 _INPUT_STEP_BYTES: Final = 8 * 1024
 _OUTPUT_STEP_BYTES: Final = 16 * 1024
-# What is compressed before a stop is seen.
+# So many bytes are compressed between two checks of `stop`.
 _STEP_BYTES: Final = 128 * 1024
 
 # Java looks for another member only when one could fit: 8 + 10 bytes.
@@ -34,7 +34,7 @@ _MEMBER_BYTES_MIN: Final = 18
 def compress(
     data: bytes | memoryview, level: int, stop: Stop = NEVER, memory_bytes_max: int = sys.maxsize
 ) -> bytes:
-    """Write one member with the header Java writes."""
+    """Write one member with the header that Java writes."""
     deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     parts = [_HEADER]
     for position in range(0, len(data), _STEP_BYTES):
@@ -73,7 +73,7 @@ def _read_members(data: memoryview, output: bytearray, bounds: Bounds) -> Decomp
 
 
 class _Member:
-    """One deflate stream with its trailer; read() adds to the output and sets the rest."""
+    """One deflate stream with its trailer; read() adds to the output and sets the other fields."""
 
     def __init__(self, data: memoryview, position: int, output: bytearray, bounds: Bounds) -> None:
         self.data = data
@@ -125,7 +125,7 @@ class _Member:
 
 
 def _deflate_position(data: memoryview, position: int) -> int | None:
-    """Position after a member's header, None where there is no complete header."""
+    """Return the position after a member's header, None if there is no complete header."""
     start = position
     if data[position : position + 3] != _MAGIC or len(data) - position < _FIXED_HEADER_BYTES:
         return None
@@ -145,7 +145,7 @@ def _deflate_position(data: memoryview, position: int) -> int | None:
 
 
 def _after_zero(data: memoryview, position: int) -> int:
-    """Position after the next zero byte, after the end of the data when there is none."""
+    """Return the position after the next zero byte, or past the data's end if there is none."""
     while position < len(data):
         piece = bytes(data[position : position + _INPUT_STEP_BYTES])
         found = piece.find(0)

@@ -1,9 +1,10 @@
 """lz4 frames, read by the rules of Kafka's own reader, which are not those of the lz4 library.
 
-The frame is parsed here, the blocks are decoded by the library. Kafka's reader wants independent
+The frame is parsed here, the library decodes the blocks. Kafka's reader requires independent
 blocks, checks header and block checksums, ignores content size and content checksum, and stops at
-the first end mark. The library has no function for its checksum (xxh32), so it checks them itself:
-a header is shown to get_frame_info, a block with checksum is put into a frame of one block.
+the first end mark. The library has no function for its checksum (xxh32), so it has to check the
+checksums itself: a header is passed to get_frame_info, and a block with a checksum is put into a
+frame of one block.
 
 Rule: R-78, R-79, R-80 (Lz4BlockInputStream, Lz4BlockOutputStream).
 """
@@ -43,7 +44,7 @@ _CHECKED_HEADERS: Final = {
     )
 }
 
-# What one byte of a compressed block can become; with it a tiny block allocates little.
+# One byte of a compressed block becomes at most so many; so a tiny block allocates little.
 _RATIO_MAX: Final = 255
 
 _LEVEL_FAST: Final = 9
@@ -51,7 +52,7 @@ _LEVEL_LIBRARY_MAX: Final = 12
 
 
 class _Header(NamedTuple):
-    """What matters of a frame descriptor."""
+    """The fields of a frame descriptor that matter."""
 
     size_bytes: int
     block_bytes_max: int
@@ -89,7 +90,7 @@ def compress(
 
 
 def compress_historic(data: bytes | memoryview) -> bytes:
-    """Write a frame for messages of magic 0, whose header checksum is taken over other bytes.
+    """Write a frame for messages of magic 0; its header checksum covers other bytes.
 
     Rule: R-79 (Lz4BlockOutputStream.useBrokenFlagDescriptorChecksum).
     """
@@ -103,19 +104,19 @@ def decompress(data: memoryview, bounds: Bounds, *, check_header: bool = True) -
     Args:
         data: the frame.
         bounds: where to stop.
-        check_header: False lets any header checksum pass: inside messages of magic 0 it is that of
-            other bytes (R-79).
+        check_header: False accepts any header checksum, because inside messages of magic 0 it
+            covers other bytes (R-79).
     """
     output: bytes | bytearray | memoryview = b""
     parts = Parts(bounds)
     try:
         for block in _blocks(data, _read_header(data, check_header)):
             if not block:
-                break  # Kafka's reader takes a block of no output for the end
+                break  # Kafka's reader takes a block without output for the end
             parts.take()
             room_bytes = bounds.output_bytes_max - len(output)
             if not output:
-                output = block[:room_bytes]  # most frames have no other one: nothing is copied
+                output = block[:room_bytes]  # most frames have one block: nothing is copied
             else:
                 if not isinstance(output, bytearray):
                     output = bytearray(output)
@@ -188,7 +189,7 @@ def _block(data: memoryview, header: _Header) -> bytes:
 
 
 def _checked_block(data: memoryview, header: _Header) -> bytes:
-    """Decode a block with its size word before and its checksum after it."""
+    """Decode a block, given with its size word before it and its checksum after it."""
     frame = b"".join((_CHECKED_HEADERS[header.block_bytes_max], data, _END_MARK))
     try:
         block: bytes = lz4.frame.decompress(frame)

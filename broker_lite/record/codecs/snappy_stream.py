@@ -1,7 +1,7 @@
 """snappy in the xerial framing of snappy-java, and as one raw block.
 
-A stream is a 16-byte header, then blocks: int32 size, raw snappy block. What does not start with
-the magic is taken for one raw block, as very old producers sent it.
+A stream is a 16-byte header, then blocks: int32 size, raw snappy block. Data that does not start
+with the magic is taken for one raw block, because very old producers sent it so.
 
 Rule: R-77 (SnappyCompression, org.xerial.snappy.SnappyInputStream).
 """
@@ -22,12 +22,12 @@ _INT32: Final = struct.Struct(">i")
 _BLOCK_INPUT_BYTES: Final = 32 * 1024
 _STEP_BYTES: Final = 2 * 1024
 
-# The best a raw block can do is 64 bytes from a copy of 3.
+# The best ratio of a raw block: 64 bytes from a copy of 3.
 _RATIO_MAX: Final = 22
 
 
 class _Block(NamedTuple):
-    """A raw block: its output, or why there is none."""
+    """A raw block: its output, or the reason why there is none."""
 
     data: bytes | memoryview
     failed: bool
@@ -49,7 +49,7 @@ def compress(
 def decompress(data: memoryview, bounds: Bounds) -> Decompressed:
     """Read a stream or a raw block; see compression.decompress.
 
-    A block is all or nothing: with limit_exceeded the data ends before the block that was too big.
+    A block is read whole or not at all: if the limit is exceeded, the data ends before that block.
     """
     if len(data) < len(_HEADER) or data[: len(_MAGIC)] != _MAGIC:
         return Decompressed(*_raw_block(data, bounds.output_bytes_max))
@@ -71,7 +71,7 @@ def _read_blocks(data: memoryview, output: bytearray, bounds: Bounds) -> Decompr
         if header[:4] == _MAGIC[:4]:
             if len(header) < len(_HEADER) or (header[:8] == _MAGIC and _version(header) < 1):
                 return _failed(output)
-            # Another magic ends one read of Java's stream; the next one goes on, if there is one.
+            # Another magic ends one read of Java's stream; the next read goes on, if there is one.
             if header[:8] != _MAGIC and not after_block:
                 break
             position += len(_HEADER)
@@ -94,7 +94,7 @@ def _read_blocks(data: memoryview, output: bytearray, bounds: Bounds) -> Decompr
 
 
 def _failed(output: bytearray) -> Decompressed:
-    # Java's stream is read in steps, and an error loses what the same step gave before it.
+    # Java's stream is read in steps. An error loses the output of the step in which it happens.
     del output[len(output) - len(output) % _STEP_BYTES :]
     return Decompressed(output, True, False)
 
@@ -106,20 +106,21 @@ def _version(header: memoryview) -> int:
 
 def _raw_block(data: memoryview, room_bytes: int) -> _Block:
     declared_bytes = _declared_bytes(data)
-    # The decoder allocates what the block declares, so that is bounded first.
+    # The decoder allocates as many bytes as the block declares, so that is bounded first.
     if declared_bytes is None or declared_bytes > _RATIO_MAX * len(data):
         return _Block(b"", True, False)
     if declared_bytes > room_bytes:
         return _Block(b"", False, True)
     try:
-        # as a view, which python-snappy copies: 40 ms of the interpreter lock for 60 MB
+        # cramjam returns a view; python-snappy copies, which holds the interpreter lock for 40 ms
+        # with 60 MB
         return _Block(memoryview(cramjam.snappy.decompress_raw(data)), False, False)
     except cramjam.DecompressionError:
         return _Block(b"", True, False)
 
 
 def _declared_bytes(data: memoryview) -> int | None:
-    """The length a raw block starts with, None when it is not readable."""
+    """Return the length that a raw block starts with, None if it is not readable."""
     value = 0
     for index, byte in enumerate(data[:5]):
         value |= (byte & 0x7F) << (7 * index)

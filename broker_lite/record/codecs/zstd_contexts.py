@@ -1,6 +1,6 @@
 """The contexts of the zstd library that a thread keeps for the next batch.
 
-In a module of its own since a class of threading.local's cannot be compiled.
+It is a module of its own because a subclass of threading.local cannot be compiled.
 """
 
 import threading
@@ -9,11 +9,11 @@ from typing import Final
 import zstandard
 
 CONTEXT_BYTES_MAX: Final = 4 << 20
-"""Room for the window of level 3, and not for those of the highest levels: up to 128 MB."""
+"""Enough for the window of level 3, but not for those of the highest levels: up to 128 MB."""
 
 
 class _Contexts(threading.local):
-    """A thread's own contexts: to make one takes as long as to read a batch of 16 KB."""
+    """A thread's own contexts; making one takes as long as reading a batch of 16 KB."""
 
     def __init__(self) -> None:
         self.compressors: dict[int, zstandard.ZstdCompressor] = {}

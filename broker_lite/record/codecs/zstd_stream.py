@@ -1,7 +1,8 @@
 """zstd: frames in a row, skippable ones among them, until the end of the data.
 
-The library decodes; it does not say whether a frame was complete, so each frame is walked here from
-block header to block header before. So what follows a frame cannot take away what the frame gave.
+The library decodes, but it does not say whether a frame was complete. So before each frame is
+decoded, it is walked here from block header to block header. Then damage after a frame cannot take
+away the frame's output.
 
 Rule: R-81 (ZstdCompression, com.github.luben.zstd.ZstdInputStream).
 """
@@ -20,10 +21,10 @@ _MAGIC: Final = 0xFD2FB528
 _SKIPPABLE_MAGIC: Final = 0x184D2A50
 _SKIPPABLE_MASK: Final = 0xFFFFFFF0
 
-# Java's buffer. An error loses what the same step gave before it, so the size can be seen.
+# Java's buffer. An error loses the output of the step in which it happens, so the size matters.
 _STEP_BYTES: Final = 16 * 1024
 
-# At the highest level these take 0.1 s, after which a stop is seen.
+# At the highest level so many bytes take 0.1 s; after each, `stop` is checked.
 _COMPRESSED_AT_A_TIME: Final = 128 * 1024
 
 # The recommended input size, ZSTD_DStreamInSize: one block and its header.
@@ -58,13 +59,13 @@ def compress(
 def _parameters(
     level: int, size_bytes: int, memory_bytes_max: int
 ) -> zstandard.ZstdCompressionParameters:
-    """Give what a level means for some data.
+    """Return the parameters of a level for some data.
 
-    A level that needs little memory is taken as it is. The others would take as much for a few
-    bytes as for a gigabyte: 834 MB at level 22, which a container of 256 MB does not have, and
-    which takes 0.3 s to make ready. So they get window and tables for the size of the data, or for
-    less of it where that takes more than the bound. Kafka takes the level as it is, outside of its
-    heap. The form of the frame is the same.
+    A level that needs little memory is used unchanged. The other levels would take as much for a
+    few bytes as for a gigabyte: 834 MB at level 22, which a container of 256 MB does not have, and
+    which takes 0.3 s to prepare. So their window and tables are chosen for the size of the data, or
+    for a smaller size if they would exceed the bound. Kafka uses the level unchanged, outside of
+    its heap. The format of the frame is the same.
     """
     if _is_for_any_size(level):
         return _of_level(level, 0)
@@ -82,14 +83,14 @@ def _is_for_any_size(level: int) -> bool:
 
 
 def _of_level(level: int, size_bytes: int) -> zstandard.ZstdCompressionParameters:
-    """For data of a size; 0 is any."""
+    """Return a level's parameters for data of a size; 0 is any size."""
     return zstandard.ZstdCompressionParameters.from_level(
         level, source_size=size_bytes, write_content_size=False
     )
 
 
 def _memory_bytes(parameters: zstandard.ZstdCompressionParameters) -> int:
-    """Tables, and the buffers of a stream: its window, and a block before and behind it."""
+    """Return the memory of tables and stream buffers: the window, and a block on either side."""
     tables_bytes: int = parameters.estimated_compression_context_size()
     return tables_bytes + (1 << parameters.window_log) + 2 * _COMPRESSED_AT_A_TIME
 
@@ -118,18 +119,18 @@ def _read_frames(data: memoryview, output: bytearray, bounds: Bounds) -> Decompr
 
 
 def _truncation_is_seen(data: memoryview, position: int) -> bool:
-    """Whether Java's reader notices that the frame at a position is not complete.
+    """True if Java's reader notices that the frame at a position is not complete.
 
-    It takes "the last frame was complete" back only when it reads from its input, which it does in
-    big pieces: a frame that begins inside the last piece may be cut without an error. For the same
-    reason a stream of no bytes is none.
+    Java resets "the last frame was complete" only when it reads from its input, which it does in
+    big pieces: if a frame begins inside the last piece, it may be cut without an error. For the
+    same reason an empty stream is no error.
     """
     piece, inside = divmod(position, _INPUT_BYTES)
     return inside == 0 or piece != (len(data) - 1) // _INPUT_BYTES
 
 
 def _read_frame(data: memoryview, output: bytearray, bounds: Bounds) -> tuple[bool, bool]:
-    """Add one frame to the output, or what is there of it; give failed and limit_exceeded."""
+    """Add one frame to the output, or what there is of it; return failed and limit_exceeded."""
     decompressor = CONTEXTS.decompressor or zstandard.ZstdDecompressor()
     CONTEXTS.decompressor = None
     failed, limit_exceeded = _read_all(decompressor.stream_reader(data), output, bounds)
@@ -156,12 +157,12 @@ def _read_all(
 
 
 def _frame_end(data: memoryview, position: int, parts: Parts) -> int:
-    """Position after a frame; after the end of the data for what is none, or not complete.
+    """Return the position after a frame; past the data's end if it is no frame or not complete.
 
     Args:
         data: of the stream.
         position: of the frame.
-        parts: its blocks are counted.
+        parts: counts the frame's blocks.
     """
     end = len(data)
     magic = _little(data, position, 4)

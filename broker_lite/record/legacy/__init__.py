@@ -1,4 +1,4 @@
-"""Messages of magic 0 and 1: what logs of old releases hold and old clients send and want.
+"""Messages of magic 0 and 1: logs of old releases hold them, old clients send and expect them.
 
-messages reads them, message_builder writes them, down_conversion makes them of v2 batches.
+messages reads them, message_builder writes them, down_conversion makes them from v2 batches.
 """

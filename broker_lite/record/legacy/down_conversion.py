@@ -1,8 +1,9 @@
-"""Entries of a log rewritten for clients that know only messages of magic 0, or 0 and 1.
+"""Rewrite entries of a log for clients that know only messages of magic 0, or of 0 and 1.
 
-Entry by entry: one batch becomes the messages of its records, or one wrapper with the same codec.
-Offsets are kept. Lost are headers, producers, transactions and control batches, and in magic 0 the
-timestamps; of aborted transactions nothing is known to such clients, they get all records.
+The work goes entry by entry: one batch becomes the messages of its records, or one wrapper with the
+same codec. Offsets are kept. Headers, producers, transactions and control batches are lost, and in
+magic 0 the timestamps, too. Such clients know nothing of aborted transactions: they get all
+records.
 
 Rule: F-61 (RecordsUtil.downConvert).
 """
@@ -34,21 +35,21 @@ def down_convert(
     """Rewrite one entry.
 
     Args:
-        buffer: holds it.
-        entry: where, and of which magic.
+        buffer: holds the entry.
+        entry: its place in the buffer, and its magic.
         magic: 0 or 1, the highest that the client knows.
-        first_offset: plain records below it are left out; of a compressed batch all are given.
-        bounds: of a batch's records, where Kafka has no limit; `stop` is asked before each.
+        first_offset: plain records below it are left out; a compressed batch keeps all records.
+        bounds: for a batch's records, where Kafka has no limit; `stop` is checked before each.
 
     Returns:
-        The entry itself, as a view, when the client knows its magic; no bytes for a control batch,
-        and when no record is left.
+        The entry itself, as a view, if the client knows its magic; no bytes for a control batch, or
+        if no record is left.
 
     Raises:
-        UnsupportedCompressionType: zstd.
+        UnsupportedCompressionType: the batch is compressed with zstd.
         InvalidRecord, CorruptMessage, UnknownServerError: the records cannot be read, are too many,
             or have a timestamp below -1.
-        WorkStopped: by the bounds' stop.
+        WorkStopped: the bounds' `stop` was set.
     """
     data = buffer[entry.position : entry.position + entry.size_bytes]
     if entry.magic <= magic:

@@ -1,7 +1,7 @@
 """Write messages of magic 0 and 1: single ones, plain sets, and sets inside a compressed wrapper.
 
-For fetches of old clients and for the cleaner, which keeps a log's magic. The rules kept are those
-of Kafka's builder; breaking one is an UnknownServerError.
+They are for fetches of old clients, and for the cleaner, which keeps a log's magic. The module
+keeps the rules of Kafka's builder; breaking one is an UnknownServerError.
 
 See: R-50, R-60 to R-67, R-79 (LegacyRecord, MemoryRecordsBuilder).
 """
@@ -39,7 +39,7 @@ def encode_message(
     """Write one message.
 
     Args:
-        offset: as it is to be stored, relative inside a wrapper of magic 1.
+        offset: the offset to store; inside a wrapper of magic 1 it is relative.
         magic: 0 or 1.
         attributes: codec and timestamp type.
         timestamp: left out in magic 0.
@@ -59,7 +59,7 @@ def encode_message(
 
 
 def message_size(magic: int, key: bytes | None, value: bytes | None) -> int:
-    """How many bytes a message takes, its offset and length included.
+    """Return how many bytes a message takes, its offset and length included.
 
     See: R-54 (LegacyRecord.recordSize).
     """
@@ -68,11 +68,11 @@ def message_size(magic: int, key: bytes | None, value: bytes | None) -> int:
 
 
 class LegacySetBuilder:
-    """Collects records and writes them as a plain set, or as one wrapper when there is a codec.
+    """Collects records and writes them as a plain set, or as one wrapper if there is a codec.
 
     Args:
         magic: 0 or 1.
-        codec: id of compression.Codec; zstd is not for old messages.
+        codec: id of compression.Codec; old messages cannot have zstd.
         log_append_time_ms: every message has this timestamp, and its type; None is CreateTime.
 
     Raises:
@@ -98,7 +98,7 @@ class LegacySetBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """Of the messages so far, before they are compressed."""
+        """Size of the messages so far, before they are compressed."""
         return len(self._messages)
 
     def append(
@@ -130,7 +130,7 @@ class LegacySetBuilder:
         self._messages += encode_message(offset, self.magic, self._type_bits, timestamp, key, value)
 
     def build(self) -> bytes:
-        """Write the set; no bytes at all when nothing was appended.
+        """Write the set; return no bytes if nothing was appended.
 
         See: R-65, R-67 (MemoryRecordsBuilder.writeLegacyCompressedWrapperHeader).
         """

@@ -1,8 +1,8 @@
-"""Messages of magic 0 and 1, which logs of old releases still hold: views, and what they contain.
+"""Messages of magic 0 and 1, which logs of old releases still hold: views, and their content.
 
 A message is a batch of one record, or a wrapper whose value is a compressed set of messages. They
-are only read here. What they lack next to a v2 batch (headers, producers, transactions, leader
-epochs, a count of records) they lack altogether.
+are only read here. Unlike a v2 batch, they have no headers, producers, transactions, leader
+epochs or count of records.
 
 Rule: R-70, R-60 to R-68 (LegacyRecord, AbstractLegacyRecordBatch).
 """
@@ -42,7 +42,7 @@ class SetTooLarge(UnknownServerError):
 
 
 class LegacyRecord(NamedTuple):
-    """One record; key and value are copies. The timestamp is -1 in magic 0, which has no type."""
+    """One record; key and value are copies. In magic 0 the timestamp is -1 and has no type."""
 
     offset: int
     timestamp: int
@@ -52,12 +52,12 @@ class LegacyRecord(NamedTuple):
 
 
 class LegacyMessage:
-    """View of one message or wrapper inside a buffer; its head is read once, here.
+    """A view of one message or wrapper inside a buffer; its head is read once, here.
 
     Args:
         buffer: holds the whole message; kept, not copied.
         position: of its first byte.
-        size_bytes: of all of it, 12 + length.
+        size_bytes: of the whole message, 12 + length.
 
     Attributes:
         last_offset: the offset field; a wrapper's is that of its last record.
@@ -115,7 +115,7 @@ class LegacyMessage:
 
     @property
     def next_offset(self) -> int:
-        """Offset after the message, or after the last one of a wrapper."""
+        """Offset after the message, or after the last message of a wrapper."""
         return self.last_offset + 1
 
     @property
@@ -125,7 +125,7 @@ class LegacyMessage:
 
     @property
     def is_wrapper(self) -> bool:
-        """Whether the value is a compressed set of messages."""
+        """True if the value is a compressed set of messages."""
         return self.attributes & _CODEC_MASK != 0
 
     @property
@@ -136,17 +136,17 @@ class LegacyMessage:
         return LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_FLAG else CREATE_TIME
 
     def crc_is_valid(self) -> bool:
-        """Whether the stored checksum is that of the bytes behind it.
+        """True if the stored checksum is that of the bytes behind it.
 
         Rule: R-61 (LegacyRecord.computeChecksum).
         """
         return crc_is_valid(self.buffer, self.position, self.size_bytes)
 
     def key_and_value(self) -> tuple[memoryview | None, memoryview | None]:
-        """Give both as views.
+        """Return both as views.
 
         Raises:
-            UnknownServerError: one of them would not end inside the message.
+            UnknownServerError: one of them would end beyond the message.
 
         Rule: R-60.
         See: R-06.
@@ -169,7 +169,7 @@ class LegacyMessage:
 
 
 def crc_is_valid(buffer: memoryview, position: int, size_bytes: int) -> bool:
-    """Whether a message of at least 26 bytes has the right checksum, whatever else it has.
+    """True if a message of at least 26 bytes has the right checksum, whatever else is wrong.
 
     Rule: R-61 (LegacyRecord.isValid).
     See: R-06.
@@ -189,11 +189,11 @@ def iterate_legacy(
     """Yield the records of a message or wrapper, with absolute offsets.
 
     Args:
-        message: its own checksum is not looked at.
-        check_inner: look at the checksums of the messages inside a wrapper, and whether they have
-            its magic. Kafka does so with what is produced; its readers do not.
-        check_crc: look at those checksums only, as a consumer does.
-        bounds: of a decompressed set; its `stop` is asked before each message, too.
+        message: its own checksum is not checked.
+        check_inner: check the checksums of the messages inside a wrapper, and whether they have
+            its magic. Kafka does so for produced messages; its readers do not.
+        check_crc: check those checksums only, as a consumer does.
+        bounds: of a decompressed set; its `stop` is checked before each message, too.
 
     Raises:
         InvalidRecord: a wrapper without messages, with wrappers inside, or with another codec; a
@@ -201,7 +201,7 @@ def iterate_legacy(
         CorruptMessage: a message inside is too short, or its checksum is wrong.
         UnknownServerError: the codec failed, the set is too large, or a field is longer than its
             message.
-        WorkStopped: by the bounds' stop.
+        WorkStopped: the bounds' `stop` was set.
 
     Rule: R-64 to R-68 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
     See: V-33.
@@ -210,8 +210,8 @@ def iterate_legacy(
         yield _record(message, message.last_offset, message)
         return
     buffer = _plain_set(message, bounds)
-    # The last one's offset is needed before the first is given out. Walking twice keeps no list of
-    # what may be millions.
+    # The last one's offset is needed before the first record is yielded. The set is walked twice,
+    # because it may have millions of messages, too many to keep in a list.
     ends = deque(_inner_entries(buffer), maxlen=1)
     if not ends:
         raise InvalidRecord("a compressed set without a whole message")
@@ -234,7 +234,7 @@ def _plain_set(wrapper: LegacyMessage, bounds: Bounds) -> memoryview:
 
 
 def _inner_entries(buffer: memoryview) -> Iterator[Entry]:
-    """Walk the messages of a set; a cut one at the end is left out, and no magic is looked at.
+    """Walk the messages of a set; a cut one at the end is ignored, and no magic is checked.
 
     Rule: R-68 (AbstractLegacyRecordBatch.DataLogInputStream).
     """
@@ -251,7 +251,7 @@ def _inner_entries(buffer: memoryview) -> Iterator[Entry]:
 
 
 def _inner_message(buffer: memoryview, entry: Entry, magic: int | None) -> LegacyMessage:
-    """Give a view of a message inside a set; with a magic, it is checked as a produced one.
+    """Return a view of a message inside a set; if a magic is given, check it as a produced one.
 
     Rule: R-68 (AbstractLegacyRecordBatch.DeepRecordsIterator, LogValidator).
     See: V-33.
@@ -263,7 +263,7 @@ def _inner_message(buffer: memoryview, entry: Entry, magic: int | None) -> Legac
         if own_magic > 1:
             raise CorruptMessage(f"a message of magic {own_magic} inside a compressed set")
     elif own_magic != magic:
-        # Kafka prints the message, which fails when its fields are not those of its magic.
+        # Kafka prints the message, which fails if its fields are not those of its magic.
         LegacyMessage(buffer, position, size_bytes).key_and_value()
         raise InvalidRecord(f"a message of magic {own_magic} inside a set of magic {magic}")
     elif not crc_is_valid(buffer, position, size_bytes):
@@ -289,7 +289,7 @@ def _content(wrapper: LegacyMessage, bounds: Bounds) -> Decompressed:
 
 
 def _first_offset(wrapper: LegacyMessage, last_inner_offset: int) -> int:
-    """What the offsets inside a set are relative to.
+    """Return the offset to which the offsets inside a set are relative.
 
     Rule: R-65, R-66.
     """

@@ -1,12 +1,12 @@
-"""Records of v2 batches as columns: the second per-record loop, for those who read logs in bulk.
+"""Records of v2 batches as columns: the second per-record loop, for reading logs in bulk.
 
-Compiled in place by Cython with the types of columns.pxd, and plain Python without a compiler, as
-scan.py is, whose cursor walks the records. A first walk (measure_records) checks them and sums up
-what they need; then RecordColumns takes memory for any number of batches at once, and a second walk
-(RecordColumns.append) copies each field to its place.
+Cython compiles this module with the types of columns.pxd; without a compiler it is plain Python.
+The cursor of scan.py walks the records. A first walk (measure_records) checks them and sums up the
+space they need; then RecordColumns takes memory for any number of batches at once, and a second
+walk (RecordColumns.append) copies each field to its place.
 
-The layout is Arrow's, so that no one copies again: validity bits with the least significant first,
-32-bit ends with a leading 0, data without gaps.
+The layout is Arrow's, so that nothing is copied again: validity bits with the least significant
+first, 32-bit ends with a leading 0, data without gaps.
 """
 
 from broker_lite.record.loops.scan import RecordCursor
@@ -25,7 +25,7 @@ def measure_records(
     first_offset: int,
     end_offset: int,
 ) -> tuple[int, int, int, int, int, int, int, int]:
-    """Check all records of a batch and sum up what those within a range of offsets need.
+    """Check all records of a batch and sum up the space for those within a range of offsets.
 
     Args:
         buffer: plain records; format B and contiguous; read only.
@@ -37,8 +37,8 @@ def measure_records(
         end_offset: records at and after it are left out.
 
     Returns:
-        status (ScanStatus), records read whole, and of those within the range: number, bytes of
-        keys, bytes of values, number of headers, bytes of their keys, bytes of their values.
+        status (ScanStatus), the number of whole records, and for those within the range: number,
+        bytes of keys, bytes of values, number of headers, bytes of their keys, of their values.
 
     Raises:
         ValueError: start and end are not positions in the buffer.
@@ -101,18 +101,18 @@ class RecordColumns:
     """Columns for a number of records that is known from measure_records().
 
     Args:
-        wanted: KEYS, VALUES and HEADERS added up; what is not wanted stays empty.
-        records: how many will be appended, at most.
-        key_bytes: of all of them; the other sizes likewise.
+        wanted: KEYS, VALUES and HEADERS added up; the other columns stay empty.
+        records: the most records that will be appended.
+        key_bytes: of all these records; the same for the other sizes.
 
     Attributes:
         records, headers: how many there are so far.
         offsets, timestamps: 64 bits each; timestamps in ms since the epoch.
         key_bits, key_ends, key_data: nullable bytes; value_bits, value_ends, value_data likewise.
-        header_list_bits, header_list_ends: a list a record, null for a record without headers.
+        header_list_bits, header_list_ends: a list per record, null for a record without headers.
         header_key_ends, header_key_data: bytes that are never null.
         header_value_bits, header_value_ends, header_value_data: nullable bytes.
-        has_odd_keys: a key of a header has bytes other than ASCII, which may be no UTF-8.
+        has_odd_keys: a header key has non-ASCII bytes, which may be invalid UTF-8.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class RecordColumns:
         first_offset: int,
         end_offset: int,
     ) -> int:
-        """Add the records of a batch that measure_records() has seen, in the same range.
+        """Add the records of a batch that measure_records() has measured, in the same range.
 
         Args:
             buffer: as measured.
@@ -179,12 +179,12 @@ class RecordColumns:
             count: as measured.
             base_offset: as measured.
             base_timestamp: of the header, in ms.
-            append_timestamp: what all records have with LogAppendTime; -2 with CreateTime.
+            append_timestamp: the timestamp of all records with LogAppendTime; -2 with CreateTime.
             first_offset: as measured.
             end_offset: as measured.
 
         Returns:
-            0, or 2 when there is no room: it is not what was measured.
+            0, or 2 if there is no room, because this batch was not measured.
 
         See: R-34, R-37 (DefaultRecordBatch.iterator).
         """
@@ -219,7 +219,7 @@ class RecordColumns:
         return 0
 
     def _append_key(self, buffer: memoryview, cursor: RecordCursor, row: int) -> bool:
-        """Add a key; False when there is no room."""
+        """Add a key; False if there is no room."""
         length = cursor.key_length
         if length >= 0:
             if not copy_bytes(buffer, cursor.key_position, length, self.key_data, self._key_end):
@@ -230,7 +230,7 @@ class RecordColumns:
         return True
 
     def _append_value(self, buffer: memoryview, cursor: RecordCursor, row: int) -> bool:
-        """Add a value; False when there is no room."""
+        """Add a value; False if there is no room."""
         length = cursor.value_length
         if length >= 0:
             if not copy_bytes(
@@ -243,7 +243,7 @@ class RecordColumns:
         return True
 
     def _append_headers(self, buffer: memoryview, cursor: RecordCursor, row: int) -> bool:
-        """Add the headers of a record, past which the cursor is; False when there is no room."""
+        """Add the headers of the record that the cursor has read; False if there is no room."""
         record_end = cursor.position
         cursor.position = cursor.headers_position
         left = cursor.header_count
@@ -285,7 +285,7 @@ class RecordColumns:
 
 
 def copy_bytes(source: memoryview, position: int, length: int, target: memoryview, at: int) -> bool:
-    """Copy bytes; False, and nothing copied, when either side has not as many."""
+    """Copy bytes; False, with nothing copied, if source or target has too few."""
     if length < 0 or position < 0 or at < 0:
         return False
     if length > len(source) - position or length > len(target) - at:

@@ -1,8 +1,8 @@
-"""Which records of a batch a compaction keeps: its two loops over records.
+"""Find the records of a batch that a compaction keeps: two loops over records.
 
 Cython compiles this module with the types of compaction.pxd; without a compiler it is plain Python.
-Both loops take plain records: a compressed batch is decompressed before. What is kept is
-told by one byte a record, 1 or 0, so that whoever judges otherwise can fill these bytes, too.
+Both loops take plain records: a compressed batch is decompressed before. The result is one byte per
+record, 1 to keep it or 0, so that a caller that decides in another way can fill these bytes, too.
 
 The numbers returned as status are those of scan_status.ScanStatus.
 
@@ -33,17 +33,17 @@ def note_keys(
 
     Args:
         keys: the map.
-        count_max: with so many keys it counts as full; less than its slots.
+        count_max: with so many keys the map counts as full; it is below the map's slots.
         buffer: plain records; format B and contiguous; read only.
         start: position of the first record.
         end: position after the last byte of the batch, or of the decompressed stream.
         count: how many records the header declares.
         base_offset: of the batch.
-        first_offset: records below it are passed over.
+        first_offset: records below it are skipped.
 
     Returns:
-        status, the offset of the last record that was put (-1: none), and whether a record had to
-        be left out, at which the walk ends.
+        status, the offset of the last record in the map (-1: none), and whether a record was left
+        out because the map is full; the walk ends there.
 
     Raises:
         ValueError: start and end are not positions in the buffer.
@@ -61,7 +61,7 @@ def note_keys(
 
 
 class KeyNotes:
-    """What note_keys does, and two of the numbers that it returns."""
+    """The walk of note_keys(), and two of the numbers that note_keys() returns."""
 
     def __init__(self) -> None:
         self.last_offset = -1
@@ -77,7 +77,7 @@ class KeyNotes:
         base_offset: int,
         first_offset: int,
     ) -> int:
-        """Put the keys of a batch's records into a map, and give the status."""
+        """Put the keys of a batch's records into a map, and return the status."""
         status = 0
         read = 0
         if count < 0:
@@ -102,14 +102,14 @@ class KeyNotes:
 
 
 class Judgement:
-    """Looks at the records of a batch; the attributes tell of the last call.
+    """Decides about the records of a batch; the attributes are about the last call.
 
     Args:
-        kept: one byte a record, written to; 0 or 1.
+        kept: one byte per record, written to; 0 or 1.
 
     Attributes:
-        kept_count: how many records stay.
-        has_kept_null: whether one without a value stays.
+        kept_count: how many records are kept.
+        has_kept_null: True if a record without a value is kept.
     """
 
     def __init__(self, kept: memoryview) -> None:
@@ -128,12 +128,12 @@ class Judgement:
         count: int,
         base_offset: int,
     ) -> int:
-        """Keep the newest record of each key, and give the status.
+        """Keep the newest record of each key, and return the status.
 
         Args:
             keys: newest offset by key.
-            latest_offset: up to which the map was filled; what comes after it stays.
-            drops_null: whether tombstones go.
+            latest_offset: the map is filled up to this offset; later records are kept.
+            drops_null: True if tombstones are dropped.
             buffer: plain records; format B and contiguous; read only.
             start: position of the first record.
             end: position after the last byte.
@@ -204,12 +204,12 @@ class Judgement:
         count: int,
         base_offset: int,
     ) -> int:
-        """Keep the records with certain offsets, and give the status.
+        """Keep the records with certain offsets, and return the status.
 
         Args:
-            bits: one an offset, the least significant first; what lies behind the last is 0.
-            bits_offset: that of the first bit, at most base_offset.
-            drops_null: whether tombstones go.
+            bits: one per offset, the least significant first; further offsets count as 0.
+            bits_offset: the offset of the first bit, at most base_offset.
+            drops_null: True if tombstones are dropped.
             buffer: plain records; format B and contiguous; read only.
             start: position of the first record.
             end: position after the last byte.

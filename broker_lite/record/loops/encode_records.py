@@ -1,9 +1,9 @@
-"""Records of v2 batches from columns: what columns.py does, the other way round.
+"""Encode records of v2 batches from columns: the reverse of columns.py.
 
-Compiled in place by Cython with the types of encode_records.pxd, and plain Python without a
-compiler, as scan.py is. The columns are laid out as Arrow lays them out; a slice of an array is
-given by the index of its first row. Nothing is allocated here: records go into a buffer of the
-caller's, whole, as many as there is room for.
+Cython compiles this module with the types of encode_records.pxd; without a compiler it is plain
+Python. The columns have Arrow's layout; a slice of an array is given by the index of its first row.
+Nothing is allocated here: whole records go into a buffer of the caller, as many as there is room
+for.
 """
 
 from broker_lite.record.loops.columns import copy_bytes
@@ -15,10 +15,10 @@ class BytesColumn:
     """A column of nullable bytes.
 
     Args:
-        bits: validity, the least significant bit first; empty when nothing is null.
-        ends: where each row's bytes end in the data, behind where the first one's start.
+        bits: validity, the least significant bit first; empty if nothing is null.
+        ends: positions in the data: where row 0 starts, then where each row ends.
         data: of all rows.
-        first: index in bits and ends that row 0 has.
+        first: the index of row 0 in bits and ends.
     """
 
     def __init__(self, bits: memoryview, ends: memoryview, data: memoryview, first: int) -> None:
@@ -31,7 +31,7 @@ class BytesColumn:
         self.start = 0
 
     def find(self, row: int) -> int:
-        """Give the length of a row's bytes, which begin at `start`; -1 for null.
+        """Return the length of a row's bytes, -1 for null; set `start` to where they begin.
 
         Raises:
             ValueError: there is no such row, or its ends are not positions in the data.
@@ -56,9 +56,9 @@ class HeadersColumn:
     """A column of nullable lists of headers.
 
     Args:
-        bits: validity, the least significant bit first; empty when nothing is null.
-        ends: where each row's headers end, behind where the first one's start.
-        first: index in bits and ends that row 0 has.
+        bits: validity, the least significant bit first; empty if nothing is null.
+        ends: indexes of headers: where row 0 starts, then where each row ends.
+        first: the index of row 0 in bits and ends.
         keys: of all headers.
         values: of all headers.
     """
@@ -81,7 +81,7 @@ class HeadersColumn:
         self.start = 0
 
     def find(self, row: int) -> int:
-        """Give how many headers a row has; the first one's index is `start`.
+        """Return how many headers a row has; set `start` to the index of the first one.
 
         Raises:
             ValueError: there is no such row.
@@ -103,17 +103,17 @@ class HeadersColumn:
 
 
 class RecordEncoder:
-    """Writes records one behind the other; the attributes tell of those written last.
+    """Writes records one after the other; the attributes are about the last call.
 
     Args:
-        timestamps: 64 bits each, in ms since the epoch; one a row.
-        offsets: 64 bits each, one a row; empty when they follow one another.
-        keys: None when all are null.
-        values: None when all are null.
-        headers: None when there are none.
+        timestamps: 64 bits each, in ms since the epoch; one per row.
+        offsets: 64 bits each, one per row; empty if they are consecutive.
+        keys: None if all are null.
+        values: None if all are null.
+        headers: None if there are none.
 
     Attributes:
-        position: in the target, behind the last record.
+        position: in the target, after the last record.
         last_offset: of the last record.
         max_timestamp: of all records of the last call, -1 without any.
     """
@@ -137,10 +137,10 @@ class RecordEncoder:
         self._target = memoryview(bytearray())
 
     def record_size_bytes(self, row: int, timestamp_delta: int, offset_delta: int) -> int:
-        """Give the size of a record without its length field.
+        """Return the size of a record without its length field.
 
         Raises:
-            ValueError: there is no such row, or a header without a key.
+            ValueError: there is no such row, or a header has no key.
 
         See: R-30, R-38 (DefaultRecord.sizeOfBodyInBytes).
         """
@@ -173,25 +173,25 @@ class RecordEncoder:
         at: int,
         end: int,
     ) -> int:
-        """Write the records of some rows, until there is no room for a whole one.
+        """Write the records of some rows, until a whole record has no room.
 
         Args:
-            row: the first one.
-            end_row: the first one that is not to be written.
+            row: the first row to write.
+            end_row: the first row that is not to be written.
             base_offset: of the batch.
-            next_offset: of the first row, where there are no offsets; else the lowest it may have.
+            next_offset: the offset of the first row; if there is a column of offsets, its minimum.
             base_timestamp: of the batch.
             target: written to; format B and contiguous.
-            at: position in the target of the first record.
-            end: position in the target that no record goes beyond.
+            at: position of the first record in the target.
+            end: position in the target that no record may exceed.
 
         Returns:
-            The first row that was not written: for want of room, or because its offset is too far
-            from base_offset.
+            The first row that was not written, because there was no room, or because its offset is
+            too far from base_offset.
 
         Raises:
-            ValueError: an offset does not rise, a timestamp is negative, or a column is not what it
-                should be; nothing of this call counts.
+            ValueError: an offset does not rise, a timestamp is negative, or a column is invalid;
+                nothing that this call has written counts.
 
         See: R-30, R-38, R-50, R-52 (DefaultRecord.writeTo, MemoryRecordsBuilder.appendWithOffset).
         """
@@ -226,7 +226,7 @@ class RecordEncoder:
         return row
 
     def _put_record(self, row: int, timestamp_delta: int, offset_delta: int) -> None:
-        """Write what follows a record's length; there is room for it."""
+        """Write a record without its length; there is room for it."""
         self._target[self.position] = 0
         self.position += 1
         self._put_number(timestamp_delta)
@@ -271,7 +271,7 @@ class RecordEncoder:
 
 
 def varlong_size_bytes(value: int) -> int:
-    """Give how many bytes a zigzag varint takes."""
+    """Return how many bytes a zigzag varint takes."""
     if value < 0:
         value = -(value + 1)
     size_bytes = 1
@@ -283,7 +283,7 @@ def varlong_size_bytes(value: int) -> int:
 
 
 def sized_bytes(length: int) -> int:
-    """Give the size of a length with the bytes that follow it; -1 is null."""
+    """Return the size of a length with the bytes that follow it; -1 is null."""
     if length < 0:
         return 1
     return varlong_size_bytes(length) + length
@@ -292,13 +292,13 @@ def sized_bytes(length: int) -> int:
 def assign_partitions(
     keys: BytesColumn, partition_count: int, unkeyed: int, target: memoryview
 ) -> None:
-    """Choose partitions as Kafka's producer does: by key, and one for what has none.
+    """Choose partitions as Kafka's producer does: by key, and one partition for all null keys.
 
     Args:
-        keys: one a row of the target.
+        keys: one per row of the target.
         partition_count: above 0.
         unkeyed: the partition of null keys.
-        target: 32 bits a row, written to.
+        target: 32 bits per row, written to.
     """
     row = 0
     while row < len(target):

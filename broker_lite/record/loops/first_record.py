@@ -1,7 +1,7 @@
-"""Find the first record of a batch with a timestamp: what ListOffsets asks.
+"""Find the first record of a batch with a timestamp, for ListOffsets.
 
-Compiled in place by Cython with the types of first_record.pxd, and plain Python without a compiler,
-as scan.py is.
+Cython compiles this module with the types of first_record.pxd; without a compiler it is plain
+Python.
 """
 
 try:
@@ -14,16 +14,16 @@ from broker_lite.record.loops.scan import RecordCursor
 
 
 class FirstRecord:
-    """Looks for one record; the attributes tell of the one that was found.
+    """Looks for one record; the attributes are about the record that was found.
 
     Args:
-        timestamp: what it has at least.
-        exactly: it must have that timestamp.
-        offset_min: it has no lower offset.
+        timestamp: the least timestamp of the record.
+        exactly: the record must have that timestamp.
+        offset_min: the least offset of the record.
 
     Attributes:
         timestamp: of the record.
-        offset: of the record; -1 when there is none.
+        offset: of the record; -1 if there is none.
     """
 
     def __init__(self, timestamp: int, exactly: bool, offset_min: int) -> None:
@@ -42,7 +42,7 @@ class FirstRecord:
         has_append_time: bool,
         append_time_ms: int,
     ) -> int:
-        """Read records up to the wanted one, and give the status (ScanStatus).
+        """Read records up to the wanted one, and return the status (ScanStatus).
 
         Args:
             buffer: all plain records; format B and contiguous; read only.
@@ -50,7 +50,7 @@ class FirstRecord:
             base_offset: of the batch.
             base_timestamp: of the batch.
             has_append_time: all records have the same timestamp.
-            append_time_ms: this one.
+            append_time_ms: that timestamp.
 
         See: R-33, R-34, R-37 (DefaultRecordBatch.iterator).
         """

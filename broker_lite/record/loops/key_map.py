@@ -1,9 +1,9 @@
-"""A map from keys to offsets in memory of a fixed size: what a compaction knows of dirty records.
+"""A map from keys to offsets in memory of a fixed size, for the dirty records of a compaction.
 
-Compiled in place by Cython with the types of key_map.pxd, and plain Python without a compiler, as
-scan.py is. A key is kept as its SipHash-2-4 of 128 bits, 24 bytes an entry with the offset. Kafka
-keeps MD5; which hash it is shows only where two keys have the same. This one has a secret: nobody
-can choose keys that take each other's place.
+Cython compiles this module with the types of key_map.pxd; without a compiler it is plain Python.
+A key is stored as its SipHash-2-4 of 128 bits; with the offset an entry has 24 bytes. Kafka stores
+MD5; the kind of hash matters only if two keys have the same hash. This hash has a secret, so that a
+client cannot choose keys that replace each other.
 
 Source: Aumasson and Bernstein, SipHash; SkimpyOffsetMap for the layout.
 """
@@ -15,16 +15,16 @@ except ImportError:
 
 
 class KeyMap:
-    """Offsets by key; open addressing, of which at least one slot stays empty.
+    """Offsets by key, with open addressing; at least one slot stays empty.
 
     Args:
-        table: zeros, three unsigned 64-bit numbers a slot: both halves of the hash, offset + 1.
+        table: zeros, three unsigned 64-bit numbers per slot: both halves of the hash, offset + 1.
         seed_low: lower half of the secret, 64 bits.
         seed_high: upper half of the secret, 64 bits.
 
     Attributes:
-        slots: how many there are.
-        count: how many are taken.
+        slots: the number of slots.
+        count: how many are used.
 
     Raises:
         ValueError: there is no room for a single key.
@@ -46,10 +46,10 @@ class KeyMap:
         self.count = 0
 
     def put(self, buffer: memoryview, position: int, length: int, offset: int) -> bool:
-        """Let a key have an offset, 0 or more; a later one takes the place of an earlier one.
+        """Set the offset of a key, 0 or more; it replaces an earlier one.
 
         Args:
-            buffer: has the key; format B and contiguous; read only.
+            buffer: holds the key; format B and contiguous; read only.
             position: of the key.
             length: of the key.
             offset: at most 2**63 - 2.
@@ -64,16 +64,16 @@ class KeyMap:
         return True
 
     def note(self, buffer: memoryview, position: int, length: int, offset: int) -> bool:
-        """Do what put() does for a key that is in the buffer; False when the map is full."""
+        """Do the same as put() for a key that is in the buffer; False if the map is full."""
         self._hash(buffer, position, length)
         return self._put(offset)
 
     def is_within(self, buffer: memoryview, position: int, length: int) -> bool:
-        """Whether a key is in the buffer."""
+        """True if a key is in the buffer."""
         return position >= 0 and length >= 0 and length <= len(buffer) - position
 
     def copy_to(self, other: "KeyMap") -> bool:
-        """Put all keys into another map, of the same seeds, with their offsets.
+        """Put all keys with their offsets into another map, which has the same seeds.
 
         Raises:
             ValueError: the other map is full.
@@ -98,7 +98,7 @@ class KeyMap:
         return True
 
     def _put(self, offset: int) -> bool:
-        """Let the key that was hashed last have an offset; False when there is no room for it."""
+        """Set the offset of the key that was hashed last; False if there is no room for it."""
         entry = self._find()
         if self._table[entry + 2] == 0:
             if self.count + 1 >= self.slots:
@@ -110,7 +110,7 @@ class KeyMap:
         return True
 
     def get(self, buffer: memoryview, position: int, length: int) -> int:
-        """Give the offset of a key, -1 when the key is not there.
+        """Return the offset of a key, -1 if the key is not in the map.
 
         Raises:
             ValueError: the key is not in the buffer.
@@ -120,13 +120,13 @@ class KeyMap:
         return self.look_up(buffer, position, length)
 
     def look_up(self, buffer: memoryview, position: int, length: int) -> int:
-        """Do what get() does for a key that is in the buffer."""
+        """Do the same as get() for a key that is in the buffer."""
         self._hash(buffer, position, length)
         offset = self._table[self._find() + 2]
         return offset - 1
 
     def _find(self) -> int:
-        """Where the entry of the hash is, or the empty slot that it would take."""
+        """Return where the entry of the hash is, or the empty slot that it would take."""
         slot = self._low % self.slots
         entry = slot * 3
         last = self.slots * 3
@@ -139,7 +139,7 @@ class KeyMap:
         return entry
 
     def _hash(self, buffer: memoryview, position: int, length: int) -> bool:
-        """Hash a key; a step is a word of eight bytes, then the rest, then two without any."""
+        """Hash a key: a step per word of eight bytes, one for the rest, then two without bytes."""
         mask = 0xFFFFFFFFFFFFFFFF
         v0 = self._v0
         v1 = self._v1

@@ -1,7 +1,6 @@
-"""Where keys and values are in a batch: for whoever reads a log of state, and nothing else of it.
+"""Find the keys and values in a batch, for reading a log of state, which needs nothing else of it.
 
-Compiled in place by Cython with the types of locate.pxd, and plain Python without a compiler, as
-scan.py is.
+Cython compiles this module with the types of locate.pxd; without a compiler it is plain Python.
 """
 
 from broker_lite.record.loops.scan import RecordCursor
@@ -19,8 +18,8 @@ def locate_keys_and_values(
         count: how many records the header declares; below 0 is invalid.
 
     Returns:
-        status (ScanStatus), and for each record before a failure the position of its key and the
-        one after it, the position of its value and the one after it; a start of -1 is null.
+        status (ScanStatus); and for each record before a failure the start and end of its key, and
+        the start and end of its value. A start of -1 means null.
 
     Raises:
         ValueError: start and end are not positions in the buffer.

@@ -1,7 +1,7 @@
-"""Find the records of a batch that a topic does not take, by their key or their timestamp.
+"""Find the records of a batch that a topic refuses, because of their key or timestamp.
 
-Compiled in place by Cython with the types of refused.pxd, and plain Python without a compiler, as
-scan.py is. It says where the next one is; what to say of it is for others.
+Cython compiles this module with the types of refused.pxd; without a compiler it is plain Python. It
+only finds the next refused record; the caller says why it is refused.
 """
 
 try:
@@ -14,18 +14,18 @@ from broker_lite.record.loops.scan import RecordCursor
 
 
 class RefusedSearch:
-    """What a topic demands of records.
+    """The demands of a topic on records.
 
     Args:
         needs_key: a null key is refused.
-        checks_times: timestamps but -1 must be within a range around now.
+        checks_times: timestamps other than -1 must be within a range around now.
         now_ms: the middle of the range.
-        before_max_ms: how far a timestamp may lie behind it.
-        after_max_ms: how far it may lie ahead.
+        before_max_ms: how far a timestamp may be before now.
+        after_max_ms: how far a timestamp may be after now.
         base_timestamp: of the batch.
-        has_append_time: all its records have one timestamp, and are refused where times are not
+        has_append_time: all its records have one timestamp; they are refused if times are not
             checked.
-        append_time_ms: this timestamp.
+        append_time_ms: that timestamp.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class RefusedSearch:
         """Read records until one is refused.
 
         Args:
-            cursor: before the first of them; then behind the refused one, whose fields it has.
-            count: how many there are; all were found sound by a scan.
+            cursor: before the first of the records; afterwards it has read the refused one.
+            count: how many records there are; a scan must have found all of them sound.
 
         Returns:
             How many were read, or -1 if none is refused.
@@ -78,7 +78,7 @@ class RefusedSearch:
         return -1
 
     def _is_refused_by_time(self, timestamp_delta: int) -> bool:
-        """In 64 bits as in Java; a difference may wrap around.
+        """Compare in 64 bits as Java does, where a difference may wrap around.
 
         See: V-34 (LogValidator.validateTimestamp).
         """

@@ -1,9 +1,9 @@
-"""Write the records of a batch as Kafka's writer would, whoever has written them before.
+"""Rewrite the records of a batch as Kafka's writer would, whatever program has written them.
 
-Compiled in place by Cython with the types of rewrite.pxd, and plain Python without a compiler, as
-scan.py is. It is for records that cannot stay byte for byte as they are: because their deltas
-change, or because a writer would choose other bytes. A first walk tells how many bytes they take, a
-second one writes them. Both work on plain records that a full scan has found sound.
+Cython compiles this module with the types of rewrite.pxd; without a compiler it is plain Python.
+It is for records that cannot keep their bytes: their deltas change, or Kafka's writer would write
+other bytes. A first walk computes how many bytes they take, a second one writes them. Both work on
+plain records that a full scan has found sound.
 
 See: R-30, R-38, R-50, R-52 (DefaultRecord.writeTo, MemoryRecordsBuilder.appendWithOffset).
 """
@@ -20,20 +20,20 @@ from broker_lite.record.loops.scan import RecordCursor
 
 
 class RecordRewriter:
-    """Measures and writes the records of one batch; the attributes tell of the last measure().
+    """Measures and writes the records of one batch; the attributes are about the last measure().
 
     Args:
         buffer: plain records; format B and contiguous; read only.
         start: position of the first record.
         end: position after the last byte.
         count: of the records.
-        kept: one byte for each record, 0 for those to leave out; empty when all stay.
-        renumbers: number the kept records from 0 on, instead of leaving them their offset deltas.
+        kept: one byte per record, 0 for those to leave out; empty if all stay.
+        renumbers: number the kept records from 0 on, instead of keeping their offset deltas.
 
     Attributes:
-        size_bytes: of the records as they will be written.
-        base_timestamp: which their new timestamp deltas are relative to.
-        max_timestamp: the largest of the kept records, -1 at least.
+        size_bytes: of the rewritten records.
+        base_timestamp: the timestamp to which their new deltas are relative.
+        max_timestamp: the largest of the kept records, at least -1.
 
     Raises:
         ValueError: start and end are not positions in the buffer, or `kept` is too short.
@@ -68,23 +68,23 @@ class RecordRewriter:
         self.max_timestamp = -1
 
     def stop(self) -> None:
-        """Let another thread's measure() or write() end soon; what it gives does not count then."""
+        """Let a measure() or write() in another thread end soon; its result does not count then."""
         self._is_stopped = True
 
     def measure(
         self, base_timestamp: int, has_append_time: bool, append_time_ms: int, new_base: int
     ) -> int:
-        """Find out what the records take when they are written.
+        """Compute how many bytes the rewritten records take.
 
         Args:
-            base_timestamp: of the batch as it is; not used with append time.
+            base_timestamp: the batch's present one; not used with append time.
             has_append_time: all records have the same timestamp.
-            append_time_ms: this one.
-            new_base: the new base timestamp; below 0: that of the first kept record.
+            append_time_ms: that timestamp.
+            new_base: the new base timestamp; below 0: the timestamp of the first kept record.
 
         Returns:
-            0; 1 where Kafka's writer refuses: a timestamp below -1, an offset that does not rise,
-            2 GB of records; 2 when the records are not sound.
+            0; 1 if Kafka's writer would refuse: a timestamp below -1, an offset that does not rise,
+            2 GB of records; 2 if the records are not sound.
         """
         cursor = RecordCursor(self._buffer, self._start, self._end, True)
         self._has_append_time = has_append_time
@@ -100,10 +100,10 @@ class RecordRewriter:
         return status
 
     def write(self, target: memoryview) -> int:
-        """Write the records that measure() has found writable.
+        """Write the records that measure() has measured.
 
         Args:
-            target: format B and contiguous; nothing else refers to what is read.
+            target: format B and contiguous; it does not overlap the buffer.
 
         Returns:
             The bytes written, which are size_bytes.
@@ -138,7 +138,7 @@ class RecordRewriter:
         return (wrapped ^ sign) - sign
 
     def _timestamp_delta(self, cursor: RecordCursor) -> int:
-        """Relative to the new base, in 64 bits as in Java."""
+        """Return the delta to the new base, in 64 bits as in Java."""
         sign = 0x8000000000000000
         mask = 0xFFFFFFFFFFFFFFFF
         wrapped = ((self._timestamp(cursor) & mask) - self.base_timestamp) & mask
@@ -171,7 +171,7 @@ class RecordRewriter:
         return 1 if self.size_bytes > 0x7FFFFFFF else 0
 
     def _length(self, cursor: RecordCursor, offset_delta: int) -> int:
-        """What a record's length field says; the cursor stays behind the record.
+        """Return the value of a record's length field; the cursor moves past the record's headers.
 
         See: R-30 (DefaultRecord.sizeOfBodyInBytes).
         """
@@ -228,7 +228,7 @@ class RecordRewriter:
         return True
 
     def _put_bytes(self, position: int, length: int) -> bool:
-        """Write a length and as many bytes, or the length of null."""
+        """Write a length and as many bytes; for null only its length."""
         if length < 0:
             self._put_number(-1)
             return True
@@ -238,7 +238,7 @@ class RecordRewriter:
         return True
 
     def _put_text(self, position: int, length: int) -> bool:
-        """Write a header key, with U+FFFD for what is not UTF-8.
+        """Write a header key, with U+FFFD for bytes that are not UTF-8.
 
         See: R-32 (RecordHeader.key, DefaultRecord.writeTo).
         """
@@ -278,7 +278,7 @@ class RecordRewriter:
 
 
 def text_size_bytes(buffer: memoryview, position: int, length: int) -> int:
-    """Give what a text takes after Java has read it as UTF-8 and written it again.
+    """Return the size of a text after Java has read it as UTF-8 and written it again.
 
     See: R-32 (RecordHeader.key).
     """
@@ -296,10 +296,10 @@ def text_size_bytes(buffer: memoryview, position: int, length: int) -> int:
 
 
 def sign_size_bytes(buffer: memoryview, position: int, end: int) -> int:
-    """Give how many bytes the next sign of a text has; below 0: so many that become one U+FFFD.
+    """Return how many bytes the next character of a text has; below 0 if they become U+FFFD.
 
-    Bytes that are not UTF-8 are taken together as far as they could have begun a sign. Java takes
-    the three bytes of a surrogate, or the first two of them, as one, too.
+    Bytes that are not UTF-8 are taken together as far as they could have begun a character. Java
+    also takes the three bytes of a surrogate, or the first two of them, as one.
 
     See: R-32 (sun.nio.cs.UTF_8).
     """
@@ -327,7 +327,7 @@ def sign_size_bytes(buffer: memoryview, position: int, end: int) -> int:
 
 
 def lowest_second_byte(first: int) -> int:
-    """Give what follows the first byte of a sign at least, so that it has its shortest form."""
+    """Return the least second byte after `first` in a character of the shortest form."""
     if first == 0xE0:
         return 0xA0
     return 0x90 if first == 0xF0 else 0x80

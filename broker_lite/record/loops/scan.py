@@ -1,15 +1,15 @@
 """Walk the records of a v2 batch: the one per-record loop of a produce request.
 
-Compiled in place by Cython with the types of scan.pxd; without a compiler this file runs as it is.
-So that both mean the same, every integer is 64 bits wide there and masked here wherever Python's
-would grow. Nothing is allocated by a declared length, nothing at or after the end is read.
+Cython compiles this module with the types of scan.pxd; without a compiler it is plain Python. To
+give the same results in both, every integer is 64 bits wide there and masked here wherever Python's
+would grow. A declared length never causes an allocation, and nothing at or after the end is read.
 
-Two readers, as in Kafka. The full one (R-34) reads records whose bytes all matter: the declared
-record length bounds every field and must be used up. The partial one (R-36) skips over keys, values
-and headers of a decompressed stream and never looks at the declared record length.
+There are two readers, as in Kafka. The full one (R-34) reads records whose bytes all matter: the
+declared record length bounds every field and must be used up. The partial one (R-36) skips over
+keys, values and headers of a decompressed stream and never looks at the declared record length.
 
-The numbers returned as status are those of scan_status.ScanStatus. Many bytes are walked without
-the interpreter lock; see lending.
+A status is a number of scan_status.ScanStatus. A walk over many bytes releases the interpreter
+lock; see lending.
 """
 
 try:
@@ -21,18 +21,18 @@ from broker_lite.record.loops.lending import LENT_BYTES_MIN
 
 
 class RecordCursor:
-    """Reads records one after the other; its fields are those of the record read last.
+    """Reads records one after the other; its fields are about the record that was read last.
 
-    Lengths below 0 are null. After a status other than 0 the cursor cannot be used again.
+    A length below 0 means null. After a status other than 0 the cursor cannot be used again.
 
     Args:
         buffer: plain records; format B and contiguous; read only.
         position: of the first record.
         end: position after the last byte of the batch, or of the decompressed stream.
-        full_reader: R-34, else R-36.
+        full_reader: True for the reader of R-34, False for that of R-36.
 
     Attributes:
-        position: after the record; -2 when the bytes ended in a varint, -1 when one was too long.
+        position: after the record; -2 if the bytes ended in a varint, -1 if one was too long.
         length: the record's declared length.
         headers_position: of the first header.
 
@@ -61,12 +61,12 @@ class RecordCursor:
         self.header_count = 0
 
     def read_varint(self, end: int) -> int:
-        """Read a zigzag varint of at most 5 bytes; of the fifth only four bits count.
+        """Read a zigzag varint of at most 5 bytes; only four bits of the fifth byte count.
 
         See: R-24 (ByteUtils.readVarint).
         """
         position = self.position
-        if position < end:  # one byte, as nearly all are
+        if position < end:  # one byte, like nearly all varints
             byte = self.buffer[position]
             if byte < 0x80:
                 self.position = position + 1
@@ -90,9 +90,9 @@ class RecordCursor:
         return 0
 
     def read_varlong(self, end: int) -> int:
-        """Read a zigzag varlong of at most 10 bytes; of the tenth only one bit counts."""
+        """Read a zigzag varlong of at most 10 bytes; only one bit of the tenth byte counts."""
         position = self.position
-        if position < end:  # one byte, as nearly all are
+        if position < end:  # one byte, like nearly all varints
             byte = self.buffer[position]
             if byte < 0x80:
                 self.position = position + 1
@@ -118,7 +118,7 @@ class RecordCursor:
         return 0
 
     def skip(self, length: int, end: int) -> bool:
-        """Pass over a key or value; False when it is longer than what is there."""
+        """Skip a key or value; False if it is longer than the remaining bytes."""
         if length > 0:
             if length > end - self.position:
                 return False
@@ -132,8 +132,8 @@ class RecordCursor:
         See: R-35.
         """
         end = self.end
-        # What running out of bytes means: a full reader has seen that the record is all there, so
-        # from then on it contradicts the declared length.
+        # The status if the bytes run out. Once the full reader knows that the whole record is
+        # there, running out means that a field contradicts the declared length.
         ended = 2
         self.length = self.read_varint(end)
         if self.position < 0:
@@ -177,7 +177,7 @@ class RecordCursor:
             return 1
         if self.full_reader and self.header_count > end - self.position:
             return 1
-        # A header takes two bytes at least, so this ends long before a huge count does.
+        # A header takes at least two bytes, so the bytes run out long before a huge count does.
         header = 0
         while header < self.header_count:
             length = self.read_varint(end)
@@ -198,11 +198,11 @@ class RecordCursor:
         return 0
 
     def has_shortest_varint(self, bytes_max: int, last_byte_max: int) -> bool:
-        """Whether the next varint is the shortest form of its value, which is the one written.
+        """True if the next varint is the shortest form of its value, as a writer would write it.
 
         Args:
             bytes_max: 5, or 10 for a varlong.
-            last_byte_max: what that many bytes can end in without bits that a reader drops.
+            last_byte_max: the largest last byte of a varint that long without surplus bits.
 
         See: R-23, R-24 (ByteUtils).
         """
@@ -219,7 +219,7 @@ class RecordCursor:
         return size_bytes == bytes_max and 0 < self.buffer[last] <= last_byte_max
 
     def skip_canonical_bytes(self, ascii_only: bool) -> bool:
-        """Pass over a length, -1 or more, and as many bytes; False when a writer would differ."""
+        """Skip a length, -1 or more, and as many bytes; False if a writer would write others."""
         if not self.has_shortest_varint(5, 0x0F):
             return False
         length = self.read_varint(self.end)
@@ -236,7 +236,7 @@ class RecordCursor:
         return True
 
     def skip_canonical_record(self) -> bool:
-        """Pass over a record; False when its content would be written in other bytes.
+        """Skip a record; False if a writer would write its content in other bytes.
 
         Rule: R-30 (DefaultRecord.writeTo).
         """
@@ -265,7 +265,7 @@ class RecordCursor:
         return True
 
     def skip_canonical_records(self, count: int) -> bool:
-        """Pass over so many records; False at one whose content would be written differently."""
+        """Skip so many records; False at one that a writer would write in other bytes."""
         record = 0
         while record < count:
             if not self.skip_canonical_record():
@@ -275,7 +275,7 @@ class RecordCursor:
 
 
 class RecordTotals:
-    """What a walk over the records of a batch sums up; see what scan_records returns."""
+    """The sums of a walk over the records of a batch; scan_records() describes them."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -338,17 +338,17 @@ def scan_records(
         buffer: plain records; format B and contiguous; read only.
         start: position of the first record.
         end: position after the last byte of the batch, or of the decompressed stream.
-        count: how many records the header declares. Below 0 is invalid; with 0 nothing is read, not
-            even whether bytes are left.
+        count: how many records the header declares. Below 0 is invalid. With 0 nothing is read, and
+            it is not checked whether bytes are left.
         base_timestamp: of the header; with the deltas it gives the record timestamps, in 64 bits.
-        full_reader: R-34 for uncompressed batches and for records whose content is needed, R-36 for
-            compressed batches that are kept as they are.
+        full_reader: True (R-34) for uncompressed batches and for records whose content is needed,
+            False (R-36) for compressed batches that are kept unchanged.
 
     Returns:
-        status (ScanStatus), position after the last record read, records read, largest timestamp
-        and -1 at least, smallest timestamp other than -1 (2**63 - 1 if there is none), number of
-        null keys, whether the offset deltas are 0, 1, 2 and so on. After a failure the numbers are
-        those of the records before it.
+        status (ScanStatus), position after the last record read, records read, the largest
+        timestamp (at least -1), the smallest timestamp other than -1 (2**63 - 1 if there is none),
+        number of null keys, whether the offset deltas are 0, 1, 2 and so on. After a failure the
+        numbers are those of the records before it.
 
     Raises:
         ValueError: start and end are not positions in the buffer.
@@ -374,10 +374,11 @@ def scan_records(
 
 
 def are_canonical(buffer: memoryview, start: int, end: int, count: int) -> bool:
-    """Tell whether a writer of the same records would give the same bytes.
+    """True if a writer of the same records would write the same bytes.
 
     That is: attributes 0, the shortest form of every varint, -1 for null, header keys in ASCII.
-    Keys in other characters are sound as a rule; whoever asks writes these records anew and sees.
+    Keys in other characters are mostly sound. For such records the caller rewrites the batch, and
+    sees whether the bytes differ.
 
     Args:
         buffer: records that scan_records found sound with the full reader.

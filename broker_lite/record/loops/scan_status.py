@@ -1,7 +1,8 @@
-"""What a record scan can find, and which error of the protocol that is.
+"""The possible results of a record scan, and the protocol error for each.
 
 The numbers are written as literals in scan.py: constants typed in its .pxd would not exist at run
-time, untyped ones would be looked up as Python objects for every record. A test holds them equal.
+time, untyped ones would be looked up as Python objects for every record. A test checks that both
+agree.
 """
 
 from enum import IntEnum
@@ -14,13 +15,13 @@ class ScanStatus(IntEnum):
 
     OK = 0
     INVALID = 1
-    """The structure is wrong, whatever would follow."""
+    """The structure is wrong, whatever bytes would follow."""
     ENDED = 2
     """The bytes end inside a record, or before the declared number of records."""
     LENGTH_TOO_LONG = 3
-    """A record length of more than five bytes."""
+    """A record's length field has more than five bytes."""
     REMAINING = 4
-    """All declared records were read and bytes are left."""
+    """All declared records were read, and bytes are left."""
 
 
 _TEXTS = {
@@ -34,12 +35,12 @@ _TEXTS = {
 def scan_error(
     status: int, *, compressed: bool = False, codec_failed: bool = False
 ) -> BrokerError | None:
-    """Give the error that Kafka raises for a scan status, None when the records are good.
+    """Return the error that Kafka raises for a scan status, None if the records are good.
 
     Args:
         status: of scan_records, a ScanStatus.
         compressed: the scanned bytes came out of a codec.
-        codec_failed: the codec stopped with an error after these bytes; it counts only when the
+        codec_failed: the codec stopped with an error after these bytes; it counts only if the
             reader got as far as the end of them.
 
     Rule: R-35 (DefaultRecord, DefaultRecordBatch).

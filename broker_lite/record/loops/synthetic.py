@@ -1,29 +1,30 @@
-"""Records that are made up: seed and number of a record say what it is, wherever it is made.
+"""Synthetic records: the seed and the number of a record determine it, wherever it is made.
 
-Compiled in place by Cython with the types of synthetic.pxd, and plain Python without a compiler, as
-scan.py is. Columns are laid out as Arrow lays them out, and filled anew by each call.
+Cython compiles this module with the types of synthetic.pxd; without a compiler it is plain Python.
+Columns have Arrow's layout, and each call fills them anew.
 
-What varies does so by a table of quantiles: rising numbers, 1025 of them, between two neighbours of
-which one random number in 1024 falls, evenly. A constant is a table of one number.
+Varying values are drawn from a table of quantiles: 1025 rising numbers. Each of the 1024 gaps
+between two neighbours is equally likely, and so is each value within a gap. A constant is a table
+of equal numbers.
 """
 
 from broker_lite.record.loops.columns import copy_bytes
 
 
 class SyntheticRecords:
-    """Makes records, as many at a time as asked for.
+    """Makes records, as many at a time as the caller asks for.
 
     Args:
         seed: 64 bits without a sign.
-        keys: quantiles of which key a record has, by the number of the key.
+        keys: quantiles of the numbers of keys, from which a record's key is drawn.
         key_sizes: quantiles of the sizes of keys.
         null_keys: how many records of 2**32 have no key.
         value_sizes: quantiles of the sizes of values.
         null_values: how many records of 2**32 have no value.
-        pool: what keys and values are cut from behind their number; not empty.
+        pool: the bytes that fill keys and values after their number; not empty.
         start_timestamp: of record 0, in ms.
         interval_us: from one record to the next.
-        jitter_ms: by how much a timestamp may be earlier than that.
+        jitter_ms: how much earlier than that a timestamp may be.
 
     Attributes:
         timestamps: 64 bits each, in ms since the epoch.
@@ -70,10 +71,10 @@ class SyntheticRecords:
         self.value_data = memoryview(bytearray())
 
     def fill(self, first: int, count: int) -> None:
-        """Make the records from a number on; earlier views of the columns are not to be used.
+        """Make the records from number `first` on; earlier views of the columns become invalid.
 
         Raises:
-            OverflowError: together they are larger than 2 GB.
+            OverflowError: the records are larger than 2 GB together.
         """
         if len(self.timestamps) != count:
             self.timestamps = memoryview(bytearray(8 * count)).cast("q")
@@ -123,7 +124,7 @@ class SyntheticRecords:
             self.value_ends[row] = value_end
 
     def _key_of(self, number: int) -> int:
-        """Number of the key that a record has."""
+        """Return the number of the key that a record has."""
         return drawn_from(self.keys, self._random(number, 0))
 
     def _timestamp_of(self, number: int) -> int:
@@ -134,11 +135,11 @@ class SyntheticRecords:
         return timestamp
 
     def _random(self, number: int, purpose: int) -> int:
-        """Give 64 random bits for one of up to 8 purposes of a number."""
+        """Return 64 random bits for one of up to 8 purposes of a number."""
         return mixed(self.seed ^ mixed(number * 8 + purpose))
 
     def _write(self, number: int, drawn: int, data: memoryview, at: int, end: int) -> None:
-        """Write a number, its lowest hexadecimal digit first, and what a pool has at some place."""
+        """Write a number, lowest hexadecimal digit first, then the pool from a random place on."""
         digits = 0
         while at < end and digits < 16:
             digit = (number >> (4 * digits)) & 15
@@ -157,7 +158,7 @@ class SyntheticRecords:
 
 
 def drawn_from(table: memoryview, drawn: int) -> int:
-    """Give the number of a table that 64 random bits stand for; neighbours differ by < 2**31."""
+    """Return the table's number for 64 random bits; neighbours must differ by less than 2**31."""
     step = drawn >> 54
     low = table[step]
     within = drawn >> 22 & 0xFFFFFFFF
@@ -166,8 +167,8 @@ def drawn_from(table: memoryview, drawn: int) -> int:
 
 
 def mixed(value: int) -> int:
-    """Give 64 bits that look random; another value has others (the finish of splitmix64)."""
-    # Named, because Cython takes a literal above 63 bits for an object.
+    """Return 64 random-looking bits, different for each value (the last step of splitmix64)."""
+    # The constants are named, because Cython takes a literal above 63 bits for an object.
     mask = 0xFFFFFFFFFFFFFFFF
     increment = 0x9E3779B97F4A7C15
     factor = 0xBF58476D1CE4E5B9

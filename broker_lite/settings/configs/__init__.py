@@ -1,1 +1,1 @@
-"""Configs of topics, groups and brokers that run: which may be set, and how they are described."""
+"""Configs of topics, groups and running brokers: which may be set, and how they are described."""

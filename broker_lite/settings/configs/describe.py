@@ -1,4 +1,4 @@
-"""Settings as DescribeConfigs tells them: values, sources and synonyms."""
+"""Settings in the form of DescribeConfigs answers: values, sources and synonyms."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -23,7 +23,7 @@ _CHAINS = {
     for setting in TOPIC_SETTINGS.values()
     for synonym in setting.synonyms
 }
-"""The broker settings that stand for each other in another unit, the strongest first."""
+"""For each broker setting, the settings that mean the same in other units; the first one wins."""
 
 _BROKER_SOURCES = (
     ConfigSource.DYNAMIC_BROKER,
@@ -34,7 +34,7 @@ _BROKER_SOURCES = (
 
 
 class ConfigSynonym(NamedTuple):
-    """One place where a setting has a value."""
+    """A place where a setting has a value: its own name or a synonym's, and the source."""
 
     name: str
     value: str | None
@@ -42,7 +42,7 @@ class ConfigSynonym(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """One setting of a resource; `value` is None for null and for what is never told."""
+    """One setting of a resource; `value` is None for null, and for values that are kept secret."""
 
     name: str
     value: str | None
@@ -55,19 +55,19 @@ class ConfigEntry(NamedTuple):
 
     @property
     def is_default(self) -> bool:
-        """What version 0 tells instead of the source."""
+        """Whether the value is the default; version 0 of the API has this instead of the source."""
         return self.source is ConfigSource.DEFAULT
 
 
 def describe_topic(
     settings: Settings, overrides: Mapping[str, str], names: Iterable[str] | None = None
 ) -> list[ConfigEntry]:
-    """The settings of a topic.
+    """Return the settings of a topic.
 
     Args:
-        settings: the broker's, dynamic ones included.
-        overrides: what is set on the topic.
-        names: those asked for, None or none for all; unknown ones are left out.
+        settings: the broker's settings, including dynamic ones.
+        overrides: the settings of the topic itself.
+        names: the requested settings; None or empty for all. Unknown names are left out.
 
     Rule: P-121, P-122 (ConfigHelper.createTopicConfigEntry).
     See: P-120.
@@ -82,7 +82,7 @@ def describe_topic(
 def describe_group(
     settings: Settings, overrides: Mapping[str, str], names: Iterable[str] | None = None
 ) -> list[ConfigEntry]:
-    """The configs of a group, whether there is such a group or not.
+    """Return the configs of a group; the group need not exist.
 
     See: P-120, G-91 (ConfigHelper.createGroupConfigEntry).
     """
@@ -98,7 +98,7 @@ def describe_group(
 
 
 def _group_synonyms(settings: Settings, group_setting: GroupSetting) -> tuple[ConfigSynonym, ...]:
-    """The broker's setting behind a group's config, or the config's own default."""
+    """Return the values of the broker setting behind a group's config, or the config's default."""
     if group_setting.broker_name is not None:
         return _synonyms(settings, group_setting.broker_name, is_sensitive=False)
     setting = group_setting.setting
@@ -106,7 +106,7 @@ def _group_synonyms(settings: Settings, group_setting: GroupSetting) -> tuple[Co
 
 
 def describe_broker(settings: Settings, names: Iterable[str] | None = None) -> list[ConfigEntry]:
-    """The settings of this broker, the unknown ones that somebody stored included.
+    """Return the settings of this broker, including unknown ones that a client has set.
 
     See: P-120, P-123 (ConfigHelper.createBrokerConfigEntry).
     """
@@ -119,7 +119,7 @@ def describe_broker(settings: Settings, names: Iterable[str] | None = None) -> l
 def describe_cluster_default(
     settings: Settings, names: Iterable[str] | None = None
 ) -> list[ConfigEntry]:
-    """The dynamic settings of all brokers: the answer for a broker without a name.
+    """Return the dynamic settings of all brokers: the answer for a broker without a name.
 
     See: P-123 (ConfigHelper.createBrokerConfigEntry).
     """
@@ -158,7 +158,7 @@ def _topic_entry(settings: Settings, setting: Setting, override: str | None) -> 
 def _broker_entry(settings: Settings, name: str) -> ConfigEntry:
     setting = find_broker_setting(name)
     if setting is None:
-        # what it means is unknown, so it may be a secret
+        # the meaning of an unknown setting is not known, so its value may be a secret
         found = _synonyms(settings, name, is_sensitive=True)
         return ConfigEntry(name, None, found[0].source, True, True, found, ConfigType.UNKNOWN, None)
     if setting.name != name:
@@ -169,7 +169,10 @@ def _broker_entry(settings: Settings, name: str) -> ConfigEntry:
 
 
 def _listener_entry(settings: Settings, name: str, setting: Setting) -> ConfigEntry:
-    """A config of one listener, behind which that of all listeners stands; told as read-only."""
+    """Return the entry of a listener's config; its default is the config of all listeners.
+
+    As in Kafka, the entry is marked as read-only.
+    """
     is_sensitive = setting.is_sensitive
     own = tuple(
         ConfigSynonym(name, None if is_sensitive else text, source)
@@ -201,10 +204,10 @@ def _entry(
 
 
 def _synonyms(settings: Settings, name: str, *, is_sensitive: bool) -> tuple[ConfigSynonym, ...]:
-    """All values behind a broker setting, the strongest first, from its own name on.
+    """Return all values behind a broker setting, the strongest first, beginning with its own name.
 
-    As in Kafka, those before its own name are dropped: retention.ms has no synonym at all while
-    only log.retention.hours has a value.
+    As in Kafka, values before its own name are dropped. So while only log.retention.hours has a
+    value, retention.ms has no synonym at all.
 
     Rule: P-122 (ConfigHelper.configSynonyms).
     """

@@ -1,4 +1,4 @@
-"""Which settings of a broker that runs can be changed, and to what."""
+"""Checks changes of the settings of a running broker."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -10,7 +10,7 @@ from broker_lite.settings.setting import ConfigType, InvalidValue, Setting
 from broker_lite.settings.settings import Settings
 from broker_lite.settings.values import rejected
 
-# Of the configs of one listener those that all brokers may have in common.
+# The configs of one listener that may be set for all brokers at once.
 _FOR_ALL_LISTENERS: Final = frozenset(
     {"max.connections", "max.connection.creation.rate", "num.network.threads"}
 )
@@ -22,16 +22,16 @@ def with_dynamic_broker_configs(
     dynamic: Mapping[str, str],
     dynamic_default: Mapping[str, str],
 ) -> Settings:
-    """The settings as they are after a change of the dynamic ones.
+    """Return the settings after a change of the dynamic ones.
 
     Args:
-        settings: those in force.
-        dynamic: all of this broker's own after the change.
-        dynamic_default: all of the cluster's after the change.
+        settings: the current settings.
+        dynamic: all dynamic settings of this broker after the change.
+        dynamic_default: all dynamic settings of the cluster after the change.
 
     Raises:
-        InvalidRequest: a setting that only a new start changes, or that is not for all brokers or
-            not for all listeners, or a bad value; Kafka's text.
+        InvalidRequest: a setting changes only with a restart, cannot be set for all brokers or for
+            all listeners, or has a bad value; the text is Kafka's.
 
     Rule: P-131 (DynamicBrokerConfig.validate).
     See: P-127.
@@ -91,17 +91,17 @@ def _needs_broker(name: str) -> bool:
 
 
 def _check_value(name: str, text: str) -> None:
-    """Read a value by its type; the error names the setting without the prefix of a listener."""
+    """Check a value; errors name the setting without a listener's prefix."""
     setting = find_broker_setting(name)
     if setting is None:
         return
     value = setting.parse(text)
     if name == _DIVISOR and not value:
-        raise InvalidValue("/ by zero")  # what Java says to it
+        raise InvalidValue("/ by zero")  # Java's message for a division by zero
     if setting.kind is ConfigType.CLASS and not _is_known_class(setting, text.strip()):
         raise rejected(setting.name, text, f"Class {text} could not be found.")
 
 
 def _is_known_class(setting: Setting, text: str) -> bool:
-    """Nothing of Java is here; the class that Kafka itself brings is taken for granted."""
+    """Whether Kafka itself has the class; other classes are unknown, because there is no Java."""
     return text == setting.default

@@ -1,7 +1,7 @@
-"""The configs of single groups (resource type 32): what a group may set for itself.
+"""The configs that can be set for a single group (resource type 32).
 
-Most have their default and their bounds in settings of the broker. Those of share and streams
-groups are kept and described; this broker does not have such groups.
+Most of them take their default and their bounds from settings of the broker. The configs of share
+and streams groups are only stored and described, because this broker does not have such groups.
 """
 
 import re
@@ -17,7 +17,7 @@ from broker_lite.settings.values import Between, OneOf, Value, rejected
 
 
 class GroupSetting(NamedTuple):
-    """A config of a group, and the broker settings with its default and bounds, None for none."""
+    """A config of a group, and the broker settings that have its default and its bounds, if any."""
 
     setting: Setting
     broker_name: str | None = None
@@ -32,13 +32,13 @@ _DURATION: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class OffsetReset:
-    """Where a share group begins: earliest, latest, or a duration ago.
+    """Allows where a share group may begin: earliest, latest, or a duration ago.
 
     Source: ShareGroupAutoOffsetResetStrategy.
     """
 
     def check(self, name: str, value: Value) -> None:
-        """Compare with both words and the shape of a duration."""
+        """Raise InvalidValue unless it is one of both words or a duration."""
         text = str(value)
         if text in {"earliest", "latest"} or _DURATION.fullmatch(text):
             return
@@ -49,12 +49,12 @@ class OffsetReset:
         raise rejected(name, text, reason)
 
     def describe(self) -> str:
-        """The words, and the shape."""
+        """Return the words, and the form of a duration."""
         return "earliest, latest, by_duration:<PnDTnHnMn.nS>"
 
 
 def _bounded(kind: str, what: str, doc: str, low: int) -> GroupSetting:
-    """A number with default, minimum and maximum in settings of the broker."""
+    """Declare a number whose default, minimum and maximum are settings of the broker."""
     return GroupSetting(
         Setting(f"{kind}.{what}", ConfigType.INT, None, doc, Between(low), dynamic=True),
         f"group.{kind}.{what}",
@@ -72,20 +72,20 @@ _DECLARED: Final = (
         _bounded(kind, *rest)
         for kind in _KINDS
         for rest in (
-            (_HEARTBEAT, "Heartbeat interval told to members.", 1),
+            (_HEARTBEAT, "Heartbeat interval that members are told to use.", 1),
             (_SESSION, "Session timeout of a member.", 1),
             ("assignment.interval.ms", "Shortest time between two assignments.", 0),
         )
     ),
-    _bounded("share", "delivery.count.limit", "How often a record is delivered at most.", 2),
-    _bounded("share", "partition.max.record.locks", "Records of a partition in delivery.", 100),
-    _bounded("share", "record.lock.duration.ms", "How long a record is one member's.", 1000),
+    _bounded("share", "delivery.count.limit", "How often a record may be delivered.", 2),
+    _bounded("share", "partition.max.record.locks", "Locked records of a partition, at most.", 100),
+    _bounded("share", "record.lock.duration.ms", "How long a member's lock lasts.", 1000),
     GroupSetting(
         Setting(
             "share.auto.offset.reset",
             ConfigType.STRING,
             "latest",
-            "Where a share group begins.",
+            "Where a share group begins to read.",
             OffsetReset(),
             dynamic=True,
         )
@@ -95,7 +95,7 @@ _DECLARED: Final = (
             "share.isolation.level",
             ConfigType.STRING,
             "read_uncommitted",
-            "What of transactions a share group reads.",
+            "Whether a share group reads records of transactions that are not committed.",
             OneOf(("read_committed", "read_uncommitted")),
             dynamic=True,
         )
@@ -105,7 +105,7 @@ _DECLARED: Final = (
             "share.renew.acknowledge.enable",
             ConfigType.BOOLEAN,
             "true",
-            "Whether members may keep a record for longer.",
+            "Whether members may extend their lock of a record.",
             dynamic=True,
         )
     ),
@@ -125,7 +125,7 @@ _DECLARED: Final = (
             "streams.num.standby.replicas",
             ConfigType.INT,
             None,
-            "Standby tasks of each task.",
+            "Number of standby tasks of each task.",
             Between(0),
             dynamic=True,
         ),
@@ -141,7 +141,7 @@ GROUP_SETTINGS: Final[Mapping[str, GroupSetting]] = MappingProxyType(
 
 
 def group_config_value(settings: Settings, overrides: Mapping[str, str], name: str) -> Value:
-    """The effective value of a group's config."""
+    """Return the effective value of a group's config."""
     group_setting = GROUP_SETTINGS[name]
     if name in overrides:
         return group_setting.setting.parse(overrides[name])
@@ -154,7 +154,7 @@ def validate_group_configs(settings: Settings, overrides: Mapping[str, str]) -> 
     """Check all configs of a group, each by itself and then together.
 
     Raises:
-        InvalidConfig: the first fault; its text is Kafka's.
+        InvalidConfig: a config is wrong; the error is about the first one, in Kafka's words.
 
     Rule: G-91 (GroupConfig.validate).
     """

@@ -1,6 +1,6 @@
-"""What the parts of a broker that runs say to new values of their settings; the texts are Kafka's.
+"""Checks new values of settings as the parts of a running Kafka broker do, with Kafka's texts.
 
-Kafka asks each part that can be reconfigured. Only those that can refuse are here.
+Kafka asks each part that can be reconfigured. Here are only the checks of parts that can refuse.
 
 Source: DynamicThreadPool, LogCleaner, DynamicMetricsReporters, SocketServer of Kafka.
 """
@@ -30,10 +30,10 @@ _OVERRIDES: Final = "max.connections.per.ip.overrides"
 
 
 def check_reconfiguration(before: Settings, after: Settings) -> None:
-    """Check a change of settings of a broker that runs.
+    """Check a change of the settings of a running broker.
 
     Raises:
-        InvalidValue: a part refuses its new value.
+        InvalidValue: a part of the broker would refuse its new value.
     """
     for name in _changed(before, after):
         check = _CHECKS.get(name)
@@ -68,7 +68,7 @@ def _check_cleaner(before: Settings, after: Settings) -> None:
 
 
 def _check_reporters(_before: Settings, after: Settings) -> None:
-    """Nothing of Java is here: of its classes only that which Kafka itself brings is known."""
+    """Accept only the class that Kafka itself has; others are unknown, because there is no Java."""
     known = _REPORTER_CLASSES
     reporters = after.value(_REPORTERS)
     assert isinstance(reporters, tuple)
@@ -80,7 +80,7 @@ def _check_reporters(_before: Settings, after: Settings) -> None:
 
 
 def _check_overrides(_before: Settings, after: Settings) -> None:
-    """See: P-12; the reasons are those of Java's string functions."""
+    """See: P-12; the reasons are the messages of Java's string functions."""
     overrides = str(after.value(_OVERRIDES))
     for pair in filter(None, (item.strip() for item in overrides.split(","))):
         _, colon, count = pair.rpartition(":")

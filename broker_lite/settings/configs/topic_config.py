@@ -1,4 +1,4 @@
-"""What a topic's settings are in effect, and whether new ones are allowed."""
+"""The effective settings of a topic, and the checks of new ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class TopicConfig(TopicAttributes):
 
     @property
     def effective_segment_bytes(self) -> int:
-        """Size of a segment: internal.segment.bytes is stronger than segment.bytes."""
+        """The size of a segment: internal.segment.bytes if it is set, else segment.bytes."""
         if self.internal_segment_bytes is None:
             return self.segment_bytes
         return self.internal_segment_bytes
@@ -38,16 +38,16 @@ class TopicConfig(TopicAttributes):
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether records get the time of the append."""
+        """Whether records get the append time as their timestamp."""
         return self.message_timestamp_type == "LogAppendTime"
 
 
 def topic_config(settings: Settings, overrides: Mapping[str, str] | None = None) -> TopicConfig:
-    """The effective settings of a topic.
+    """Return the effective settings of a topic.
 
     Args:
-        settings: the broker's, dynamic ones included.
-        overrides: what is set on the topic, Kafka's names to texts that were checked before.
+        settings: the broker's settings, including dynamic ones.
+        overrides: the settings of the topic itself: Kafka's names to texts, checked before.
     """
     texts = overrides or {}
     values: dict[str, Any] = {
@@ -58,7 +58,7 @@ def topic_config(settings: Settings, overrides: Mapping[str, str] | None = None)
 
 
 def effective_value(settings: Settings, setting: Setting, override: str | None) -> Value:
-    """One topic setting's value: the topic's, else the first synonym's that has one.
+    """Return the value of a topic setting: the topic's own, else that of the first set synonym.
 
     See: P-121 (AbstractKafkaConfig.extractLogConfigMap).
     """
@@ -75,16 +75,16 @@ def effective_value(settings: Settings, setting: Setting, override: str | None) 
 
 
 def is_list(name: str) -> bool:
-    """Whether APPEND and SUBTRACT work on a setting of a topic or broker (P-126)."""
+    """Whether a setting is a list, so that APPEND and SUBTRACT work on it (P-126)."""
     setting = SETTINGS.get(name) or find_broker_setting(name)
     return setting is not None and setting.kind is ConfigType.LIST
 
 
 def validate_topic_config(name: str, text: str) -> Value:
-    """Read one setting of a topic.
+    """Parse and check one setting of a topic.
 
     Raises:
-        InvalidConfig: the name is unknown or the value not allowed; its text is Kafka's.
+        InvalidConfig: the name is unknown, or the value is not allowed; the text is Kafka's.
 
     See: P-127 (LogConfig.validate).
     """
@@ -100,10 +100,10 @@ def validate_topic_config(name: str, text: str) -> Value:
 def validate_topic_configs(settings: Settings, overrides: Mapping[str, str]) -> None:
     """Check all settings of a topic, each by itself and then together.
 
-    Names come first, since Kafka tells an unknown name before a bad value.
+    All names are checked before the values, because Kafka reports an unknown name first.
 
     Raises:
-        InvalidConfig: the first fault; its text is Kafka's.
+        InvalidConfig: a setting is wrong; the error is about the first one, in Kafka's words.
 
     See: P-127 (LogConfig.validate).
     """

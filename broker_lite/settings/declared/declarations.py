@@ -33,7 +33,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
 BROKER_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
     {name: setting for name, setting in SETTINGS.items() if Scope.BROKER in setting.scope}
 )
-"""The settings of a broker by name, those that topics have as well included."""
+"""The settings of a broker by name, including those that topics have, too."""
 
 TOPIC_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
     {name: setting for name, setting in SETTINGS.items() if Scope.TOPIC in setting.scope}
@@ -44,10 +44,11 @@ _LISTENER_PREFIX: Final = "listener.name."
 
 
 def find_broker_setting(name: str) -> Setting | None:
-    """The setting behind a name of a broker's config; None when nothing is known of it.
+    """Return the setting that a name of a broker's config means; None for an unknown name.
 
-    A config of one listener, as listener.name.NAME.ssl.keystore.type, means what the setting after
-    the prefix means; that of one mechanism too, as listener.name.NAME.plain.sasl.jaas.config.
+    A name may have the prefix of a listener, as listener.name.NAME.ssl.keystore.type, or of a
+    listener and a mechanism, as listener.name.NAME.plain.sasl.jaas.config. Then it means the
+    setting after the prefix.
 
     Source: DynamicBrokerConfig.brokerConfigSynonyms.
     """

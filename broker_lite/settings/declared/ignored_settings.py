@@ -1,10 +1,11 @@
-"""Settings of Kafka that nothing here reads: security, remote storage, share and streams groups.
+"""Settings of Kafka that have no effect here: security, remote storage, share and streams groups.
 
-They are known so that a broker is described, and its configs are altered or refused, as Kafka's
-are. Who sets one at the start is told that it has no effect.
+They are declared so that DescribeConfigs and AlterConfigs answer about them as Kafka does. To set
+one at the start causes a warning in a properties file or a variable, and an error in a TOML file or
+a flag.
 
 Source: the ConfigDef of KafkaConfig and the dynamic configs of Kafka 4.3.1; the module
-tests.differential.compare_configs holds them equal.
+tests.differential.compare_configs checks that they are the same.
 """
 
 from typing import Final
@@ -12,9 +13,10 @@ from typing import Final
 from broker_lite.settings.setting import ConfigType, Setting
 from broker_lite.settings.values import Between, OneOf, Validator
 
-# name, type, default (- for null), what is allowed (bounds, or words), and where a broker that runs
-# takes a change: nowhere (fixed), for all brokers or one, for one broker only, or for one of its
-# listeners only. What is hidden is described only when it is set.
+# Columns: name, type, default (- for null), what is allowed (bounds or words, - for all), and for
+# whom a running broker accepts a change: for nobody (fixed), for all brokers or one (cluster), for
+# one broker only (broker), for one of its listeners only (listener). A setting that is marked as
+# hidden is described only if it is set.
 _ROWS: Final = """\
 alter.config.policy.class.name class - - fixed
 alter.log.dirs.replication.quota.window.num int 11 1.. fixed
@@ -196,7 +198,7 @@ ssl.truststore.password password - - listener
 ssl.truststore.type string JKS - listener
 telemetry.max.bytes int 1048576 1.. fixed
 """
-# classes of Java, which would make their rows too long
+# Java classes whose full names would make the rows above too long.
 _PACKAGES: Final = {
     "@DefaultKafkaPrincipalBuilder": "org.apache.kafka.common.security.authenticator",
     "@DefaultJwtRetriever": "org.apache.kafka.common.security.oauthbearer",
@@ -206,7 +208,7 @@ _PACKAGES: Final = {
 _EMPTY: Final = '""'
 _NULL: Final = "-"
 _FIXED, _BROKER, _LISTENER = "fixed", "broker", "listener"
-_DOC: Final = "Accepted for Kafka's sake; has no effect here."
+_DOC: Final = "Has no effect; accepted for compatibility with Kafka."
 
 
 def _setting(line: str) -> Setting:

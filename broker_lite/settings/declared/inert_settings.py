@@ -1,6 +1,6 @@
-"""Settings of Kafka that people's files have and that mean nothing to one node in one process.
+"""Settings of Kafka that are common in files, but have no effect on one node in one process.
 
-They are checked, kept and described, so that a file of Kafka's can be used as it is.
+They are checked, stored and described, so that a file for Kafka can be used as it is.
 """
 
 from typing import Final
@@ -62,7 +62,7 @@ INERT_SETTINGS: Final = tuple(
         name,
         kind,
         default,
-        "Accepted for Kafka's sake; has no effect here.",
+        "Has no effect; accepted for compatibility with Kafka.",
         validator,
         dynamic=dynamic,
     )

@@ -1,4 +1,4 @@
-"""The broker's settings of identity, listeners, sockets and requests."""
+"""The broker's settings for identity, listeners, sockets and requests."""
 
 from typing import Final
 
@@ -9,24 +9,31 @@ RELEASES: Final = (
     *("0.9", "0.10.0", "0.10.2", "0.11", "1.0", "1.1", "2.0", "2.1", "2.3", "2.4", "2.6", "2.8"),
     *("3.0", "3.5", "3.7", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4"),
 )
-"""The releases of Kafka that can be stood in for."""
+"""The releases of Kafka that a broker can emulate."""
 DEFAULT_RELEASE: Final = "4.3"
-"""That of the Kafka with which broker-lite is compared."""
+"""The release of the Kafka that the tests compare broker-lite with."""
 
 DESCRIBED: Final = "topic"
-"""The value of broker.lite.auto.create.answer that has a new topic described at once."""
+"""The value of broker.lite.auto.create.answer with which a new topic is described at once."""
 
 NETWORK_SETTINGS: Final = (
-    Setting("node.id", ConfigType.INT, "1", "Number of this node in the cluster.", Between(0)),
-    Setting("broker.id", ConfigType.INT, "-1", "Older name of node.id; either gives the other."),
+    Setting("node.id", ConfigType.INT, "1", "Id of this node in the cluster.", Between(0)),
+    Setting(
+        "broker.id", ConfigType.INT, "-1", "Older name of node.id; setting one of them sets both."
+    ),
     Setting(
         "process.roles",
         ConfigType.LIST,
         "broker,controller",
-        "Accepted for Kafka's sake; this node always has both roles.",
+        "Has no effect: this node always has both roles.",
         OneOf(("broker", "controller")),
     ),
-    Setting("broker.rack", ConfigType.STRING, None, "Rack of this node, as Metadata tells it."),
+    Setting(
+        "broker.rack",
+        ConfigType.STRING,
+        None,
+        "Rack of this node; clients get it in Metadata answers.",
+    ),
     Setting(
         "broker.lite.brokers",
         ConfigType.INT,
@@ -44,67 +51,68 @@ NETWORK_SETTINGS: Final = (
         "listeners",
         ConfigType.LIST,
         "PLAINTEXT://127.0.0.1:9092",
-        "Addresses to listen on, as NAME://HOST:PORT,...; port 0 takes a free one.",
+        "Addresses to listen on, as NAME://HOST:PORT,...; port 0 means any free port.",
         kafka_default="PLAINTEXT://:9092",
     ),
     Setting(
         "advertised.listeners",
         ConfigType.LIST,
         None,
-        "Addresses told to clients, by listener name; without one, that at which the client came.",
+        "Addresses that clients are told to use, as NAME://HOST:PORT,...; a listener without one "
+        "tells each client the address that it connected to.",
     ),
     Setting(
         "listener.security.protocol.map",
         ConfigType.STRING,
         "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "Security protocol of each listener name; PLAINTEXT is what broker-lite speaks.",
+        "Security protocol of each listener name; only PLAINTEXT is supported.",
         kafka_default="SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
     ),
     Setting(
         "controller.listener.names",
         ConfigType.LIST,
         "CONTROLLER",
-        "Accepted for Kafka's sake; listeners of a controller are not opened.",
+        "Names of listeners for controllers; such listeners are accepted, but not opened.",
     ),
     Setting(
         "inter.broker.listener.name",
         ConfigType.STRING,
         None,
-        "Accepted for Kafka's sake; no request goes to another node.",
+        "Has no effect: this node sends no requests to other nodes.",
     ),
     Setting(
         "security.inter.broker.protocol",
         ConfigType.STRING,
         "PLAINTEXT",
-        "Accepted for Kafka's sake; no request goes to another node.",
+        "Has no effect: this node sends no requests to other nodes.",
         OneOf(("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")),
     ),
     Setting(
         "socket.request.max.bytes",
         ConfigType.INT,
         "104857600",
-        "Largest request; a larger one closes the connection.",
+        "Largest request in bytes; a larger one closes the connection.",
         Between(1),
     ),
     Setting(
         "socket.send.buffer.bytes",
         ConfigType.INT,
         "-1",
-        "SO_SNDBUF of connections; -1 for the system's, which grows with large fetches.",
+        "SO_SNDBUF of connections; -1 keeps the system's default, which grows with large fetches.",
         kafka_default="102400",
     ),
     Setting(
         "socket.receive.buffer.bytes",
         ConfigType.INT,
         "-1",
-        "SO_RCVBUF of connections, -1 for the system's.",
+        "SO_RCVBUF of connections; -1 keeps the system's default.",
         kafka_default="102400",
     ),
     Setting(
         "socket.listen.backlog.size",
         ConfigType.INT,
         "1024",
-        "Connections that wait to be accepted.",
+        "Largest number of connections that wait to be accepted.",
         Between(1),
         kafka_default="50",
     ),
@@ -112,7 +120,8 @@ NETWORK_SETTINGS: Final = (
         "max.connections",
         ConfigType.INT,
         "2147483647",
-        "Connections at one time; above, a new one is closed right after it is accepted.",
+        "Largest number of connections; a connection above it is closed right after it is "
+        "accepted.",
         Between(0),
         dynamic=True,
     ),
@@ -120,7 +129,7 @@ NETWORK_SETTINGS: Final = (
         "max.connections.per.ip",
         ConfigType.INT,
         "2147483647",
-        "Connections of one client address at one time.",
+        "Largest number of connections from one client address.",
         Between(0),
         dynamic=True,
     ),
@@ -128,14 +137,14 @@ NETWORK_SETTINGS: Final = (
         "max.connections.per.ip.overrides",
         ConfigType.STRING,
         "",
-        "Other bounds for some addresses, as ADDRESS:COUNT,...",
+        "Limits that replace max.connections.per.ip for single addresses, as ADDRESS:COUNT,...",
         dynamic=True,
     ),
     Setting(
         "max.connection.creation.rate",
         ConfigType.INT,
         "2147483647",
-        "New connections per second.",
+        "Largest number of new connections per second.",
         Between(0),
         dynamic=True,
     ),
@@ -143,55 +152,56 @@ NETWORK_SETTINGS: Final = (
         "connections.max.idle.ms",
         ConfigType.LONG,
         "600000",
-        "After how much idle time a connection is closed; below 1 never.",
+        "Idle time after which a connection is closed; 0 or less means never.",
     ),
     Setting(
         "queued.max.request.bytes",
         ConfigType.LONG,
         "-1",
-        "Memory of all requests; above it no request is received. -1 is no limit; a broker that is "
-        "started without one takes what fits the memory of its container or machine.",
+        "Memory for all requests together; while it is full, no more requests are read. -1 means "
+        "no limit. If this is not set, a broker takes a limit that fits the memory of its "
+        "container or machine.",
     ),
     Setting(
         "queued.max.requests",
         ConfigType.INT,
         "500",
-        "Accepted for Kafka's sake; a connection here has one request at a time.",
+        "Has no effect: the broker works on one request of a connection at a time.",
         Between(1),
     ),
     Setting(
         "request.timeout.ms",
         ConfigType.INT,
         "30000",
-        "Accepted for Kafka's sake; no request goes to another node.",
+        "Has no effect: this node sends no requests to other nodes.",
     ),
     Setting(
         "fetch.max.bytes",
         ConfigType.INT,
         "57671680",
-        "Largest response to one fetch.",
+        "Largest answer to one Fetch request, in bytes.",
         Between(1024),
     ),
     Setting(
         "max.incremental.fetch.session.cache.slots",
         ConfigType.INT,
         "1000",
-        "Fetch sessions that are kept.",
+        "Largest number of fetch sessions.",
         Between(0),
     ),
     Setting(
         "max.request.partition.size.limit",
         ConfigType.INT,
         "2000",
-        "Partitions that one DescribeTopicPartitions answer tells.",
+        "Largest number of partitions in one DescribeTopicPartitions answer.",
         Between(1),
     ),
     Setting(
         "emulate",
         ConfigType.STRING,
         DEFAULT_RELEASE,
-        "Kafka release whose API versions are offered, e.g. 2.8; a new data directory begins with "
-        "its features.",
+        "Kafka release to act as, e.g. 2.8: its API versions are offered, and a new data "
+        "directory gets its feature levels.",
         OneOf(RELEASES),
         own=True,
     ),
@@ -199,8 +209,8 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.auto.create.answer",
         ConfigType.STRING,
         DESCRIBED,
-        "What the Metadata request that creates a topic is told: the topic, or (as in Kafka) an "
-        "error until it asks again.",
+        "Answer to the Metadata request that creates a topic: topic describes it at once; an "
+        "error, as in Kafka, makes the client ask again.",
         OneOf((DESCRIBED, "UNKNOWN_TOPIC_OR_PARTITION", "LEADER_NOT_AVAILABLE")),
         own=True,
     ),
@@ -208,7 +218,8 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.cluster.id",
         ConfigType.STRING,
         None,
-        "Id of the cluster; a data directory must be of it. Without one: the directory's, or new.",
+        "Id of the cluster; must be the id in the data directory. If not set, the id in the data "
+        "directory is used, or a new one.",
         Word(),
         own=True,
     ),
@@ -216,21 +227,23 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.features",
         ConfigType.LIST,
         "",
-        "Levels of features to put in force at the start, e.g. transaction.version=1.",
+        "Feature levels to set at the start, e.g. transaction.version=1.",
         own=True,
     ),
     Setting(
         "broker.lite.gateway.advertised",
         ConfigType.STRING,
         "",
-        "Told to clients that come through the default gateway, HOST or HOST:PORT; empty for none.",
+        "Address that clients are told if they connect through the default gateway, as HOST or "
+        "HOST:PORT; if empty, they are told the same as all others.",
         own=True,
     ),
     Setting(
         "broker.lite.open.files.max",
         ConfigType.INT,
         "0",
-        "Segment files that are open at one time; 0 for a quarter of what the process may open.",
+        "Largest number of open segment files; 0 means a quarter of the files that the process "
+        "may open.",
         Between(0),
         own=True,
     ),
@@ -238,7 +251,8 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.umask",
         ConfigType.STRING,
         "077",
-        "What others may not do with new files and directories: 077 is all, 022 lets them read.",
+        "Permissions that other users do not get on new files and directories: 077 denies all, "
+        "022 allows reading.",
         Umask(),
         own=True,
     ),
@@ -246,7 +260,7 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.control.request.max.bytes",
         ConfigType.INT,
         "2097152",
-        "Largest request of any API but Produce; a larger one closes the connection.",
+        "Largest request of any API except Produce, in bytes; a larger one closes the connection.",
         Between(1),
         own=True,
     ),
@@ -254,7 +268,8 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.batch.records.max",
         ConfigType.INT,
         "2097152",
-        "Most records of one batch; one with more is refused, and its producer may split it.",
+        "Largest number of records in one batch; a larger batch is refused, and its producer may "
+        "split it.",
         Between(1),
         own=True,
     ),
@@ -262,7 +277,7 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.decompressed.max.bytes",
         ConfigType.INT,
         "134217728",
-        "Largest size of one batch after decompression; a larger one is refused.",
+        "Largest size of one batch after decompression, in bytes; a larger batch is refused.",
         Between(1),
         own=True,
     ),
@@ -270,7 +285,7 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.decompression.threads",
         ConfigType.INT,
         "4",
-        "Large batches that are decompressed at one time.",
+        "Number of large batches that are decompressed at the same time.",
         Between(1, 64),
         own=True,
     ),
@@ -278,7 +293,7 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.fetch.sessions.max.bytes",
         ConfigType.LONG,
         "67108864",
-        "Memory of all fetch sessions; a consumer that finds no room sends full fetches.",
+        "Memory for all fetch sessions; when it is full, further consumers send full fetches.",
         Between(0),
         own=True,
     ),
@@ -286,7 +301,8 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.groups.max.bytes",
         ConfigType.LONG,
         "268435456",
-        "Memory of metadata, assignments, promised ids of all groups; a join above it is refused.",
+        "Memory for metadata, assignments and reserved member ids of all groups; a join that "
+        "exceeds it is refused.",
         Between(1),
         own=True,
     ),
@@ -294,7 +310,8 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.unsent.max.bytes",
         ConfigType.LONG,
         "268435456",
-        "Memory of answers that clients do not take; above it, who began first is closed.",
+        "Memory for answers that clients have not read yet; above it, the connection that has "
+        "waited longest is closed.",
         Between(1),
         own=True,
     ),
@@ -302,7 +319,7 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.log.level",
         ConfigType.STRING,
         "info",
-        "Lowest level of the broker's own log messages.",
+        "Lowest level of the log messages that the broker writes.",
         OneOf(("debug", "info", "warning", "error")),
         own=True,
     ),
@@ -310,7 +327,7 @@ NETWORK_SETTINGS: Final = (
         "broker.lite.log.format",
         ConfigType.STRING,
         "text",
-        "Form of the broker's own log messages.",
+        "Format of the broker's log messages.",
         OneOf(("text", "json")),
         own=True,
     ),

@@ -1,4 +1,4 @@
-"""The broker's settings of what is there at its start: topics and records."""
+"""The broker's settings for topics and records that are created at its start."""
 
 from typing import Final
 
@@ -10,21 +10,22 @@ SEED_SETTINGS: Final = (
         ConfigType.STRING,
         "",
         "Topics to create at the start, as NAME[:PARTITIONS[:CONFIG=VALUE,...]], separated by "
-        "blanks, semicolons or newlines.",
+        "spaces, semicolons or newlines.",
         own=True,
     ),
     Setting(
         "broker.lite.topics.file",
         ConfigType.STRING,
         "",
-        "File with topics to create at the start, one a line.",
+        "File with topics to create at the start, one per line.",
         own=True,
     ),
     Setting(
         "broker.lite.seed.file",
         ConfigType.STRING,
         "",
-        "File with records to write at the start into topics without records: JSON lines or CSV.",
+        "File with records, as JSON lines or CSV; at the start they are written to topics that "
+        "have no records.",
         own=True,
     ),
 )

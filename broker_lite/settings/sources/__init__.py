@@ -1,1 +1,1 @@
-"""Where values come from: files, environment, flags, and the memory that the machine has."""
+"""The sources of values: files, environment variables, flags, and the memory of the machine."""

@@ -1,8 +1,8 @@
-r"""Java's properties syntax, in which server.properties is written.
+r"""Parses Java's properties syntax, which server.properties has.
 
-A logical line is `key=value`, `key:value` or `key value`; `#` or `!` begins a comment line; a
-backslash at the end joins the next line; `\t \n \r \f \uXXXX` and `\` before any other character
-are escapes. Source: java.util.Properties.load.
+A logical line is `key=value`, `key:value` or `key value`. A line that begins with `#` or `!` is a
+comment. A backslash at the end of a line joins the next line to it. Escapes are `\t \n \r \f
+\uXXXX`, and `\` before any other character. Source: java.util.Properties.load.
 """
 
 import re
@@ -16,7 +16,7 @@ _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Read a properties file; of a key that is there twice, the last value counts."""
+    """Parse the text of a properties file; if a key comes twice, its last value counts."""
     found: dict[str, str] = {}
     for line in _logical_lines(text):
         key = _KEY.match(line)
@@ -28,7 +28,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments, blank ones and leading white space; continued ones in one piece."""
+    """Yield the logical lines: no comments or blank lines, continued lines joined."""
     pending: str | None = None
     for natural in re.split(r"\r\n|\r|\n", text):
         line = natural.lstrip(_WHITE)

@@ -1,4 +1,4 @@
-"""All sources of settings put together: surroundings < file < environment < flags."""
+"""Combines all sources of settings, from weak to strong: surroundings, file, environment, flags."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -23,20 +23,20 @@ def load_settings(
     flags: Mapping[str, tuple[str, str]] | None = None,
     warnings: list[str] | None = None,
 ) -> Settings:
-    """Put the settings of one broker together; the later source wins.
+    """Return the settings of one broker; later sources override earlier ones.
 
     Args:
-        config_file: *.toml is ours, everything else is Java properties.
-        env: the environment; only KAFKA_* counts.
+        config_file: *.toml is broker-lite's format, every other file is Java properties.
+        env: the environment; only variables KAFKA_* are read.
         overrides: names and texts of `--set`.
-        surroundings: what the place where the broker runs has instead of the defaults: name to text
+        surroundings: values that replace defaults because of where the broker runs: name to text
             and origin.
-        flags: settings that have a flag of their own: name to text and flag, stronger than `--set`.
-        warnings: gets a line for each name that is not known here, in sources that are Kafka's;
-            without it they are logged.
+        flags: settings that have a flag of their own: name to text and flag; override `--set`.
+        warnings: gets a line for each unknown name in a source in Kafka's format; without this
+            list, the lines are logged.
 
     Raises:
-        SettingsError: one line that names source, setting, value and what is allowed.
+        SettingsError: one line with the source, the setting, the value and what is allowed.
     """
     notes: list[str] = [] if warnings is None else warnings
     given: dict[str, Given] = {}
@@ -63,12 +63,12 @@ def load_settings(
 
 
 def with_flag(settings: Settings, name: str, text: str, flag: str) -> Settings:
-    """The same settings but for one, as a flag says it.
+    """Return the settings with one value changed, as a flag would do it.
 
-    No source is read a second time: a file that is a pipe has nothing more to give.
+    No source is read again, because that fails if the file is a pipe.
 
     Raises:
-        SettingsError: one line that names flag, setting, value and what is allowed.
+        SettingsError: one line with the flag, the setting, the value and what is allowed.
     """
     given = dict(settings.given)
     _add(given, name, Given(text, flag), None)
@@ -78,7 +78,7 @@ def with_flag(settings: Settings, name: str, text: str, flag: str) -> Settings:
 
 
 def parse_assignment(text: str) -> tuple[str, str]:
-    """Split the `name=value` of a `--set`.
+    """Split `name=value`, the argument of `--set`.
 
     Raises:
         SettingsError: there is no name or no `=`.
@@ -90,7 +90,7 @@ def parse_assignment(text: str) -> tuple[str, str]:
 
 
 def _add(given: dict[str, Given], name: str, one: Given, notes: list[str] | None) -> None:
-    """Take one value; an unknown name is noted, or an error without notes."""
+    """Add a value; for an unknown name add a note, or raise an error if there are no notes."""
     setting = BROKER_SETTINGS.get(name)
     if setting is None:
         line = f"{one.origin}: {_unknown(name)}"
@@ -121,15 +121,15 @@ def _unknown(name: str) -> str:
 def _suggestion(name: str) -> str:
     topic = TOPIC_SETTINGS.get(name)
     if topic is not None and topic.synonyms:
-        return f" (it is a topic's; its default for all topics is {topic.synonyms[0].name})"
-    from difflib import get_close_matches  # 8 ms that only a person's slip costs
+        return f" (it is a setting of topics; set their default by {topic.synonyms[0].name})"
+    from difflib import get_close_matches  # takes 8 ms, and is needed only after a typing error
 
     close = get_close_matches(name, BROKER_SETTINGS, n=1, cutoff=0.75)
     return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _join_node_and_broker_id(given: dict[str, Given]) -> None:
-    """One number has two names; the newer one is the stronger, a negative older one is none."""
+    """Make both names of the node's id agree: node.id wins; a negative broker.id does not count."""
     if "node.id" in given:
         given["broker.id"] = given["node.id"]
     elif "broker.id" in given and int(given["broker.id"].text) >= 0:

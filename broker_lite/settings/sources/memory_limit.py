@@ -1,4 +1,4 @@
-"""How much memory this process may use: its control group's limit, or that of the machine."""
+"""Finds how much memory this process may use: its control group's limit, or all of the machine."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _LIMIT_OF_VERSION_2: Final = "memory.max"
 
 
 class MemoryLimit(NamedTuple):
-    """A number of bytes; is_machine tells that it is all the memory there is."""
+    """A number of bytes; is_machine means that it is all the memory of the machine."""
 
     size_bytes: int
     is_machine: bool
@@ -21,11 +21,11 @@ class MemoryLimit(NamedTuple):
 def read_memory_limit(
     groups_of_process: Path = _GROUPS_OF_PROCESS, mount: Path = _MOUNT
 ) -> MemoryLimit:
-    """Give the lowest limit of the process's control group and of those above it.
+    """Return the lowest limit of the process's control group and of the groups above it.
 
     Args:
-        groups_of_process: names the groups, as /proc/self/cgroup does.
-        mount: where the control groups are, of version 2, of version 1 or of both.
+        groups_of_process: a file with the process's groups, in the format of /proc/self/cgroup.
+        mount: the directory of the control groups, of version 2, version 1 or both.
     """
     machine_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limits = [limit for file in _files(groups_of_process, mount) for limit in _limit(file)]
@@ -36,7 +36,7 @@ def read_memory_limit(
 
 
 def _files(groups_of_process: Path, mount: Path) -> Iterator[Path]:
-    """The files that may hold a limit; in a container the groups above are not to be seen."""
+    """Yield the files that may have a limit; inside a container, upper groups are not visible."""
     try:
         lines = groups_of_process.read_text().splitlines()
     except OSError:  # another system
@@ -59,6 +59,6 @@ def _files(groups_of_process: Path, mount: Path) -> Iterator[Path]:
 def _limit(file: Path) -> list[int]:
     try:
         text = file.read_text().strip()
-    except OSError:  # the root of all groups has no limit, and no file for it
+    except OSError:  # the root group has no limit, so it has no such file
         return []
     return [int(text)] if text.isdecimal() else []

@@ -1,21 +1,22 @@
-"""Settings that fit the memory that there is, in place of defaults that might not.
+"""Replaces defaults that are too large for the memory by shares of it.
 
-What clients can make a broker hold is bounded by settings. Their defaults are for a machine; in a
-container of 128 MB they would let ten producers of 9 MB have the broker killed. So where nobody
-set them, they are shares of the memory that is left beside the program itself:
+Settings limit how much memory clients can make a broker use. Their defaults suit a whole machine.
+In a container of 128 MB they are too large: ten producers that send 9 MB each could make the system
+kill the broker. So settings that were not set explicitly become shares of the memory that the
+program itself does not need:
 
 | share | setting |
 | --- | --- |
-| 1/4, exceeded by less than one request | `queued.max.request.bytes` |
-| the same, or what a largest message needs | `socket.request.max.bytes` |
-| 1/100, which takes 50 times as much decoded | `broker.lite.control.request.max.bytes` |
-| 1/8; a batch in work takes up to five times it | `broker.lite.decompressed.max.bytes` |
+| 1/4; in use may be one request more | `queued.max.request.bytes` |
+| the same, or more if the largest message needs it | `socket.request.max.bytes` |
+| 1/100, because decoding takes 50 times as much | `broker.lite.control.request.max.bytes` |
+| 1/8; to handle a batch takes up to five times as much | `broker.lite.decompressed.max.bytes` |
 | 1/8 | `broker.lite.unsent.max.bytes` |
 | 3/32 | `broker.lite.groups.max.bytes` |
 | 1/32 | `broker.lite.fetch.sessions.max.bytes` |
 
-Kafka has no limit for requests (-1), and its heap is the bound. A Python process has none, so that
-also without a container the requests get no more than a quarter of the machine's memory.
+Kafka has no limit for requests (-1), because Java's heap limits the memory. A Python process has no
+such limit. So even without a container, requests get at most a quarter of the machine's memory.
 """
 
 from collections.abc import Mapping
@@ -26,18 +27,18 @@ from broker_lite.settings.sources.load import with_flag
 from broker_lite.settings.sources.memory_limit import MemoryLimit
 
 _MIB: Final = 1 << 20
-# Measured: what the program takes, with a few clients and topics.
+# Measured: the memory of the program with a few clients and topics.
 PROGRAM_BYTES: Final = 48 * _MIB
-# What a request has besides its records.
+# The size of a request without its records, at most.
 _HEAD_BYTES: Final = _MIB
 _CONTROL_BYTES_MIN: Final = 64 * 1024
 
 
 def fit(settings: Settings, memory: MemoryLimit) -> Settings:
-    """The same settings, with shares of the memory in place of defaults that are larger.
+    """Return the settings, with larger defaults replaced by shares of the memory.
 
     Raises:
-        SettingsError: never, as long as the shares are allowed values.
+        SettingsError: a share is not an allowed value of its setting; this should not happen.
     """
     origin = "memory of the machine" if memory.is_machine else "memory limit of the container"
     for name, size in _shares(settings, memory.size_bytes).items():
@@ -55,7 +56,7 @@ def _shares(settings: Settings, memory_bytes: int) -> Mapping[str, int]:
         queued_bytes = max(queued_bytes, settings.socket_request_max_bytes)
     batch_bytes = min(left_bytes // 8, settings.broker_lite_decompressed_max_bytes)
     return {
-        # in this order, since no request may be larger than what all may have
+        # this order, because socket.request.max.bytes must never exceed queued.max.request.bytes
         "socket.request.max.bytes": queued_bytes,
         "queued.max.request.bytes": queued_bytes,
         "broker.lite.control.request.max.bytes": max(left_bytes // 100, _CONTROL_BYTES_MIN),

@@ -1,4 +1,4 @@
-"""What a file made for several brokers says that one broker cannot do."""
+"""Finds settings that need several brokers, because there is only one here."""
 
 from typing import Final
 
@@ -16,10 +16,10 @@ _REPLICAS: Final = (
 
 
 def beyond_one_broker(settings: Settings) -> str | None:
-    """Tell in one line which settings speak of more brokers than the one there is.
+    """Return one line about the settings that need more than one broker.
 
     Returns:
-        None where there are none.
+        The line; None if there are no such settings.
     """
     found = []
     for name in _MEMBERS:
@@ -33,6 +33,6 @@ def beyond_one_broker(settings: Settings) -> str | None:
     if not found:
         return None
     return (
-        f"there is one broker, the settings are for more: {' '.join(found)}; voters are not"
-        " connected to, and topics with more than one replica cannot be created"
+        f"there is one broker, but settings are for several: {' '.join(found)}; it does not"
+        " connect to voters, and topics with more than one replica cannot be created"
     )

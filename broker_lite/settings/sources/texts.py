@@ -1,4 +1,4 @@
-"""What files and the environment say, as texts by setting name; nothing is checked here yet."""
+"""Reads settings from files and environment as texts by name; checks neither names nor values."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,15 +27,15 @@ _NOT_SETTINGS = frozenset(
         "KAFKA_VERSION",
     }
 )
-# of Java's logging and monitoring, and of what other programs of the same images read
+# prefixes of variables for Java's logging and monitoring, and for other programs in the same images
 _NOT_SETTINGS_OF = ("KAFKA_LOG4J_", "KAFKA_JMX_", "KAFKA_REST_", "KAFKA_CONFLUENT_")
 
 
 def read_file(path: Path) -> dict[str, str]:
-    """Read a settings file: TOML when it is called *.toml, else Java properties.
+    """Read a settings file: TOML if its name is *.toml, else Java properties.
 
     Raises:
-        SettingsError: it cannot be read or is not of its syntax.
+        SettingsError: the file cannot be read, or its syntax is wrong.
     """
     try:
         text = path.read_text("utf-8")
@@ -44,7 +44,7 @@ def read_file(path: Path) -> dict[str, str]:
         raise SettingsError(f"{path}: cannot be read: {reason}") from error
     if not is_toml(path):
         return parse_properties(text)
-    import tomllib  # 3 ms of start-up that most starts need not pay
+    import tomllib  # takes 3 ms, and most starts do not need it
 
     try:
         return dict(_flatten(path, "", tomllib.loads(text)))
@@ -53,12 +53,12 @@ def read_file(path: Path) -> dict[str, str]:
 
 
 def is_toml(path: Path) -> bool:
-    """Whether a settings file is one of ours, in which an unknown name is an error."""
+    """Whether a settings file has broker-lite's format, in which an unknown name is an error."""
     return path.suffix.lower() == ".toml"
 
 
 def _flatten(path: Path, prefix: str, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Nested tables join with dots, arrays with commas."""
+    """Yield names and texts; join the names of nested tables with dots, arrays with commas."""
     for key, value in table.items():
         name = prefix + key
         match value:
@@ -77,15 +77,15 @@ def _scalar(path: Path, name: str, value: object) -> str:
         case int() | float() | str():
             return str(value)
         case _:
-            raise SettingsError(f"{path}: {name}: {type(value).__name__} is no kind of setting")
+            raise SettingsError(f"{path}: {name}: a value cannot be a {type(value).__name__}")
 
 
 def read_environment(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """The KAFKA_* variables as the apache/kafka image reads them: name to variable and text.
+    """Read the KAFKA_* variables as the apache/kafka image does; return name to variable and text.
 
-    `___` stands for a dash, `__` for an underscore, `_` for a dot. KAFKA_CFG_* are the same
-    settings as the bitnami/kafka image names them; they are the weaker ones. Variables of Kafka's
-    scripts and images that are not settings are left out.
+    `___` means a dash, `__` an underscore, `_` a dot. KAFKA_CFG_* variables, as in the
+    bitnami/kafka image, mean the same settings; KAFKA_* variables override them. Variables of
+    Kafka's scripts and images that are not settings are left out.
     """
     found = {}
     for variable in sorted(environment, key=lambda name: not name.startswith(_BITNAMI_PREFIX)):
@@ -94,7 +94,7 @@ def read_environment(environment: Mapping[str, str]) -> dict[str, tuple[str, str
         if variable.startswith(_NOT_SETTINGS_OF):
             continue
         name = variable.removeprefix(_BITNAMI_PREFIX).removeprefix(_PREFIX).lower()
-        # the longest first, over a character that no variable's name has
+        # The longest is replaced first. \0 marks underscores, because no variable's name has it.
         name = name.replace("___", "-").replace("__", "\0").replace("_", ".").replace("\0", "_")
         found[name] = (variable, environment[variable])
     return found

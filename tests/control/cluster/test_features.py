@@ -68,7 +68,7 @@ def test_a_feature_that_a_release_does_not_have_may_be_off() -> None:
 @pytest.mark.parametrize(
     ("item", "reason"),
     [
-        ("nonsense=1", "'nonsense=1' is not NAME=LEVEL of eligible.leader"),
+        ("nonsense=1", "'nonsense=1' is not NAME=LEVEL; names: eligible.leader"),
         ("group.version", "the levels of group.version are 0 to 1"),
         ("group.version=2", "the levels of group.version are 0 to 1"),
         ("metadata.version=6", "the levels of metadata.version are 7 to 30"),

@@ -218,7 +218,7 @@ def test_an_event_of_all_groups_that_breaks_leaves_what_the_logs_say(
 
     coordinator.members = Broken(coordinator.registry)
     node.groups.on_time()
-    assert "groups' event failed" in caplog.text
+    assert "event of several groups failed" in caplog.text
     assert node.offsets() == {("t", 0): 7}
 
 

@@ -60,7 +60,7 @@ def test_s76_a_lost_quorum_state_is_told(
     if text is not None:
         (tmp_path / "quorum-state").write_text(text)
     tell_of_quorum_state(str(tmp_path), 7)
-    expected = f"quorum-state is made anew path={tmp_path}/quorum-state reason={reason}"
+    expected = f"quorum-state is recreated path={tmp_path}/quorum-state reason={reason}"
     assert caplog.messages == ([expected] if reason else [])
     write_quorum_state(str(tmp_path), 7, 4)
     assert json.loads((tmp_path / "quorum-state").read_text())["leaderEpoch"] == 4
@@ -108,7 +108,7 @@ def test_a_lost_bootstrap_checkpoint_is_made_anew_and_told(
     for _ in range(2):
         mend_bootstrap_checkpoint(tmp_path, FEATURES, now_ms=NOW_MS)
     (line,) = caplog.messages
-    assert line.startswith(f"bootstrap.checkpoint is made anew path={path} reason={reason}")
+    assert line.startswith(f"bootstrap.checkpoint is recreated path={path} reason={reason}")
     assert len(stored(path)) == 3
 
 

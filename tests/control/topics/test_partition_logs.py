@@ -14,7 +14,7 @@ def test_a_directory_that_cannot_be_made_is_made_later(
     in_the_way = tmp_path / "data" / "t-0"
     in_the_way.write_bytes(b"")
     cluster.create_topic("t")
-    assert "partition not made topic=t-0" in caplog.text
+    assert "partition not created topic=t-0" in caplog.text
     with pytest.raises(KafkaStorageError):
         cluster.log("t", 0)
     in_the_way.unlink()

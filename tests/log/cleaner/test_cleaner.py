@@ -86,7 +86,7 @@ def test_a_log_that_cannot_be_loaded_is_told(
         now_ms=lambda: given.now_ms,
     )
     assert found(given) == []
-    assert "not looked at topic=topic-0" in caplog.text
+    assert "cleaner did not check topic=topic-0" in caplog.text
     assert str(error) in caplog.text
 
 

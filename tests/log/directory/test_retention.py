@@ -241,7 +241,7 @@ def test_a_directory_that_cannot_be_read_is_tried_again(
     manager = restarted(tmp_path, 2, retention_ms=7)
     os.rename(tmp_path / "t-0", tmp_path / "elsewhere")
     check(manager)
-    assert "not looked at topic=t-0" in caplog.text
+    assert "retention did not check topic=t-0" in caplog.text
     assert segment_bases(tmp_path / "t-1") == [1, 2, 3]
     os.rename(tmp_path / "elsewhere", tmp_path / "t-0")
     check(manager)

@@ -100,7 +100,7 @@ def test_v45_size_when_written_anew() -> None:
     """A header key that is not UTF-8 becomes three times as long."""
     data = batch(record(headers=b"\x02" + sized(b"\xff" * 1000) + b"\0"))
     assert reason(data, codec=GZIP, decompressed_bytes_max=2000) == (
-        "V-45: written anew the records take more than 2,000 bytes"
+        "V-45: the rewritten records take more than 2,000 bytes"
         " (broker.lite.decompressed.max.bytes)"
     )
 

@@ -6,7 +6,7 @@ import pytest
 import broker_lite
 from broker_lite.settings import BROKER_SETTINGS, SETTINGS, TOPIC_SETTINGS, Scope, Setting
 
-NO_EFFECT = "Accepted for Kafka's sake; "
+NO_EFFECT = "Has no effect"
 BOUNDS_OF_GROUPS = ("group.consumer.min.", "group.consumer.max.")
 
 

@@ -126,7 +126,7 @@ def test_unknown_names_of_kafka_are_a_warning(
             "retention.ms",
             "1",
             "--set: unknown setting retention.ms"
-            " (it is a topic's; its default for all topics is log.retention.ms)",
+            " (it is a setting of topics; set their default by log.retention.ms)",
         ),
         (
             "num.partitions",
