@@ -35,6 +35,10 @@ class ClientShares:
         """Let a node give back the memory of its idle connections when it runs short."""
         self._reclaims.append(reclaim)
 
+    def remove(self, reclaim: Callable[[], object]) -> None:
+        """Forget a node that has ended."""
+        self._reclaims.remove(reclaim)
+
     def _reclaim(self) -> None:
         for reclaim in self._reclaims:
             reclaim()

@@ -83,6 +83,8 @@ class Node:
         self._group: TaskGroup | None = None
         self._second: tuple[int, int] = (0, 0)
         self._stop_wanted = anyio.Event()
+        self._turned = anyio.Event()
+        self._paused: anyio.Event | None = None
         self.ended = anyio.Event()
         self._all_gone = anyio.Event()
 
@@ -97,6 +99,23 @@ class Node:
         If run() is cancelled instead, connections are closed at once and the listeners stay open.
         """
         self._stop_wanted.set()
+        self._turned.set()
+
+    def hang(self) -> None:
+        """Read and answer nothing from now on; clients that connect wait in the backlog."""
+        self._paused = paused = anyio.Event()
+        self._turned.set()
+        for connection in self._connections:
+            connection.paused = paused
+
+    def go_on(self) -> None:
+        """Go on after hang(), with what has arrived meanwhile."""
+        paused, self._paused = self._paused, None
+        if paused is not None:
+            paused.set()
+        self._turned.set()
+        for connection in self._connections:
+            connection.paused = None
 
     async def run(self) -> None:
         """Serve clients until stop() or cancellation; it leaves no task or connection behind.
@@ -116,21 +135,30 @@ class Node:
         finally:
             self._group = None
             self._client_log.write_counts(now=True)
+            self._shares.remove(self._reclaim_memory)
             if self._resets is not None:
                 self._resets.close()
             self.ended.set()
 
     async def _serve_until_stopped(self) -> None:
-        async with anyio.create_task_group() as listeners:
-            for sock, info in self._listeners:
-                listeners.start_soon(
-                    accept_forever, sock, info, self._admit, self._shares.descriptors
-                )
-            listeners.start_soon(self._sweep_forever)
-            await self._stop_wanted.wait()
-            listeners.cancel_scope.cancel()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._sweep_forever)
+            while not self._stop_wanted.is_set():
+                await self._accept_until_turned()
+            group.cancel_scope.cancel()
         self._listeners.close()
         await self._finish_connections()
+
+    async def _accept_until_turned(self) -> None:
+        """Accept clients, unless the node hangs, until that changes or the node is to stop."""
+        self._turned = anyio.Event()
+        async with anyio.create_task_group() as accepting:
+            for sock, info in () if self._paused else self._listeners:
+                accepting.start_soon(
+                    accept_forever, sock, info, self._admit, self._shares.descriptors
+                )
+            await self._turned.wait()
+            accepting.cancel_scope.cancel()
 
     async def _finish_connections(self) -> None:
         for connection in self._connections:

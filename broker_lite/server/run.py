@@ -24,7 +24,6 @@ from broker_lite import seed
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
-from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
@@ -35,6 +34,7 @@ from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.rate_limited_log import RateLimitedLog
 from broker_lite.server.addresses import addresses_by_node
 from broker_lite.server.client_shares import ClientShares
+from broker_lite.server.commands import Commands
 from broker_lite.server.compaction import compact
 from broker_lite.server.descriptors import clients_max, raise_descriptor_limit
 from broker_lite.server.gateway import as_seen_from
@@ -43,9 +43,10 @@ from broker_lite.server.limits import CurrentLimits
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.server.maintenance import check_retention, maintain
 from broker_lite.server.node import Node
+from broker_lite.server.nodes import Nodes
 from broker_lite.server.orders import Order, Orders, Step
 from broker_lite.server.timers import run_timers
-from broker_lite.settings import Settings, join_address
+from broker_lite.settings import Settings
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -140,8 +141,9 @@ async def _live(
         # No object that is read here becomes garbage: collections would be a tenth of the reading.
         gc.disable()
         coordinators = Coordinators.start(cluster, clock)
+        cluster.membership.due_at = coordinators.alarm.due_at
         nodes = _nodes(site, cluster, coordinators, clock)
-        address = _open_listeners(site, cluster)
+        address = nodes.open()
         if ready is not None:
             # The objects of the start stay alive, so a full collection need not look at them.
             # Measured with the objects of 10,000 partitions: the loop stands still for 52 ms
@@ -150,26 +152,23 @@ async def _live(
             gc.freeze()
         gc.enable()
         if not await seed.apply(cluster, clock, site.orders.are_waiting):
-            order = await _next_order(site, cluster, clock)
+            order = await _next_order(site, cluster, clock, nodes)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
-            for node in nodes:
-                group.start_soon(node.run)
+            group.start_soon(nodes.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
             group.start_soon(compact, cluster.logs, lambda: cluster.settings, clock)
-            group.start_soon(run_timers, coordinators[:2], clock, coordinators.alarm)
+            timed = (*coordinators[:2], cluster.membership)
+            group.start_soon(run_timers, timed, clock, coordinators.alarm)
             if ready is not None:
                 ready(address)
             site.orders.tell_ready(address)
             # a limiter of its own, so that it takes no thread that requests wait for
             preload = partial(to_thread.run_sync, coordinators.groups.preload)
             group.start_soon(partial(preload, limiter=CapacityLimiter(1)))
-            order = await _next_order(site, cluster, clock)
+            order = await _next_order(site, cluster, clock, nodes)
             if order is Order.STOP:
-                for node in nodes:
-                    node.stop()
-                for node in nodes:
-                    await node.ended.wait()
+                await nodes.stop_all()
             group.cancel_scope.cancel()
     finally:
         gc.enable()
@@ -181,29 +180,20 @@ async def _live(
     return order
 
 
-async def _next_order(site: _Site, cluster: Cluster, clock: Clock) -> Order:
-    """Return the order that ends this life; step the clock meanwhile, if ordered."""
-    while isinstance(order := await site.orders.next(), Step):
-        clock.step(order.step_ms)
-        await check_retention(cluster.logs)
-        site.orders.tell_stepped()
+async def _next_order(site: _Site, cluster: Cluster, clock: Clock, nodes: Nodes) -> Order:
+    """Wait for the order that ends this life; other orders are carried out meanwhile."""
+    commands = Commands(cluster, nodes)
+    while not isinstance(order := await site.orders.next(), Order):
+        if isinstance(order, Step):
+            clock.step(order.step_ms)
+            await check_retention(cluster.logs)
+            site.orders.tell_stepped()
+        else:
+            site.orders.tell_result(await commands.carry_out(order.text))
     return order
 
 
-def _open_listeners(site: _Site, cluster: Cluster) -> str:
-    """Open what is not open yet, tell the cluster, and give the addresses; see serve()."""
-    backlog = site.settings.socket_listen_backlog_size
-    told = []
-    for node_id, listeners in site.listeners.items():
-        addresses = site.addresses[node_id]
-        listeners.open(addresses, backlog=backlog)
-        bound = listeners.addresses
-        cluster.register(node_id, [_endpoint(*pair) for pair in zip(addresses, bound, strict=True)])
-        told.append(join_address(addresses[0].host or bound[0][0], bound[0][1]))
-    return ",".join(told)
-
-
-def _nodes(site: _Site, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> list[Node]:
+def _nodes(site: _Site, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Nodes:
     """Make the nodes of the process, which share what their clients may hold."""
     client_log = RateLimitedLog(clock.monotonic_ms)
     get_limits = CurrentLimits(lambda: cluster.settings)
@@ -213,7 +203,7 @@ def _nodes(site: _Site, cluster: Cluster, coordinators: Coordinators, clock: Clo
     apis = offered(cluster.settings.emulate)
     several = len(site.listeners) > 1
 
-    def node(node_id: int, listeners: Listeners) -> Node:
+    def make_node(node_id: int, listeners: Listeners) -> Node:
         fetch_sessions = FetchSessionCache(
             cluster.settings.max_incremental_fetch_session_cache_slots,
             cluster.settings.broker_lite_fetch_sessions_max_bytes // len(site.listeners),
@@ -255,7 +245,14 @@ def _nodes(site: _Site, cluster: Cluster, coordinators: Coordinators, clock: Clo
             shares=shares,
         )
 
-    return [node(*each) for each in site.listeners.items()]
+    return Nodes(
+        site.listeners,
+        addresses=site.addresses,
+        backlog=site.settings.socket_listen_backlog_size,
+        make_node=make_node,
+        register=cluster.register,
+        membership=cluster.membership,
+    )
 
 
 def _sibling(site: _Site, client_host: str, name: str, node_id: int) -> ListenerInfo | None:
@@ -264,12 +261,6 @@ def _sibling(site: _Site, client_host: str, name: str, node_id: int) -> Listener
         if info.name == name:
             return as_seen_from(client_host, info)
     return None
-
-
-def _endpoint(address: ListenerAddress, bound: tuple[str, int]) -> Endpoint:
-    """Return the entry of a listener in the metadata log."""
-    host = address.info.advertised_host or address.host or bound[0]
-    return Endpoint(address.info.name, host, address.info.advertised_port or bound[1])
 
 
 @contextmanager

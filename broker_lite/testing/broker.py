@@ -16,6 +16,7 @@ from broker_lite.testing.process import BrokerProcess
 if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker
     from broker_lite.testing.batches import Headers
+    from broker_lite.testing.nodes import BrokerNode
     from broker_lite.testing.records import Record
 
 _HOST: Final = "127.0.0.1"
@@ -33,8 +34,9 @@ class Broker:
 
     Attributes:
         settings: the given settings, as texts by Kafka's names.
-        host: the address at which it listens.
+        host: the address at which it listens; with several brokers, that of the first.
         port: the port at which it listens; 0 before the first start if any free port will do.
+        addresses: HOST:PORT of each broker; empty before the first start.
     """
 
     def __init__(
@@ -47,6 +49,8 @@ class Broker:
         data_dir: str | os.PathLike[str] | None = None,
         host: str | None = None,
         port: int = 0,
+        brokers: int = 1,
+        racks: Iterable[str] = (),
         timeout_s: float = 60.0,
     ) -> None:
         """Keep the arguments; start() starts the broker.
@@ -63,14 +67,21 @@ class Broker:
             host: of the first listener, 127.0.0.1 by default.
             port: of the first listener, 0 for a free one. Without host and port, a setting
                 `listeners` stays unchanged.
+            brokers: how many brokers the cluster has, all in one process; see `brokers`.
+            racks: of the brokers in turns.
             timeout_s: how long a start or a reset may take.
         """
         self.settings = {name: setting_text(value) for name, value in (settings or {}).items()}
+        if brokers != 1:
+            self.settings["broker.lite.brokers"] = str(brokers)
+        if racks:
+            self.settings["broker.lite.racks"] = ",".join(racks)
         if topics:
             specs = [topics] if isinstance(topics, str) else topics
             self.settings["broker.lite.topics"] = "\n".join(specs)
         if seed_file is not None:
             self.settings["broker.lite.seed.file"] = os.path.abspath(seed_file)
+        self.addresses: list[str] = []
         self.host = host or _HOST
         self.port = port
         self._config = None if config is None else os.path.abspath(config)
@@ -87,7 +98,9 @@ class Broker:
 
     @property
     def bootstrap(self) -> str:
-        """HOST:PORT for clients."""
+        """HOST:PORT for clients; with several brokers all of them, separated by commas."""
+        if len(self.addresses) > 1:
+            return ",".join(self.addresses)
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
@@ -224,6 +237,64 @@ class Broker:
         except BrokerFailed as error:
             self._note_end(error)
             raise
+
+    # -- several brokers
+
+    @property
+    def brokers(self) -> "Mapping[int, BrokerNode]":
+        """The brokers of the cluster by id, from 1 on: `broker.brokers[2].down()`."""
+        from broker_lite.testing.nodes import nodes_of
+
+        first_id = int(self.settings.get("node.id", "1"))
+        return nodes_of(self, first_id, self._carry)
+
+    def roll(self) -> None:
+        """Restart the brokers one after the other, each by a controlled shutdown."""
+        self._carry("roll")
+
+    def move_leader(self, topic: str, partition: int, *, to: int) -> None:
+        """Let another broker lead a partition.
+
+        Raises:
+            BrokerFailed: it is not in the ISR of the partition.
+        """
+        self._carry("move_leader", topic=topic, partition=partition, to=to)
+
+    def elect_preferred(self, topic: str | None = None) -> None:
+        """Let the first replica of each partition lead where it is in the ISR.
+
+        Args:
+            topic: None for all.
+        """
+        self._carry("elect_preferred", topic=topic)
+
+    def partition(self, topic: str, partition: int) -> dict[str, object]:
+        """Return who has a partition and leads it, as the cluster's metadata has it.
+
+        Returns:
+            leader, leader_epoch, replicas, isr, eligible, last_leader, partition_epoch,
+            is_recovering.
+        """
+        found = self._carry("partition", topic=topic, partition=partition)
+        assert isinstance(found, dict)
+        return found
+
+    def _carry(self, name: str, /, **arguments: object) -> object:
+        """Have a command carried out; see broker_lite.server.commands.
+
+        Raises:
+            BrokerFailed: it cannot be, or the broker does not run.
+            BrokerDied: it ended by itself.
+        """
+        process = self._running()
+        try:
+            answer = process.command({"do": name, **arguments}, self._timeout_s)
+        except BrokerFailed as error:
+            self._note_end(error)
+            raise
+        if "error" in answer:
+            raise BrokerFailed(str(answer["error"]))
+        return answer["result"]
 
     # -- topics and records
 
@@ -379,7 +450,8 @@ class Broker:
             log_path=str(self._log_path),
         )
         self._process = BrokerProcess(forks, plan, self._timeout_s)
-        found_host, _, found_port = self._process.address.rpartition(":")
+        self.addresses = self._process.address.split(",")
+        found_host, _, found_port = self.addresses[0].rpartition(":")
         self.host, self.port = found_host.strip("[]"), int(found_port)
 
     def _stop(self) -> None:

@@ -1,5 +1,6 @@
 """The process of one broker, and the socket for its orders."""
 
+import json
 import os
 import select
 import signal
@@ -82,6 +83,22 @@ class BrokerProcess:
         deadline_s = time.monotonic() + timeout_s
         while self._line(deadline_s, timeout_s) != "stepped":
             self._lives_due -= 1  # the answer to an interrupted reset
+
+    def command(self, asked: dict[str, object], timeout_s: float) -> dict[str, object]:
+        """Have a command carried out; see broker_lite.server.commands.
+
+        Returns:
+            Its answer, with `result` or `error`.
+
+        Raises:
+            BrokerDied: it has ended.
+        """
+        self._order(json.dumps(asked).encode() + b"\n")
+        deadline_s = time.monotonic() + timeout_s
+        while not (line := self._line(deadline_s, timeout_s)).startswith("{"):
+            self._lives_due -= 1  # the answer to an interrupted reset
+        answer: dict[str, object] = json.loads(line)
+        return answer
 
     def stop(self) -> None:
         """Stop it, and wait for its end.

@@ -17,7 +17,11 @@ _log = logging.getLogger("broker_lite.control")
 
 
 class Membership:
-    """Brings brokers of this process into the cluster and takes them out."""
+    """Brings brokers of this process into the cluster and takes them out.
+
+    Attributes:
+        due_at: told when on_time() has to be called.
+    """
 
     def __init__(
         self,
@@ -28,6 +32,8 @@ class Membership:
         write: Writer,
         make_id: Callable[[], bytes],
         rack_of: Callable[[int], str | None],
+        steady_ms: Callable[[], int],
+        session_timeout_ms: Callable[[], int],
     ) -> None:
         """Remember what is needed.
 
@@ -38,6 +44,8 @@ class Membership:
             write: see Cluster.write.
             make_id: makes ids of directories and of starts.
             rack_of: where a broker stands.
+            steady_ms: the clock's.
+            session_timeout_ms: how long a broker may be silent before it is fenced.
         """
         self.node_ids = node_ids
         self._brokers = brokers
@@ -45,7 +53,11 @@ class Membership:
         self._write = write
         self._make_id = make_id
         self._rack_of = rack_of
+        self._steady_ms = steady_ms
+        self._session_timeout_ms = session_timeout_ms
         self._registered: set[int] = set()
+        self._sessions_end_ms: dict[int, int] = {}
+        self.due_at: Callable[[int | None], object] = lambda _: None
 
     def expect(self, directory_id: bytes) -> None:
         """Let the brokers of this process count as active before they have told their addresses.
@@ -102,6 +114,74 @@ class Membership:
             supported=supported,
         )
         self._registered.add(node_id)
+
+    # -- what happens to a broker
+
+    def go_silent(self, node_id: int) -> None:
+        """Note that a broker sends no heartbeats any more; it is fenced when its session ends.
+
+        Raises:
+            KafkaStorageError: not written.
+
+        Rule: C-26 (BrokerHeartbeatManager).
+        """
+        timeout_ms = self._session_timeout_ms()
+        if timeout_ms <= 0:
+            self._controller.fence(node_id)
+            return
+        deadline_ms = self._steady_ms() + timeout_ms
+        self._sessions_end_ms[node_id] = deadline_ms
+        self.due_at(deadline_ms)
+
+    def speak(self, node_id: int) -> None:
+        """Note that a broker sends heartbeats again; if it was fenced, it is let in.
+
+        Raises:
+            KafkaStorageError: not written.
+
+        See: C-26.
+        """
+        self._sessions_end_ms.pop(node_id, None)
+        self._controller.unfence(node_id)
+
+    def shut_down(self, node_id: int) -> None:
+        """Begin a controlled shutdown; see Controller.shut_down."""
+        self._controller.shut_down(node_id)
+
+    def fence(self, node_id: int) -> None:
+        """Take a broker out; see Controller.fence."""
+        self._sessions_end_ms.pop(node_id, None)
+        self._controller.fence(node_id)
+
+    def prepare_return(self, node_id: int, *, was_killed: bool) -> None:
+        """Take a broker out that is about to register anew, as if its session had ended.
+
+        Args:
+            node_id: of the broker.
+            was_killed: whether it ended without a shutdown.
+
+        Raises:
+            KafkaStorageError: not written.
+        """
+        self.fence(node_id)
+        if was_killed:
+            self._controller.lose(node_id)
+
+    def catch_up(self, node_id: int) -> None:
+        """Let a broker join the ISRs of its partitions; see Controller.catch_up."""
+        self._controller.catch_up(node_id)
+
+    def next_deadline_ms(self) -> int | None:
+        """When on_time() has to be called next, in steady milliseconds."""
+        return min(self._sessions_end_ms.values(), default=None)
+
+    def on_time(self) -> None:
+        """Fence the brokers whose sessions have ended."""
+        now_ms = self._steady_ms()
+        for node_id, end_ms in [*self._sessions_end_ms.items()]:
+            if end_ms <= now_ms:
+                _log.info("broker fenced, its session has ended node=%d", node_id)
+                self.fence(node_id)
 
     def leave(self) -> None:
         """Fence all of them at once, without a change of leaders: the next start goes on as it is.
