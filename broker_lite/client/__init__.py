@@ -5,7 +5,7 @@ text for the user. It works with any broker from Kafka 0.11 on, over plaintext. 
 loop and no thread, and never retries a request that may have changed something.
 """
 
-from broker_lite.client.address import Address, parse_addresses
+from broker_lite.client.address import Address
 from broker_lite.client.broker_connection import Connection
 from broker_lite.client.client import RETRIED, Client
 from broker_lite.client.errors import (
@@ -18,14 +18,12 @@ from broker_lite.client.errors import (
     check,
     error_name,
 )
-from broker_lite.errors import ClientError
 
 __all__ = [
     "RETRIED",
     "Address",
     "BadAnswer",
     "Client",
-    "ClientError",
     "Connection",
     "NoAnswer",
     "NoConnection",
@@ -34,5 +32,4 @@ __all__ = [
     "UnknownHost",
     "check",
     "error_name",
-    "parse_addresses",
 ]

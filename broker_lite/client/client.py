@@ -227,14 +227,11 @@ class Client:
             # An unknown host or a response of something else than a broker does not go away.
             hopeful = any(isinstance(error, NoConnection | NoAnswer) for error in failures)
             if not hopeful or not deadline.pause(_PAUSE_S):
-                raise failures[0] if len(failures) == 1 else _all_of(failures)
+                text = "; ".join(map(str, failures))
+                raise failures[0] if len(failures) == 1 else NoConnection(text)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _all_of(failures: Iterable[ClientError]) -> ClientError:
-    return NoConnection("; ".join(str(failure) for failure in failures))

@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from typing import Final
 
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.text_table import Column, table
 from broker_lite.wire import messages
+
+_COLUMNS: Final = (
+    *(Column("ID", 10), Column("HOST", 0, grows=True), Column("PORT", 10)),
+    *(Column("RACK", 10), Column("STATE", 10), Column("ENDPOINT_TYPE", 15)),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,10 +38,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _print_endpoints(brokers: Iterable[messages.MetadataResponse.MetadataResponseBroker]) -> None:
     """Print a table of the brokers; responses never list fenced ones."""
-    rows = [("ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE")]
-    for each in sorted(brokers, key=lambda each: each.node_id):
-        rack = each.rack or "null"
-        rows.append((str(each.node_id), each.host, str(each.port), rack, "unfenced", "broker"))
-    width = max(len(host) for _, host, *_ in rows)
-    for number, host, port, rack, state, kind in rows:
-        print(f"{number:<10} {host:<{width}} {port:<10} {rack:<10} {state:<10} {kind:<15}")
+    rows = [
+        (each.node_id, each.host, each.port, each.rack or "null", "unfenced", "broker")
+        for each in sorted(brokers, key=lambda each: each.node_id)
+    ]
+    print(*table(_COLUMNS, rows), sep="\n")

@@ -16,14 +16,10 @@ from typing import NoReturn
 from broker_lite.commands import serve
 from broker_lite.commands.scripts import SCRIPTS, as_command
 from broker_lite.commands.sources import Place
-from broker_lite.docker_entry import (
-    Broker,
-    Command,
-    healthcheck,
-    read_entry,
-    read_sources,
-    run_as_init,
-)
+from broker_lite.docker_entry import healthcheck
+from broker_lite.docker_entry.entry import Broker, Command, read_entry
+from broker_lite.docker_entry.init import run_as_init
+from broker_lite.docker_entry.sources import read_sources
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings
 

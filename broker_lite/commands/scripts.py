@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from broker_lite.commands.kafka.missing import MISSING_SCRIPTS
+from broker_lite.commands.kafka.tools import TOOLS
 from broker_lite.errors import SettingsError
 
 # Kafka's tools retry while no broker listens yet, and users rely on it.
@@ -25,24 +26,8 @@ SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     "kafka-storage": ("storage",),
     "kafka-dump-log": ("log", "dump"),
     "kafka-server-start": ("serve",),
-    **{
-        f"kafka-{tool}": ("kafka", tool, *_WAITING)
-        for tool in (
-            "acls",
-            "consumer-perf-test",
-            "delete-records",
-            "e2e-latency",
-            "features",
-            "groups",
-            "leader-election",
-            "log-dirs",
-            "metadata-quorum",
-            "producer-perf-test",
-            "reassign-partitions",
-            "transactions",
-        )
-    },
-    "kafka-server-stop": ("kafka", "server-stop"),
+    **{f"kafka-{tool}": ("kafka", tool, *_WAITING) for tool in TOOLS},
+    "kafka-server-stop": ("kafka", "server-stop"),  # asks no broker
     **{script: ("kafka", tool) for tool, script in MISSING_SCRIPTS.items()},
     "kafka-run-class": (),  # replaced by the script of the class
 }

@@ -1,29 +1,33 @@
 """The log of one partition: append, read, roll, and what changes when its start moves.
 
-One node, one replica: the high watermark is the log end offset, or in front of records that are to
-be flushed first (durable_log.py). A Log is used by one thread; only flush() may run in another one
-beside it. Times come in as now_ms.
+A Log is made of parts: its segments, the flusher that makes them durable, what readers see of them
+(visibility), the leader epochs with their file, and the producers.
+
+One node, one replica: the high watermark is the log end offset, unless records are held back until
+they are flushed. A Log is used by one thread; only the flusher may run in other threads beside it.
+Times come in as now_ms.
 """
 
+import logging
 import struct
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from broker_lite.errors import (
-    OffsetOutOfRange,
-    PolicyViolation,
-)
-from broker_lite.log import timestamps
-from broker_lite.log.durable_log import DurableLog
-from broker_lite.log.files.leader_epochs import EpochEndOffset
-from broker_lite.log.files.names import DELETED_SUFFIX
+from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, PolicyViolation
+from broker_lite.log.config import LogConfig
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction
+from broker_lite.log.flusher import Flusher
+from broker_lite.log.parts import LogParts
 from broker_lite.log.producers.entry import AppendOrigin
-from broker_lite.log.read import LogRead, read_log
 from broker_lite.log.roll import should_roll
 from broker_lite.log.validate.refusals import larger_than_segment
 from broker_lite.log.validate.validated import ValidatedRecords
+from broker_lite.log.visibility import Visibility
 from broker_lite.record.batch import LOG_OVERHEAD, RecordBatch
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
+
+logger = logging.getLogger("broker_lite.log")
 
 # a NamedTuple's own constructor is a Python function and takes 100 ns more
 _make: Final = tuple.__new__
@@ -32,6 +36,7 @@ CLIENT: Final = AppendOrigin.CLIENT
 COORDINATOR: Final = AppendOrigin.COORDINATOR
 REPLICATION: Final = AppendOrigin.REPLICATION
 HIGH_WATERMARK: Final = -1
+NO_LEADER: Final = -1
 # base offset, length, leader epoch: what the checksum does not cover.
 _STAMP: Final = struct.Struct(">qii")
 
@@ -51,54 +56,81 @@ class AppendInfo(NamedTuple):
     duplicate: bool
 
 
-class Log(DurableLog):
-    """What producers and consumers see of a partition, made by loading.load_log."""
+class Log:
+    """The log of one partition, made by loading.load_log or loading.new_log.
 
-    __slots__ = ()
+    Attributes:
+        config: changed by update_config() only.
+        epochs: every leader epoch with its start offset.
+        leader_epoch: stamped into every batch; changed by become_leader() only.
+        leader_id: the broker whose clients may append. The log does not care: it is kept here
+            because each request asks for it.
+        is_failing: the last append failed on the disk; the caller of append() keeps this, to log
+            such a failure once.
+    """
+
+    __slots__ = (
+        "_epoch_file",
+        "_first_use",
+        "_is_unsettled",
+        "config",
+        "directory",
+        "epochs",
+        "flusher",
+        "is_failing",
+        "leader_epoch",
+        "leader_id",
+        "log_end_offset",
+        "log_start_offset",
+        "partition",
+        "producer_state",
+        "segments",
+        "topic",
+        "visibility",
+    )
+
+    def __init__(self, parts: LogParts, first_use: "Callable[[Log], None] | None" = None) -> None:
+        """Put the parts together.
+
+        Args:
+            parts: what loading found.
+            first_use: given for a log without files. It is called before the first file is made,
+                and may refuse that by raising KafkaStorageError.
+        """
+        self.topic = parts.topic
+        self.partition = parts.partition
+        self.directory = parts.segments.directory
+        self.config = parts.config
+        self.segments = parts.segments
+        self.epochs = parts.epochs
+        self.leader_epoch = max(parts.epochs.latest_epoch, 0)
+        self.leader_id = NO_LEADER
+        self.producer_state = parts.producer_state
+        self.log_start_offset = parts.log_start_offset
+        self.log_end_offset = parts.log_end_offset
+        self.flusher = Flusher(parts)
+        self.visibility = Visibility(parts, self.flusher)
+        self.is_failing = False
+        self._epoch_file = parts.epoch_file
+        self._first_use = first_use
+        # Whether the next batch has to wait for a file, or must not be written at all.
+        self._is_unsettled = first_use is not None
 
     # -- offsets
 
-    def offset_for_leader_epoch(self, epoch: int) -> EpochEndOffset:
-        """Give the end offset of the largest epoch that is not above the given one.
+    @property
+    def high_watermark(self) -> int:
+        """The offset that readers may not reach."""
+        return self.visibility.high_watermark
 
-        See: S-64, F-81 (UnifiedLog.endOffsetForEpoch).
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset that readers of committed records may not reach.
+
+        See: V-64 (UnifiedLog.lastStableOffset).
         """
-        return self.epochs.end_offset_for(epoch, self.log_end_offset)
-
-    def offset_for_timestamp(
-        self, timestamp: int, *, from_offset: int = 0, at_once: bool = False
-    ) -> timestamps.TimestampOffset | None:
-        """Find the first record that is not older than a timestamp (at least 0).
-
-        Raises:
-            KafkaStorageError: a file cannot be read.
-            HeavyBatch: at_once, and a batch takes long.
-
-        See: S-23, F-72 (UnifiedLog.fetchOffsetByTimestamp).
-        """
-        return timestamps.offset_for_timestamp(
-            self, timestamp, from_offset=from_offset, at_once=at_once
-        )
-
-    def max_timestamp_offset(
-        self, *, from_offset: int = 0, at_once: bool = False
-    ) -> timestamps.TimestampOffset | None:
-        """Find the record with the largest timestamp, also one below the log start offset.
-
-        Raises:
-            KafkaStorageError: a file cannot be read.
-            HeavyBatch: at_once, and a batch takes long.
-
-        See: S-24 (UnifiedLog.fetchOffsetByTimestamp).
-        """
-        return timestamps.max_timestamp_offset(self, from_offset=from_offset, at_once=at_once)
-
-    def offsets_before(self, timestamp: int, max_offsets: int, *, now_ms: int) -> list[int]:
-        """Answer ListOffsets version 0: descending offsets of segments not younger than that.
-
-        See: F-74 (UnifiedLog.legacyFetchOffsetsBefore).
-        """
-        return timestamps.offsets_before(self, timestamp, max_offsets, now_ms)
+        stable = self.producer_state.last_stable_offset(self.visibility.high_watermark)
+        return max(stable, self.log_start_offset)
 
     # -- appending
 
@@ -136,11 +168,11 @@ class Log(DurableLog):
         base_offset = self.log_end_offset
         last_offset = base_offset + batch.last_offset_delta
         config = self.config
-        if self._is_unsettled:
+        if self._is_unsettled or self.flusher.offline_reason is not None:
             self._settle()
         if size_bytes > config.segment_bytes:
             raise larger_than_segment(size_bytes, config.segment_bytes)
-        segment = self.active
+        segment = self.segments.active
         if should_roll(segment, config, size_bytes, last_offset, max_timestamp, now_ms):
             segment = self.roll(now_ms)
         has_producer = batch.producer_id >= 0
@@ -152,20 +184,15 @@ class Log(DurableLog):
                 verification_guard=verification_guard,
             )
             if duplicate is not None:
-                if duplicate[1] >= self.high_watermark:  # there, but not on disk as it has to be
-                    self._commit()
+                if duplicate[1] >= self.visibility.high_watermark:  # written, but not yet flushed
+                    self.visibility.show_or_hold(base_offset)
                 return AppendInfo(*duplicate, self.log_start_offset, True)
         _STAMP.pack_into(buffer, 0, base_offset, size_bytes - LOG_OVERHEAD, self.leader_epoch)
         segment.append(buffer, base_offset, last_offset, max_timestamp, config.index_interval_bytes)
         self.log_end_offset = end_offset = last_offset + 1
         if has_producer:
             self.producer_state.apply(batch, base_offset)
-        if end_offset >= self.flush_at:
-            self._commit()
-        else:
-            self.high_watermark = end_offset
-            if self._waiters:
-                self._wake()
+        self.visibility.show_or_hold(end_offset)
         return _make(
             AppendInfo, (base_offset, last_offset, append_time_ms, self.log_start_offset, False)
         )
@@ -217,9 +244,9 @@ class Log(DurableLog):
         if self.config.is_append_time:
             RecordBatch(memoryview(batch), 0, len(batch)).set_max_timestamp(True, now_ms)
         size_bytes, offset = len(batch), self.log_end_offset
-        if self._is_unsettled:
+        if self._is_unsettled or self.flusher.offline_reason is not None:
             self._settle()
-        segment = self.active
+        segment = self.segments.active
         if should_roll(segment, self.config, size_bytes, offset, now_ms, now_ms):
             segment = self.roll(now_ms)
         _STAMP.pack_into(batch, 0, offset, size_bytes - LOG_OVERHEAD, self.leader_epoch)
@@ -233,40 +260,28 @@ class Log(DurableLog):
             segment.transaction_index.append(
                 AbortedTransaction(producer_id, completed.first_offset, offset, stable)
             )
-        if self.log_end_offset >= self.flush_at:
-            self._commit()
-        else:
-            self._show(self.log_end_offset)
+        self.visibility.show_or_hold(offset + 1)
         return offset
 
-    # -- reading
+    # -- changes
 
-    def read(
-        self,
-        offset: int,
-        *,
-        max_bytes: int,
-        isolation_level: int = 0,
-        min_one_batch: bool = True,
-    ) -> LogRead:
-        """Find the bytes that a fetch from an offset gets.
+    def update_config(self, config: LogConfig) -> None:
+        """Take new settings; they count from the next append on."""
+        self.config = config
+        self.visibility.set_flush_messages(config.flush_messages)
 
-        Args:
-            offset: of the first record that is wanted; its batch is given from its start.
-            max_bytes: at least 0; the range may end inside a batch.
-            isolation_level: 1 for committed records only.
-            min_one_batch: the first batch is given even if it is larger than max_bytes.
+    def become_leader(self, leader_epoch: int) -> None:
+        """Begin a leader epoch at the log end offset; an epoch below the newest is not taken.
 
         Raises:
-            OffsetOutOfRange: below the log start offset or above the log end offset.
-            UnknownServerError: max_bytes is negative.
-            KafkaStorageError: a file cannot be read.
+            KafkaStorageError: the epoch counts, but its file is not written yet.
 
-        See: F-05, F-10 to F-14, S-20 to S-22 (UnifiedLog.read).
+        See: S-61, S-63 (UnifiedLog.assignEpochStartOffset).
         """
-        return read_log(self, offset, max_bytes, isolation_level, min_one_batch)
-
-    # -- changes
+        self.leader_epoch = max(leader_epoch, self.epochs.latest_epoch)
+        if self.epochs.assign(self.leader_epoch, self.log_end_offset) and self._first_use is None:
+            self._is_unsettled = True
+            self._settle()
 
     def delete_records_before(self, offset: int) -> int:
         """Move the log start offset forward, to HIGH_WATERMARK (-1) or an offset; give the new one.
@@ -283,14 +298,14 @@ class Log(DurableLog):
         """
         if not self.config.cleanup_delete:
             raise PolicyViolation
-        if self.offline_reason is not None:
-            raise self._offline_error()
-        target = self.high_watermark if offset == HIGH_WATERMARK else offset
-        if not 0 <= target <= self.high_watermark:
+        self.flusher.check_online()
+        high_watermark = self.visibility.high_watermark
+        target = high_watermark if offset == HIGH_WATERMARK else offset
+        if not 0 <= target <= high_watermark:
             raise OffsetOutOfRange
         self.advance_start(target)
-        if self._are_epochs_ahead:
-            self._save_epochs()
+        if self._epoch_file.is_stale:
+            self._settle()
         return self.log_start_offset
 
     def advance_start(self, offset: int) -> None:
@@ -306,13 +321,68 @@ class Log(DurableLog):
             return
         self.log_start_offset = offset
         if self.epochs.truncate_from_start(offset):
-            self._are_epochs_ahead = True
-        self._wake()
+            self._epoch_file.is_stale = True
+        self.visibility.wake()
+
+    # -- files
+
+    def _settle(self) -> None:
+        """Write what has to be there before the next batch; for a new log, also its first segment.
+
+        Raises:
+            KafkaStorageError: something is still missing, and the next batch tries again; or the
+                log is offline or deleted.
+        """
+        self.flusher.check_online()
+        directory = self.segments.writable_directory()
+        if self._first_use is not None:
+            self._first_use(self)
+            try:
+                self.segments.active.create()
+            except OSError as error:
+                raise KafkaStorageError from error
+            self._first_use = None
+        if self._is_unsettled or self._epoch_file.is_stale:
+            self._epoch_file.save(directory)
+            self._is_unsettled = False
+
+    def roll(self, now_ms: int) -> LogSegment:
+        """Begin a new segment at the log end offset; an empty active one of that base is replaced.
+
+        Raises:
+            KafkaStorageError: the old segment is still the active one.
+
+        See: S-31 (UnifiedLog.roll).
+        """
+        self._settle()
+        segment = self.segments.roll(self.log_end_offset, self.producer_state, self.config, now_ms)
+        logger.debug("segment rolled topic=%s partition=%d", self.topic, self.partition)
+        return segment
+
+    def flush(self, offset: int | None = None) -> None:
+        """Make everything below an offset durable, by default the whole log; as Flusher.flush."""
+        self.flusher.flush(self.log_end_offset if offset is None else offset)
+
+    def close(self) -> None:
+        """Put the log down so that it can be loaded as after a clean stop; flush() comes after it.
+
+        Raises:
+            KafkaStorageError: recovery is needed.
+
+        See: S-47 (UnifiedLog.close).
+        """
+        if self._first_use is not None:
+            return  # nothing was ever written
+        self._settle()
+        self.segments.close(self.log_end_offset, self.producer_state)
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the topic is gone; its files' names may belong to a new topic."""
+        return self.segments.is_deleted
 
     def delete(self) -> None:
-        """Tell whoever waits that the log is gone; the manager removes the files."""
-        for segment in self.segments:
-            segment.mark_deleted()
-        # A topic of the same name may get the directory; who still holds this log must not roll it.
-        self.directory += DELETED_SUFFIX
-        self._wake()
+        """Refuse every further use, and tell readers that wait; the manager removes the files."""
+        self.segments.delete()
+        self._is_unsettled = True
+        self.visibility.wake()

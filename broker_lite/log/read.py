@@ -10,16 +10,15 @@ import errno
 import logging
 from bisect import bisect_left
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError, OffsetOutOfRange, UnknownServerError
 from broker_lite.log.files.open_file import FileSlice
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.txn_index import AbortedTransaction, CorruptTransactionIndex
 from broker_lite.log.files.walk import first_batch_size
-
-if TYPE_CHECKING:
-    from broker_lite.log.durable_log import DurableLog
-    from broker_lite.log.files.segment import LogSegment
+from broker_lite.log.log import Log
+from broker_lite.log.segments import Segments
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -45,10 +44,30 @@ class LogRead(NamedTuple):
 
 
 def read_log(
-    log: "DurableLog", offset: int, max_bytes: int, isolation_level: int, min_one_batch: bool
+    log: Log,
+    offset: int,
+    *,
+    max_bytes: int,
+    isolation_level: int = READ_UNCOMMITTED,
+    min_one_batch: bool = True,
 ) -> LogRead:
-    """Find the bytes for a reader; see Log.read."""
-    end, start = log.high_watermark, log.log_start_offset
+    """Find the bytes that a fetch from an offset gets.
+
+    Args:
+        log: to read.
+        offset: of the first record that is wanted; its batch is given from its start.
+        max_bytes: at least 0; the range may end inside a batch.
+        isolation_level: READ_COMMITTED for committed records only.
+        min_one_batch: the first batch is given even if it is larger than max_bytes.
+
+    Raises:
+        OffsetOutOfRange: below the log start offset or above the log end offset.
+        UnknownServerError: max_bytes is negative.
+        KafkaStorageError: a file cannot be read.
+
+    See: F-05, F-10 to F-14, S-20 to S-22 (UnifiedLog.read).
+    """
+    end, start = log.visibility.high_watermark, log.log_start_offset
     if offset < start or offset > log.log_end_offset:
         raise OffsetOutOfRange
     stable = log.last_stable_offset
@@ -69,28 +88,29 @@ def read_log(
 
 
 def _read_below(
-    log: "DurableLog",
+    log: Log,
     offset: int,
     limit: int,
     max_bytes: int,
     isolation_level: int,
     min_one_batch: bool,
 ) -> LogRead:
-    end, start = log.high_watermark, log.log_start_offset
+    end, start = log.visibility.high_watermark, log.log_start_offset
     stable = limit if isolation_level == READ_COMMITTED else log.last_stable_offset
-    segment = log.active
+    segments = log.segments
+    segment = segments.active
     if offset < segment.base_offset:
-        segment = log.segment_for(offset)
+        segment = segments.holding(offset)
     position = segment.recent.get(offset, -1)
     first_bytes = 0
     if position < 0:
-        located = locate(log, segment, offset)
+        located = locate(segments, segment, offset)
         if located is None:
             return LogRead(None, end, stable, start, [] if isolation_level else None)
         segment, position, first_bytes = located
     limit_position = segment.size_bytes
     if limit != log.log_end_offset:
-        limit_position = limit_in(log, segment, limit)
+        limit_position = limit_in(segments, segment, limit)
     size_bytes = limit_position - position
     file = segment.file()
     if max_bytes < size_bytes:
@@ -111,8 +131,8 @@ def _read_below(
 
 
 def locate(
-    log: "DurableLog", segment: "LogSegment", offset: int
-) -> "tuple[LogSegment, int, int] | None":
+    segments: Segments, segment: LogSegment, offset: int
+) -> tuple[LogSegment, int, int] | None:
     """Find the first batch that reaches an offset, from a segment on: segment, position, size.
 
     Rule: S-20 (LocalLog.read).
@@ -121,20 +141,20 @@ def locate(
         found = segment.find(offset)
         if found is not None:
             return segment, *found
-        following = log.segment_after(segment)
+        following = segments.after(segment)
         if following is None:
             return None
         segment = following
 
 
-def limit_in(log: "DurableLog", segment: "LogSegment", limit: int) -> int:
+def limit_in(segments: Segments, segment: LogSegment, limit: int) -> int:
     """Give the position in a segment where a reader's limit offset lies.
 
     Rule: F-13, S-22 (UnifiedLog.convertToOffsetMetadataOrThrow).
     """
     if limit <= segment.base_offset:
         return 0
-    following = log.segment_after(segment)
+    following = segments.after(segment)
     if following is not None and limit >= following.base_offset:
         return segment.size_bytes
     position = segment.recent.get(limit, -1)
@@ -145,13 +165,13 @@ def limit_in(log: "DurableLog", segment: "LogSegment", limit: int) -> int:
 
 
 def aborted_transactions(
-    log: "DurableLog", segment: "LogSegment", offset: int, end_position: int
+    log: Log, segment: LogSegment, offset: int, end_position: int
 ) -> list[AbortedTransaction]:
     """List the aborted transactions that a reader of these bytes may meet.
 
     Rule: F-14 (LocalLog.addAbortedTransactions).
     """
-    following = log.segment_after(segment)
+    following = log.segments.after(segment)
     upper_bound = segment.offset_behind(end_position)
     if upper_bound is None:
         upper_bound = following.base_offset if following is not None else log.log_end_offset
@@ -166,5 +186,5 @@ def aborted_transactions(
                 found.append(entry)
             if entry.last_stable_offset >= upper_bound:
                 return found
-        current = log.segment_after(current)
+        current = log.segments.after(current)
     return found

@@ -81,15 +81,17 @@ class SegmentRemoval:
             segment_count: at least 1; an empty active segment is not among them.
 
         Raises:
-            KafkaStorageError: not all of them went.
+            KafkaStorageError: the log is deleted, or not all of them went.
 
         Rule: S-52, S-54 (UnifiedLog.deleteSegments).
         See: S-51.
         """
-        if segment_count == len(log.segments):
+        if log.is_deleted:
+            raise KafkaStorageError
+        if segment_count == len(log.segments.all):
             log.roll(self._now_ms())
         failure, paths, removed = None, [], 0
-        for segment in log.segments[:segment_count]:
+        for segment in log.segments.all[:segment_count]:
             try:
                 paths += self._set_aside(log, segment)
             except OSError as error:
@@ -97,9 +99,9 @@ class SegmentRemoval:
                 break
             removed += 1
         if removed:
-            log.take_segments(log.segments[removed:])
+            log.segments.take(log.segments.all[removed:])
             self._keep(log, paths)
-            log.advance_start(log.segments[0].base_offset)
+            log.advance_start(log.segments.all[0].base_offset)
         if failure is not None:
             raise KafkaStorageError from failure
 
@@ -133,8 +135,9 @@ class SegmentRemoval:
                 failure = error
         for segment in new:
             failure = self._take_in(segment, failure)
-        first = log.segments.index(old[0])
-        log.take_segments([*log.segments[:first], *new, *log.segments[first + len(old) :]])
+        before = log.segments.all
+        first = before.index(old[0])
+        log.segments.take([*before[:first], *new, *before[first + len(old) :]])
         self._keep(log, paths)
         if failure is not None:
             raise KafkaStorageError from failure

@@ -1,12 +1,14 @@
 """Finding offsets by timestamp: the slow paths behind ListOffsets."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files.index_checks import true_time_entry
 from broker_lite.log.files.open_file import OpenFile
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.files.walk import BatchPosition, walk
+from broker_lite.log.log import Log
 from broker_lite.log.validate.produced_batch import AT_ONCE_BYTES_MAX, AT_ONCE_PARTS_MAX
 from broker_lite.log.validate.validated import TakesLong
 from broker_lite.record.batch import CURRENT_MAGIC, MAGIC_OFFSET, RecordBatch
@@ -15,10 +17,6 @@ from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iter
 from broker_lite.record.loops.first_record import FirstRecord
 from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.records import read_content
-
-if TYPE_CHECKING:
-    from broker_lite.log.files.segment import LogSegment
-    from broker_lite.log.local_log import LocalLog
 
 AT_ONCE_FILE_BYTES_MAX: Final = 512 * 1024
 """A larger batch is not read in the event loop."""
@@ -49,7 +47,7 @@ class HeavyBatch(Exception):
 
 
 def offset_for_timestamp(
-    log: "LocalLog", timestamp: int, *, from_offset: int = 0, at_once: bool = False
+    log: Log, timestamp: int, *, from_offset: int = 0, at_once: bool = False
 ) -> TimestampOffset | None:
     """Find the first record not older than a timestamp, in the first segment that reaches it.
 
@@ -65,8 +63,8 @@ def offset_for_timestamp(
     Rule: S-23 (UnifiedLog.searchOffsetInLocalLog).
     """
     try:
-        for segment in log.segments:
-            if segment is log.active and not segment.size_bytes:
+        for segment in log.segments.all:
+            if segment is log.segments.active and not segment.size_bytes:
                 return None  # it may have no file yet
             if segment.largest_timestamp() >= timestamp:
                 start_offset = max(log.log_start_offset, from_offset)
@@ -77,7 +75,7 @@ def offset_for_timestamp(
 
 
 def _search(
-    segment: "LogSegment", timestamp: int, start_offset: int, at_once: bool
+    segment: LogSegment, timestamp: int, start_offset: int, at_once: bool
 ) -> TimestampOffset | None:
     """Rule: S-23 (LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp)."""
     entry = true_time_entry(segment, timestamp)
@@ -93,7 +91,7 @@ def _search(
 
 
 def max_timestamp_offset(
-    log: "LocalLog", *, from_offset: int = 0, at_once: bool = False
+    log: Log, *, from_offset: int = 0, at_once: bool = False
 ) -> TimestampOffset | None:
     """Find the first record with the largest timestamp of the log.
 
@@ -108,7 +106,7 @@ def max_timestamp_offset(
     Rule: S-24 (UnifiedLog.fetchOffsetByTimestamp, LogSegment).
     """
     try:
-        segment = max(log.segments, key=lambda each: each.max_timestamp_entry()[0])
+        segment = max(log.segments.all, key=lambda each: each.max_timestamp_entry()[0])
         if not segment.size_bytes:
             return None
         timestamp, offset = segment.max_timestamp_entry()
@@ -123,7 +121,7 @@ def max_timestamp_offset(
     return None
 
 
-def offsets_before(log: "LocalLog", timestamp: int, max_offsets: int, now_ms: int) -> list[int]:
+def offsets_before(log: Log, timestamp: int, max_offsets: int, now_ms: int) -> list[int]:
     """List offsets descending from the last candidate that is not younger than a timestamp.
 
     Rule: F-74 (UnifiedLog.legacyFetchOffsetsBefore).
@@ -131,11 +129,11 @@ def offsets_before(log: "LocalLog", timestamp: int, max_offsets: int, now_ms: in
     try:
         candidates = [
             (max(segment.base_offset, log.log_start_offset), segment.modified_ms())
-            for segment in log.segments
+            for segment in log.segments.all
         ]
     except OSError as error:
         raise KafkaStorageError from error
-    if log.active.size_bytes:
+    if log.segments.active.size_bytes:
         candidates.append((log.log_end_offset, now_ms))
     if timestamp == LATEST:
         last = len(candidates) - 1
@@ -238,7 +236,7 @@ class Candidate:
         return record.timestamp >= self._timestamp
 
 
-def _batches_from(segment: "LogSegment", offset: int) -> Iterator[tuple[BatchPosition, OpenFile]]:
+def _batches_from(segment: LogSegment, offset: int) -> Iterator[tuple[BatchPosition, OpenFile]]:
     start, _ = segment.search_start(offset)
     file = segment.file()
     for place in walk(file, start, segment.size_bytes):

@@ -36,9 +36,7 @@ class Lines:
         """
         try:
             status = os.stat(self.path)
-            if stat.S_ISFIFO(
-                status.st_mode
-            ):  # who opens one waits for its writer, and hears nothing
+            if stat.S_ISFIFO(status.st_mode):  # opening one would wait for its writer
                 raise SettingsError(f"{self.path}: cannot be read: it is a pipe, not a file")
             self.size_bytes = status.st_size
             with open(self.path, "rb") as file:

@@ -60,30 +60,15 @@ def create_topics(cluster: Cluster, specs: Sequence[TopicSpec]) -> None:
         if existing is not None:
             _tell_differences(existing, spec)
         else:
-            plans.append(_plan(cluster, spec))
-            _check_total(plans, spec)
+            try:
+                plans.append(cluster.plan_topic(spec.topic))
+                check_partition_total([plan.partition_count for plan in plans])
+            except BrokerError as error:
+                raise SettingsError(f"{spec.origin}: topic {name}: {error.message}") from error
     if plans:
         for topic in cluster.create_topics(plans):
             cluster.make_logs(topic)
         _log.info("topics created count=%d", len(plans))
-
-
-def _plan(cluster: Cluster, spec: TopicSpec) -> TopicPlan:
-    try:
-        return cluster.plan_topic(spec.topic)
-    except BrokerError as error:
-        raise _refusal(spec, error) from error
-
-
-def _check_total(plans: Sequence[TopicPlan], spec: TopicSpec) -> None:
-    try:
-        check_partition_total([plan.partition_count for plan in plans])
-    except BrokerError as error:
-        raise _refusal(spec, error) from error
-
-
-def _refusal(spec: TopicSpec, error: BrokerError) -> SettingsError:
-    return SettingsError(f"{spec.origin}: topic {spec.topic.name}: {error.message}")
 
 
 def _tell_differences(topic: Topic, spec: TopicSpec) -> None:

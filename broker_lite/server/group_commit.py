@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from broker_lite.errors import KafkaStorageError
-from broker_lite.log.commits import Commits
-from broker_lite.log.durable_log import DurableLog
+from broker_lite.log.visibility import Commits, Visibility
 
 logger = logging.getLogger("broker_lite.server")
 
@@ -27,7 +26,7 @@ class GroupCommit:
     def __init__(self, commits: Commits) -> None:
         """Set the logs' commits; no thread is started before the first flush."""
         self._commits = commits
-        self._under_way: set[DurableLog] = set()
+        self._under_way: set[Visibility] = set()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -48,7 +47,7 @@ class GroupCommit:
         await self._is_idle.wait()
         self._threads.shutdown()
 
-    def _want(self, log: DurableLog) -> None:
+    def _want(self, log: Visibility) -> None:
         if log not in self._under_way:
             self._under_way.add(log)
             self._is_idle.clear()
@@ -59,17 +58,17 @@ class GroupCommit:
         assert self._loop is not None
         return self._loop
 
-    def _begin(self, log: DurableLog) -> None:
-        offset = log.log_end_offset
-        flush = self._running_loop.run_in_executor(self._threads, log.flush_records, offset)
+    def _begin(self, log: Visibility) -> None:
+        offset = log.end_offset
+        flush = self._running_loop.run_in_executor(self._threads, log.flusher.flush_records, offset)
         flush.add_done_callback(partial(self._ended, log, offset))
 
-    def _ended(self, log: DurableLog, offset: int, flush: "asyncio.Future[None]") -> None:
+    def _ended(self, log: Visibility, offset: int, flush: "asyncio.Future[None]") -> None:
         error = flush.exception()
         if error is not None and not isinstance(error, KafkaStorageError):  # a bug of ours
-            logger.error("flush failed directory=%s", log.directory, exc_info=error)
+            logger.error("flush failed directory=%s", log.flusher.directory, exc_info=error)
             error = KafkaStorageError(repr(error))
-        # A waiter that flush_ended() has called may have appended more.
+        # a caller that was told may have appended more
         if log.flush_ended(offset, error) or log in self._commits.held:
             self._begin(log)
             return

@@ -30,8 +30,7 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
 def pytest_configure(config: "pytest.Config") -> None:
     """Add the fixtures."""
     config.addinivalue_line(
-        "markers",
-        "broker_reset(wanted=True): whether to reset the broker before the test",
+        "markers", "broker_reset(wanted=True): whether to reset the broker before the test"
     )
     fixtures = import_module("broker_lite.testing.fixtures")
     config.pluginmanager.register(fixtures, "broker_lite_fixtures")

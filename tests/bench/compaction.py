@@ -66,7 +66,7 @@ def make(directory: Path, case: Case, size_bytes: int) -> Log:
     log.become_leader(0)
     draw, number = random.Random(1), 0
     value = draw.randbytes(case.record_bytes)
-    while log.size_bytes < size_bytes:
+    while log.segments.size_bytes < size_bytes:
         builder = BatchBuilder(codec=case.codec)
         for _ in range(case.batch_records):
             number += 1
@@ -81,7 +81,7 @@ def clean(log: Log) -> tuple[float, float]:
     """Clean it; give the seconds of this process and of the clock."""
     partition = Partition(CONFIG)
     partition.log = log
-    removal = SegmentRemoval(log.cache, lambda: 0)
+    removal = SegmentRemoval(log.segments.cache, lambda: 0)
     directory = Path(log.directory).parent
     cleaner = Cleaner(directory, {KEY: partition}, removal, load=lambda *_: log, now_ms=lambda: 0)
     before = time.process_time(), time.perf_counter()
@@ -137,14 +137,14 @@ def main() -> None:
     for case in CASES:
         with tempfile.TemporaryDirectory() as folder:
             log = make(Path(folder, "data", "t-0"), case, given.megabytes * 1_000_000)
-            size = log.size_bytes / 1e6
+            size = log.segments.size_bytes / 1e6
             rows = []
             if given.kafka and case is CASES[0]:
                 seconds = of_kafka(Path(log.directory), Path(folder, "kafka"))
                 rows.append((f"Kafka: {case.name}", *seconds))
             rows.append((case.name, *clean(log)))
             for name, cpu_s, wall_s in rows:
-                left = f"{size:6.0f} {log.size_bytes / 1e6:6.0f}"
+                left = f"{size:6.0f} {log.segments.size_bytes / 1e6:6.0f}"
                 print(f"{name:44} {left} {cpu_s:6.2f} {wall_s:6.2f} {size / cpu_s:8.0f}")
 
 

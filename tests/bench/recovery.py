@@ -53,7 +53,7 @@ def write_log(directory: Path, size_bytes: int, shape: tuple[int, int]) -> int:
     batch = bytearray(builder.build())
     for _ in range(size_bytes // len(batch)):
         log.append_batch(batch, now_ms=0)
-    return log.size_bytes
+    return log.segments.size_bytes
 
 
 def recover_ours(directory: Path) -> float:

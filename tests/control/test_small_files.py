@@ -18,6 +18,7 @@ import pytest
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import BrokerError, KafkaStorageError, SettingsError, cause_of
+from broker_lite.log.read import read_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.settings import Settings
 from tests.log.logs import batches_of, content, validated
@@ -247,7 +248,7 @@ def use(cluster: Cluster, before: bytes, log_start: int, *, knows_producer: bool
     """Everything is there, at its offset; the producer goes on."""
     log = cluster.log(TOPIC, 0)
     assert (log.log_start_offset, log.log_end_offset) == (log_start, RECORDS)
-    assert content(log.read(log_start, max_bytes=1 << 20)) == b"".join(
+    assert content(read_log(log, log_start, max_bytes=1 << 20)) == b"".join(
         batches_of(before)[log_start:]
     )
     if knows_producer:

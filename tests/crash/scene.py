@@ -16,6 +16,7 @@ from broker_lite.errors import BrokerError, ErrorCode, SettingsError
 from broker_lite.handler.context import CloseConnection
 from broker_lite.log.cleaner.cleaner import Cleaner
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import iterate_records
 from broker_lite.server.compaction import CleanerThread
@@ -334,7 +335,7 @@ def _compare(
 def _values(log: Log) -> Iterator[tuple[int, bytes]]:
     offset = log.log_start_offset
     while offset < log.high_watermark:
-        read = batches(content(log.read(offset, max_bytes=_MIB)))
+        read = batches(content(read_log(log, offset, max_bytes=_MIB)))
         if not read:
             return
         for batch in read:

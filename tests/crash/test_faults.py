@@ -50,15 +50,15 @@ def test_a_write_fails_at_its_passing_and_only_there(tmp_path: Path) -> None:
 
 
 def test_a_fault_may_last_and_be_of_one_file(tmp_path: Path) -> None:
-    (tmp_path / "t-0").mkdir()
-    observer = FaultObserver(Fault.parse("other.create.*:2+:EIO:t-0/"))
+    (tmp_path / "orders-0").mkdir()
+    observer = FaultObserver(Fault.parse("other.create.*:2+:EIO:orders-0/"))
     with watch(tmp_path, [observer]):
         write(tmp_path / "a", b"")
-        write(tmp_path / "t-0" / "a", b"")
+        write(tmp_path / "orders-0" / "a", b"")
         for name in ("b", "c"):
             with pytest.raises(OSError, match="Input/output"):
-                write(tmp_path / "t-0" / name, b"")
-    assert sorted(path.name for path in (tmp_path / "t-0").iterdir()) == ["a"]
+                write(tmp_path / "orders-0" / name, b"")
+    assert sorted(path.name for path in (tmp_path / "orders-0").iterdir()) == ["a"]
 
 
 def test_a_short_write_tells_how_much_it_wrote(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from broker_lite.errors import BrokerError
+from broker_lite.log import timestamps
 from broker_lite.log.files.txn_index import ENTRY
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from tests.differential.damaged_log import Damage, Sample, write_files
 from tests.differential.loaded_log import Start, load_ours, read_batches_of
@@ -35,7 +37,10 @@ class Answers(NamedTuple):
         return cls(
             list(read_batches_of(log)),
             [_or_error(lambda offset=offset: _found(log, offset)) for offset in offsets],
-            [_or_error(lambda moment=moment: log.offset_for_timestamp(moment)) for moment in times],
+            [
+                _or_error(lambda moment=moment: timestamps.offset_for_timestamp(log, moment))
+                for moment in times
+            ],
             [_or_error(lambda offset=offset: _aborted(log, offset)) for offset in offsets],
         )
 
@@ -48,13 +53,13 @@ def _or_error(ask: object) -> object:
 
 
 def _found(log: Log, offset: int) -> object:
-    part = log.read(offset, max_bytes=1).slice
+    part = read_log(log, offset, max_bytes=1).slice
     return (part.position, part.size_bytes) if part is not None else None
 
 
 def _aborted(log: Log, offset: int) -> object:
     """Those which the record can be of; more are told where an index has fewer entries (F-14)."""
-    aborted = log.read(offset, max_bytes=1, isolation_level=COMMITTED).aborted_transactions
+    aborted = read_log(log, offset, max_bytes=1, isolation_level=COMMITTED).aborted_transactions
     return [entry for entry in aborted or () if entry.first_offset <= offset]
 
 
@@ -70,7 +75,7 @@ class Truth(NamedTuple):
         write_files(directory, sample.files)
         _, log = load_ours(directory, Start(True, sample.end_offset), int(time.time() * 1000))
         assert log is not None
-        first = log.active.max_timestamp_entry()[0]
+        first = log.segments.active.max_timestamp_entry()[0]
         times = range(first - 150, first + 20, 7)
         return cls(Answers.of(log, times), times)
 

@@ -89,7 +89,7 @@ def make_sample(directory: Path, seed: int, rounds: int = 14) -> Sample:
     log.close()
     log.flush()
     files = {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
-    bases = [segment.base_offset for segment in log.segments]
+    bases = [segment.base_offset for segment in log.segments.all]
     shutil.rmtree(directory)
     return Sample(files, bases, log.log_end_offset)
 

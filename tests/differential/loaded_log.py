@@ -15,6 +15,7 @@ from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.index import SegmentIndex
 from broker_lite.log.log import Log
 from broker_lite.log.producers.snapshot import ENTRY, HEADER
+from broker_lite.log.read import read_log
 from broker_lite.log.recovery.loading import LoadRequest, load_log
 from tests.differential.damaged_log import CONFIG, INDEX_BYTES_MAX, INDEX_INTERVAL_BYTES
 from tests.support.reference_kafka import jars, java_command
@@ -94,12 +95,12 @@ def load_ours(directory: Path, start: Start, now_ms: int) -> tuple[Loaded, Log |
     offsets = (
         log.log_start_offset,
         log.log_end_offset,
-        log.recovery_point,
+        log.flusher.recovery_point,
         log.last_stable_offset,
     )
     content, lookups = read_all(log), look_up_all(log)
     files = stored_files(directory)
-    for index in (log.active.offset_index, log.active.time_index):
+    for index in (log.segments.active.offset_index, log.segments.active.time_index):
         files[Path(index.path).name] = _entries(index)
     return Loaded(offsets=offsets, content=content, lookups=lookups, files=files), log
 
@@ -158,7 +159,7 @@ def read_batches_of(log: Log) -> Iterator[bytes]:
 
 
 def _read(log: Log, offset: int, max_bytes: int) -> bytes:
-    part = log.read(offset, max_bytes=max_bytes).slice
+    part = read_log(log, offset, max_bytes=max_bytes).slice
     return b"" if part is None else os.pread(part.fd, part.size_bytes, part.position)
 
 

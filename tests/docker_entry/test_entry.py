@@ -1,6 +1,6 @@
 import pytest
 
-from broker_lite.docker_entry import Broker, Command, Entry, Program, read_entry
+from broker_lite.docker_entry.entry import Broker, Command, Entry, Program, read_entry
 
 COMMANDS = ("serve", "topics", "config")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from broker_lite.docker_entry import read_sources
+from broker_lite.docker_entry.sources import read_sources
 from broker_lite.settings import load_settings, parse_listeners
 from tests.docker_entry.environments import ENVIRONMENTS, Environment, Listener
 

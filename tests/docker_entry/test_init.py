@@ -6,7 +6,7 @@ import pytest
 
 PROGRAM = """
 import sys
-from broker_lite.docker_entry import run_as_init
+from broker_lite.docker_entry.init import run_as_init
 from broker_lite.errors import SettingsError
 try:
     sys.exit(run_as_init(sys.argv[1:]))

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_lite.docker_entry import Sources, read_sources
+from broker_lite.docker_entry.sources import Sources, read_sources
 from broker_lite.errors import SettingsError
 from broker_lite.settings import Settings, load_settings, parse_listeners
 

@@ -34,6 +34,7 @@ from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import BrokerError, SettingsError
 from broker_lite.log.files.checkpoints import format_partition_metadata
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.pipeline.audit.local import LocalVerifier
 from broker_lite.settings import Settings
 from tests.fuzz.damaged_cases import judge_all
@@ -231,7 +232,7 @@ def _read(log: Log) -> Iterator[TrueBatch]:
     offset = log.log_start_offset
     while offset < log.log_end_offset:
         try:
-            data = content(log.read(offset, max_bytes=_READ_BYTES))
+            data = content(read_log(log, offset, max_bytes=_READ_BYTES))
         except BrokerError:
             return
         sound = [batch for batch in walk("", data) if batch.last_offset >= offset]

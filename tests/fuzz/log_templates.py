@@ -53,8 +53,8 @@ def _write_log(root: Path) -> None:
     """Three segments: large batches and small ones, plain and compressed, and transactions."""
     source = random.Random(7)
     with Partition(root, segment_bytes=16_000, index_interval_bytes=1500) as partition:
-        number = 0
-        while len(partition.log.segments) < 3 or partition.log.segments[-1].size_bytes < 9000:
+        number, segments = 0, partition.log.segments
+        while len(segments.all) < 3 or segments.active.size_bytes < 9000:
             count = source.choice((1, 3, 9))
             size_bytes = source.choice((0, 20, 300, 1500))
             records = [

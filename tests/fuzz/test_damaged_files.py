@@ -18,7 +18,9 @@ from crc32c import crc32c
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.errors import BrokerError, OffsetOutOfRange, SettingsError
+from broker_lite.log import timestamps
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.records import keys_and_values
@@ -61,7 +63,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         builder = BatchBuilder(producer_id=7, producer_epoch=0, base_sequence=number)
         builder.append(T0 + number, None, value_of(number))
         log.append_batch(builder.build(), now_ms=0)
-    assert len(log.segments) > 1
+    assert len(log.segments.all) > 1
     cluster.close()
     return folder
 
@@ -98,7 +100,7 @@ def judge(log: Log, has_same_segments: bool, found: Counter[str]) -> None:
         Fault: anything else is served.
         BrokerError: refused.
     """
-    bases = [segment.base_offset for segment in log.segments]
+    bases = [segment.base_offset for segment in log.segments.all]
     first = log.log_start_offset
     served = list(consumed(log, first, must_be_sound=has_same_segments))
     if not are_as_written(served, first, set() if has_same_segments else set(bases)):
@@ -106,9 +108,9 @@ def judge(log: Log, has_same_segments: bool, found: Counter[str]) -> None:
     found["all records" if len(served) == COUNT else "a part" if served else "none"] += 1
     for offset in (0, 1, 15, 29):
         with contextlib.suppress(OffsetOutOfRange):
-            log.read(offset, max_bytes=100_000)
-    log.offset_for_timestamp(T0 + 15)
-    log.max_timestamp_offset()
+            read_log(log, offset, max_bytes=100_000)
+    timestamps.offset_for_timestamp(log, T0 + 15)
+    timestamps.max_timestamp_offset(log)
     offset = log.append_batch(_batch(), now_ms=0).base_offset
     if list(consumed(log, offset, must_be_sound=True)) != [(offset, b"more")]:
         raise Fault(f"what was appended at {offset} is not served")
@@ -128,7 +130,7 @@ def are_as_written(served: list[tuple[int, bytes]], first: int, may_follow_a_gap
 def consumed(log: Log, position: int, *, must_be_sound: bool) -> Iterator[tuple[int, bytes]]:
     """What a consumer gets that checks batches; it stops in front of one that is damaged."""
     while position < log.high_watermark:
-        data = content(log.read(position, max_bytes=100_000))
+        data = content(read_log(log, position, max_bytes=100_000))
         before = position
         for offset, value in sound_records(data):
             if offset >= position:

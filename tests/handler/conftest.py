@@ -44,13 +44,13 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bug(monkeypatch: pytest.MonkeyPatch) -> Callable[[type, str], None]:
-    """Has a method of a class fail in a way that nobody foresaw."""
+def bug(monkeypatch: pytest.MonkeyPatch) -> Callable[[object, str], None]:
+    """Has a method of a class, or a function of a module, fail in a way that nobody foresaw."""
 
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    return lambda kind, method: monkeypatch.setattr(kind, method, fail)
+    return lambda owner, name: monkeypatch.setattr(owner, name, fail)
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.produce import append as produce_append
 from broker_lite.handler.produce.append import INLINE_BYTES_MAX
-from broker_lite.log.durable_log import DurableLog
 from broker_lite.log.validate.produced_batch import validate_records
+from broker_lite.log.visibility import Visibility
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.server.group_commit import GroupCommit
@@ -359,8 +359,8 @@ async def test_s32_a_flush_that_fails_before_the_last_partition_is_appended_coun
     commits = durable.cluster.logs.commits
     go_offline, is_offline = commits.went_offline, threading.Event()
 
-    def went_offline(log: DurableLog) -> None:
-        go_offline(log)
+    def went_offline(failed: Visibility) -> None:
+        go_offline(failed)
         is_offline.set()
 
     def validate_late(*args: Any, **kwargs: Any) -> Any:
@@ -385,7 +385,7 @@ async def test_s32_a_flush_that_has_just_failed_in_its_thread_counts(
     commits.start = lambda _: None
     log = durable.cluster.log(TOPIC, 0)
     append(log)
-    assert log in commits.held
-    log.offline_reason = OSError(errno.EIO, "the disk is gone")
+    assert log.visibility in commits.held
+    log.flusher.offline_reason = OSError(errno.EIO, "the disk is gone")
     with pytest.raises(CloseConnection):
         await wait_for_coordinators(durable.context, commits.failures)

@@ -1,9 +1,10 @@
 """The log as a whole: vectors TV-60 to TV-68, duplicates, markers, log start, waiters.
 
-Also tests: broker_lite.log.local_log.
+Also tests: broker_lite.log.parts.
 """
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import COORDINATOR
+from broker_lite.log.read import read_log
 from broker_lite.log.recovery.loading import LoadRequest, new_log
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import EndTransactionMarker
@@ -93,10 +95,12 @@ def test_s61_each_start_as_leader_of_a_new_epoch_adds_an_entry(vector_directory:
     log = open_log(vector_directory, VECTOR_CONFIG)
     assert log.leader_epoch == 0
     log.become_leader(3)
-    assert log.offset_for_leader_epoch(0) == (0, 11)
-    assert log.offset_for_leader_epoch(3) == (3, 11)
+    assert log.epochs.end_offset_for(0, log.log_end_offset) == (0, 11)
+    assert log.epochs.end_offset_for(3, log.log_end_offset) == (3, 11)
     append(log)
-    assert RecordBatch(memoryview(content(log.read(11, max_bytes=999))), 0, 71).leader_epoch == 3
+    assert (
+        RecordBatch(memoryview(content(read_log(log, 11, max_bytes=999))), 0, 71).leader_epoch == 3
+    )
 
 
 def test_s34_a_duplicate_rolls_an_empty_segment(tmp_path: Path) -> None:
@@ -160,19 +164,19 @@ def test_v62_v64_transactions_hold_back_committed_readers(tmp_path: Path) -> Non
     append(log, producer=(8, 0, 0), transactional=True)
     append(log)
     assert (log.last_stable_offset, log.high_watermark) == (1, 4)
-    read = log.read(0, max_bytes=9999, isolation_level=1)
+    read = read_log(log, 0, max_bytes=9999, isolation_level=1)
     assert (len(content(read)), read.aborted_transactions) == (70, [])
-    assert log.read(1, max_bytes=9999, isolation_level=1).slice is None
+    assert read_log(log, 1, max_bytes=9999, isolation_level=1).slice is None
     assert end_transaction(log, 7, commit=False) == 4
     assert log.last_stable_offset == 2
     assert end_transaction(log, 8, commit=True) == 5
     assert log.last_stable_offset == log.high_watermark == 6
-    read = log.read(0, max_bytes=9999, isolation_level=1)
+    read = read_log(log, 0, max_bytes=9999, isolation_level=1)
     assert read.aborted_transactions == [(7, 1, 4, 2)]
-    assert log.read(0, max_bytes=9999).aborted_transactions is None
+    assert read_log(log, 0, max_bytes=9999).aborted_transactions is None
     # An end without an open transaction is written, but is no aborted transaction.
     end_transaction(log, 7, commit=False)
-    assert log.read(5, max_bytes=9999, isolation_level=1).aborted_transactions == []
+    assert read_log(log, 5, max_bytes=9999, isolation_level=1).aborted_transactions == []
     with pytest.raises(errors.InvalidProducerEpoch):
         log.append_control(7, -1, EndTransactionMarker(True, 4), now_ms=NOW_MS)
     with pytest.raises(errors.TransactionCoordinatorFenced):
@@ -186,7 +190,7 @@ def test_s16_the_marker_decides_the_segment_of_the_index_entry(tmp_path: Path) -
     log.close()
     assert (tmp_path / "00000000000000000001.txnindex").stat().st_size == 34
     assert not (tmp_path / f"{STEM}.txnindex").exists()
-    read = open_log(tmp_path).read(0, max_bytes=9999, isolation_level=1)
+    read = read_log(open_log(tmp_path), 0, max_bytes=9999, isolation_level=1)
     assert read.aborted_transactions == [(7, 0, 1, 2)]
 
 
@@ -194,14 +198,14 @@ def test_s53_delete_records(tmp_path: Path) -> None:
     """S-53, F-90, S-65: the start moves, the data stay, the containing batch is given whole."""
     log = open_log(tmp_path)
     woken: list[int] = []
-    log.add_waiter(lambda: woken.append(log.log_start_offset))
+    log.visibility.add_waiter(lambda: woken.append(log.log_start_offset))
     append(log, T0, T0 + 1, T0 + 2)
     assert log.delete_records_before(1) == 1
     assert log.delete_records_before(0) == 1
     assert woken == [0, 1]
     with pytest.raises(errors.OffsetOutOfRange):
-        log.read(0, max_bytes=100)
-    assert len(content(log.read(1, max_bytes=999))) == log.size_bytes
+        read_log(log, 0, max_bytes=100)
+    assert len(content(read_log(log, 1, max_bytes=999))) == log.segments.size_bytes
     for offset in (-2, 4):
         with pytest.raises(errors.OffsetOutOfRange):
             log.delete_records_before(offset)
@@ -242,17 +246,17 @@ def test_s46_a_first_segment_that_could_not_be_made_is_made_by_the_next_append(
     (tmp_path / "p").mkdir()
     assert append(log).base_offset == 0
     assert [path.name for path in (tmp_path / "p").glob("*.log")] == [f"{STEM}.log"]
-    assert len(content(log.read(0, max_bytes=999))) == len(batch_bytes())
+    assert len(content(read_log(log, 0, max_bytes=999))) == len(batch_bytes())
 
 
 def test_s47_a_snapshot_that_is_not_on_disk_is_told(tmp_path: Path) -> None:
     log = open_log(tmp_path / "p")
     append(log, producer=(5, 0, 0))
     log.close()
-    log.sync_snapshot()
+    log.flusher.sync_snapshot()
     shutil.rmtree(tmp_path / "p")
     with pytest.raises(errors.KafkaStorageError):
-        log.sync_snapshot()
+        log.flusher.sync_snapshot()
 
 
 def test_v64_the_last_stable_offset_is_not_below_the_log_start(tmp_path: Path) -> None:
@@ -271,21 +275,49 @@ def test_waiters_are_called_until_they_are_removed(tmp_path: Path) -> None:
 
     def first() -> None:
         calls.append("first")
-        log.remove_waiter(first)
+        log.visibility.remove_waiter(first)
 
     def second() -> None:
         calls.append("second")
 
-    log.add_waiter(first)
-    log.add_waiter(second)
+    log.visibility.add_waiter(first)
+    log.visibility.add_waiter(second)
     append(log)
     log.delete()
-    log.remove_waiter(first)
+    log.visibility.remove_waiter(first)
     assert calls == ["first", "second", "second"]
     with pytest.raises(errors.KafkaStorageError):
-        log.read(0, max_bytes=1)
+        read_log(log, 0, max_bytes=1)
     with pytest.raises(errors.KafkaStorageError):
         append(log)
+
+
+def test_s02_a_deleted_log_writes_nothing_into_the_directory_of_a_new_topic(tmp_path: Path) -> None:
+    """A new topic of the same name may have the directory by now."""
+    directory = tmp_path / "topic-0"
+    log = open_log(directory)
+    append(log, producer=(7, 0, 0), transactional=True)
+    log.delete()
+    assert log.is_deleted
+    directory.rename(tmp_path / "topic-0.set-aside")
+    new = open_log(directory)
+    append(new)
+    before = files(directory)
+    log.advance_start(1)
+    uses: list[Callable[[], object]] = [
+        lambda: append(log, producer=(7, 0, 1), transactional=True),
+        lambda: end_transaction(log, 7, commit=False),
+        lambda: log.roll(NOW_MS),
+        lambda: log.become_leader(9),
+        lambda: log.delete_records_before(1),
+        lambda: log.flush(),
+        log.close,
+    ]
+    for use in uses:
+        with pytest.raises(errors.KafkaStorageError):
+            use()
+    assert files(directory) == before
+    assert log.flusher.offline_reason is None
 
 
 def test_append_batch_stamps_what_the_node_made(tmp_path: Path) -> None:
@@ -294,7 +326,7 @@ def test_append_batch_stamps_what_the_node_made(tmp_path: Path) -> None:
     data = bytearray(batch_bytes(producer=(5, 1, 3)))
     log.append_batch(data, now_ms=NOW_MS)
     assert log.append_batch(bytes(data), now_ms=NOW_MS).base_offset == 1
-    assert content(log.read(0, max_bytes=999))[:16] == bytes(11) + b"\x3a" + bytes(4)
+    assert content(read_log(log, 0, max_bytes=999))[:16] == bytes(11) + b"\x3a" + bytes(4)
     with pytest.raises(errors.InvalidProducerEpoch):
         log.append_batch(batch_bytes(producer=(5, 0, 4)), now_ms=NOW_MS, origin=COORDINATOR)
 
@@ -305,18 +337,18 @@ def test_s32_flush_messages(tmp_path: Path) -> None:
     points = []
     for _ in range(4):
         append(log)
-        points.append(log.recovery_point)
+        points.append(log.flusher.recovery_point)
     assert points == [0, 0, 3, 3]
-    log.flush(log.active.base_offset)
-    assert log.recovery_point == 3
+    log.flush(log.segments.active.base_offset)
+    assert log.flusher.recovery_point == 3
     log.flush()
-    assert log.recovery_point == 4
+    assert log.flusher.recovery_point == 4
 
 
 def test_s32_v62_markers_count_as_messages(tmp_path: Path) -> None:
     """What an end of a transaction was acknowledged for must not be lost with the power."""
     log = open_log(tmp_path, LogConfig(flush_messages=2))
     append(log)
-    assert log.recovery_point == 0
+    assert log.flusher.recovery_point == 0
     end_transaction(log, 7, commit=True)
-    assert log.recovery_point == 2
+    assert log.flusher.recovery_point == 2

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from broker_lite.log import timestamps
 from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.walk import walk
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.record.legacy.message_builder import LegacySetBuilder
 from tests.log.logs import STEM, T0, append, open_log
 
@@ -48,7 +50,7 @@ def log(tmp_path: Path) -> Log:
 
 
 def start_of(log: Log, offset: int) -> int:
-    found = log.read(offset, max_bytes=1 << 20).slice
+    found = read_log(log, offset, max_bytes=1 << 20).slice
     assert found is not None
     return found.position
 
@@ -66,7 +68,7 @@ def test_f10_s20_a_read_begins_with_the_set_that_holds_the_offset(log: Log) -> N
 
 
 def test_f10_the_bytes_are_given_as_they_are(log: Log) -> None:
-    found = log.read(0, max_bytes=1 << 20).slice
+    found = read_log(log, 0, max_bytes=1 << 20).slice
     assert found is not None
     data = os.pread(found.fd, found.size_bytes, found.position)
     assert data.startswith(b"".join(OLD))
@@ -83,17 +85,17 @@ def test_f10_the_bytes_are_given_as_they_are(log: Log) -> None:
     ],
 )
 def test_s23_f72_offsets_by_timestamp(log: Log, timestamp: int, expected: tuple[int, int]) -> None:
-    found = log.offset_for_timestamp(timestamp)
+    found = timestamps.offset_for_timestamp(log, timestamp)
     assert found is not None
     assert found == (*expected, -1)
 
 
 def test_s23_nothing_is_as_late(log: Log) -> None:
-    assert log.offset_for_timestamp(T0 + 101) is None
+    assert timestamps.offset_for_timestamp(log, T0 + 101) is None
 
 
 def test_s24_the_largest_timestamp_is_that_of_an_old_record(log: Log) -> None:
-    assert log.max_timestamp_offset() == (T0 + 100, 11, -1)
+    assert timestamps.max_timestamp_offset(log) == (T0 + 100, 11, -1)
 
 
 def test_r60_a_message_of_magic_1_may_lack_room_for_its_timestamp(tmp_path: Path) -> None:

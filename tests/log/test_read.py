@@ -12,6 +12,7 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files.txn_index import AbortedTransaction
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from tests.log.logs import (
     FOREVER_MS,
     T0,
@@ -48,30 +49,30 @@ def test_s20_every_offset_is_found(log: Log, reload: bool) -> None:
         log = open_log(Path(log.directory), log.config)
     bases = [first for number in range(10) for first in [sum(i % 3 + 1 for i in range(number))]]
     for offset in range(log.log_end_offset):
-        read = log.read(offset, max_bytes=1 << 20)
+        read = read_log(log, offset, max_bytes=1 << 20)
         data = content(read)
         assert first_offset(data) == max(base for base in bases if base <= offset)
-        segment = log.segment_for(offset)
+        segment = log.segments.holding(offset)
         assert read.slice is not None
         assert read.slice.position + read.slice.size_bytes == segment.size_bytes
-        log.active.recent.clear()
+        log.segments.active.recent.clear()
 
 
 @pytest.mark.parametrize("offset", [-1, 20], ids=["below", "above"])
 def test_f05_offsets_outside(log: Log, offset: int) -> None:
     with pytest.raises(errors.OffsetOutOfRange):
-        log.read(offset, max_bytes=100)
+        read_log(log, offset, max_bytes=100)
 
 
 def test_f05_negative_size(log: Log) -> None:
     with pytest.raises(errors.UnknownServerError):
-        log.read(0, max_bytes=-1)
+        read_log(log, 0, max_bytes=-1)
 
 
 def test_f10_at_the_end_nothing_and_no_error(log: Log) -> None:
     end = log.log_end_offset
-    assert log.read(end, max_bytes=100) == (None, end, end, 0, None)
-    assert log.read(end, max_bytes=100, isolation_level=1) == (None, end, end, 0, [])
+    assert read_log(log, end, max_bytes=100) == (None, end, end, 0, None)
+    assert read_log(log, end, max_bytes=100, isolation_level=1) == (None, end, end, 0, [])
 
 
 @pytest.mark.parametrize(
@@ -94,14 +95,14 @@ def test_f11_sizes(
     for _ in range(4):
         append(log)
     if not recent:
-        log.active.recent.clear()
-    read = log.read(0, max_bytes=max_bytes, min_one_batch=min_one_batch)
+        log.segments.active.recent.clear()
+    read = read_log(log, 0, max_bytes=max_bytes, min_one_batch=min_one_batch)
     assert len(content(read)) == size_bytes
 
 
 def test_f11_min_one_batch_inside_a_batch_found_by_the_index(log: Log) -> None:
-    log.active.recent.clear()
-    read = log.read(4, max_bytes=1)
+    log.segments.active.recent.clear()
+    read = read_log(log, 4, max_bytes=1)
     assert first_offset(content(read)) == 3
     assert len(content(read)) == len(batch_bytes(T0, T0, T0))
 
@@ -114,13 +115,13 @@ def test_f13_the_limit_may_lie_in_this_segment_or_a_later_one(tmp_path: Path) ->
     append(log)
     assert log.last_stable_offset == 4
     sizes = [
-        len(content(log.read(offset, max_bytes=9999, isolation_level=1))) // SIZE
+        len(content(read_log(log, offset, max_bytes=9999, isolation_level=1))) // SIZE
         for offset in (0, 3)
     ]
     assert sizes == [3, 1]
-    log.active.recent.clear()
-    assert len(content(log.read(3, max_bytes=9999, isolation_level=1))) == SIZE
-    assert log.read(4, max_bytes=9999, isolation_level=1).slice is None
+    log.segments.active.recent.clear()
+    assert len(content(read_log(log, 3, max_bytes=9999, isolation_level=1))) == SIZE
+    assert read_log(log, 4, max_bytes=9999, isolation_level=1).slice is None
 
 
 def test_f14_the_list_goes_on_until_the_bound_is_stable(tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_f14_the_list_goes_on_until_the_bound_is_stable(tmp_path: Path) -> None:
         end_transaction(log, 7, commit=number == 5, now_ms=T0)
     expected = [(7, 2 * i, 2 * i + 1, 2 * i + 2) for i in range(5)]
     for offset in range(12):
-        read = log.read(offset, max_bytes=1, isolation_level=1)
+        read = read_log(log, offset, max_bytes=1, isolation_level=1)
         got = read.aborted_transactions
         assert got is not None
         assert got == [e for e in expected if e[2] >= offset and e in got]
@@ -147,10 +148,16 @@ def test_f14_where_the_list_ends(tmp_path: Path) -> None:
     within, outside = AbortedTransaction(1, 0, 1, 3), AbortedTransaction(2, 4, 2, 3)
     last, behind = AbortedTransaction(3, 3, 3, 4), AbortedTransaction(4, 0, 4, 5)
     for entry in (within, outside, last, behind):
-        log.active.transaction_index.append(entry)
-    assert log.read(0, max_bytes=9999, isolation_level=1).aborted_transactions == [within, last]
-    assert log.read(1, max_bytes=9999, isolation_level=1).aborted_transactions == [within, last]
-    assert log.read(2, max_bytes=9999, isolation_level=1).aborted_transactions == [last]
+        log.segments.active.transaction_index.append(entry)
+    assert read_log(log, 0, max_bytes=9999, isolation_level=1).aborted_transactions == [
+        within,
+        last,
+    ]
+    assert read_log(log, 1, max_bytes=9999, isolation_level=1).aborted_transactions == [
+        within,
+        last,
+    ]
+    assert read_log(log, 2, max_bytes=9999, isolation_level=1).aborted_transactions == [last]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +167,9 @@ def test_f06_a_list_although_there_is_no_room(
     log: Log, max_bytes: int, isolation_level: int, aborted: list[AbortedTransaction] | None
 ) -> None:
     """F-06, as a Kafka 4.3.1 answers for a second partition, by what the first one left."""
-    read = log.read(0, max_bytes=max_bytes, isolation_level=isolation_level, min_one_batch=False)
+    read = read_log(
+        log, 0, max_bytes=max_bytes, isolation_level=isolation_level, min_one_batch=False
+    )
     assert (read.slice, read.aborted_transactions) == (None, aborted)
 
 
@@ -170,9 +179,9 @@ def test_a_gap_leads_to_the_next_segment(tmp_path: Path) -> None:
     append(log)
     log.log_end_offset = 5
     append(log)
-    assert first_offset(content(log.read(3, max_bytes=999))) == 5
-    log.log_end_offset = log.high_watermark = 9
-    assert log.read(7, max_bytes=999).slice is None
+    assert first_offset(content(read_log(log, 3, max_bytes=999))) == 5
+    log.log_end_offset = log.visibility.high_watermark = 9
+    assert read_log(log, 7, max_bytes=999).slice is None
 
 
 @pytest.mark.parametrize("segment_bytes", [100, 1000], ids=["next segment", "same segment"])
@@ -182,27 +191,29 @@ def test_f13_the_next_batch_may_be_behind_the_limit(tmp_path: Path, segment_byte
     log.log_end_offset = 5
     append(log, producer=(7, 0, 0), transactional=True)
     for level, size_bytes in ((0, SIZE), (1, 0)):
-        assert len(content(log.read(3, max_bytes=999, isolation_level=level))) == size_bytes
+        assert len(content(read_log(log, 3, max_bytes=999, isolation_level=level))) == size_bytes
 
 
 def test_files_that_cannot_be_read(log: Log, tmp_path: Path) -> None:
-    log.segments[0].mark_deleted()
+    log.segments.all[0].mark_deleted()
     with pytest.raises(errors.KafkaStorageError):
-        log.read(0, max_bytes=100)
+        read_log(log, 0, max_bytes=100)
 
 
 def test_f11_without_a_free_descriptor_there_is_nothing_for_now(log: Log, disk: Disk) -> None:
     """Too many ranges are being sent; other errors of the disk are told."""
-    before = log.read(0, max_bytes=9999, isolation_level=1)
+    before = read_log(log, 0, max_bytes=9999, isolation_level=1)
     for number in (errno.EMFILE, errno.EIO):
-        log._cache.discard_directory(log.directory)
+        log.segments.cache.discard_directory(log.directory)
         disk.answer("open", partial(_refuse, number))
         if number == errno.EMFILE:
-            assert log.read(0, max_bytes=9999, isolation_level=1) == before._replace(slice=None)
-            assert log.read(0, max_bytes=9999).aborted_transactions is None
+            assert read_log(log, 0, max_bytes=9999, isolation_level=1) == before._replace(
+                slice=None
+            )
+            assert read_log(log, 0, max_bytes=9999).aborted_transactions is None
         else:
             with pytest.raises(errors.KafkaStorageError):
-                log.read(0, max_bytes=9999)
+                read_log(log, 0, max_bytes=9999)
         disk.mend()
 
 
@@ -212,7 +223,7 @@ def _refuse(number: int, *_: object) -> int:
 
 def test_a_slice_outlives_its_log(log: Log) -> None:
     """F-15, S-54: the range is fixed and readable, whatever happens to the log."""
-    read = log.read(log.active.base_offset, max_bytes=9999)
+    read = read_log(log, log.segments.active.base_offset, max_bytes=9999)
     before = content(read)
     append(log)
     directory = Path(log.directory)
@@ -229,10 +240,10 @@ def test_a_sequential_reader_sees_everything_once(tmp_path: Path) -> None:
     written = b""
     for number in range(200):
         append(log, T0 + number, value=b"x" * rng.randrange(120))
-    written = b"".join(Path(segment.path).read_bytes() for segment in log.segments)
+    written = b"".join(Path(segment.path).read_bytes() for segment in log.segments.all)
     seen, offset = b"", 0
     while offset < log.log_end_offset:
-        data = content(log.read(offset, max_bytes=rng.randrange(700)))
+        data = content(read_log(log, offset, max_bytes=rng.randrange(700)))
         while len(data) >= 12 and len(data) >= 12 + int.from_bytes(data[8:12], "big"):
             size_bytes = 12 + int.from_bytes(data[8:12], "big")
             seen += data[:size_bytes]

@@ -12,6 +12,7 @@ from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.names import SWAP_SUFFIX
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.log.removal import SegmentRemoval
 from tests.log.logs import (
     FOREVER_MS,
@@ -68,7 +69,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 def test_s54_files_are_renamed_at_once_and_unlinked_after_the_delay(scene: Scene) -> None:
     log = scene.append(4)
-    read = log.read(0, max_bytes=9999)
+    read = read_log(log, 0, max_bytes=9999)
     assert not scene.removal.has_due()
     scene.removal.remove_oldest(log, 2)
     suffixes = (".index", ".log", ".timeindex")
@@ -88,13 +89,15 @@ def test_s52_offsets_epochs_and_waiters_follow(scene: Scene) -> None:
     log.become_leader(3)
     scene.append(2)
     woken: list[tuple[int, int]] = []
-    log.add_waiter(lambda: woken.append((log.log_start_offset, log.segments[0].base_offset)))
+    log.visibility.add_waiter(
+        lambda: woken.append((log.log_start_offset, log.segments.all[0].base_offset))
+    )
     scene.removal.remove_oldest(log, 3)
     assert woken == [(3, 3)]
     assert log.epochs.entries == [(3, 3)]
     with pytest.raises(errors.OffsetOutOfRange):
-        log.read(2, max_bytes=100)
-    assert len(content(log.read(3, max_bytes=9999))) == BATCH_BYTES
+        read_log(log, 2, max_bytes=100)
+    assert len(content(read_log(log, 3, max_bytes=9999))) == BATCH_BYTES
     again = scene.reopened()
     assert (again.log_start_offset, again.log_end_offset) == (3, 4)
     assert again.epochs.entries == [(3, 3)]
@@ -122,10 +125,10 @@ def test_s65_the_file_of_the_epochs_follows_later(scene: Scene, moment: str) -> 
 def test_s51_all_segments(scene: Scene) -> None:
     log = scene.append(3)
     scene.removal.remove_oldest(log, 3)
-    assert (log.log_start_offset, log.size_bytes) == (3, 0)
+    assert (log.log_start_offset, log.segments.size_bytes) == (3, 0)
     assert scene.names(".log") == [BASES[3] + ".log"]
     scene.append(2)
-    assert [segment.base_offset for segment in log.segments] == [3, 4]
+    assert [segment.base_offset for segment in log.segments.all] == [3, 4]
     assert scene.reopened().log_end_offset == 5
     scene.unlink_due(DELAY_MS)
 
@@ -166,7 +169,7 @@ def test_an_obstacle_at_a_log_file_stops_it(scene: Scene) -> None:
     with pytest.raises(errors.KafkaStorageError):
         scene.removal.remove_oldest(log, 3)
     assert log.log_start_offset == 1
-    assert len(content(log.read(1, max_bytes=9999))) == BATCH_BYTES
+    assert len(content(read_log(log, 1, max_bytes=9999))) == BATCH_BYTES
     with pytest.raises(errors.KafkaStorageError):
         scene.removal.remove_oldest(log, 2)
     assert log.log_start_offset == 1
@@ -190,7 +193,7 @@ def test_an_obstacle_beside_it_is_logged(scene: Scene, caplog: pytest.LogCapture
 
 def test_a_file_that_somebody_else_removed(scene: Scene) -> None:
     log = scene.append(2)
-    os.unlink(log.segments[0].path)
+    os.unlink(log.segments.all[0].path)
     scene.removal.remove_oldest(log, 1)
     assert log.log_start_offset == 1
     scene.unlink_due(DELAY_MS)
@@ -229,7 +232,7 @@ def test_a_thread_takes_some_at_a_time(scene: Scene) -> None:
 def test_s32_a_flush_that_finds_a_removed_segment_goes_on(scene: Scene) -> None:
     """The thread has its list of segments from before."""
     log = scene.append(3)
-    segment = log.segments[0]
+    segment = log.segments.all[0]
     path = segment.path
     scene.removal.remove_oldest(log, 1)
     segment.flush()  # by its new name
@@ -241,6 +244,16 @@ def test_s32_a_flush_that_finds_a_removed_segment_goes_on(scene: Scene) -> None:
     scene.unlink_due(DELAY_MS)
 
 
+def test_s54_nothing_is_removed_of_a_deleted_log(scene: Scene) -> None:
+    """Its files' names may belong to a new topic."""
+    log = scene.append(2)
+    log.delete()
+    before = scene.names("")
+    with pytest.raises(errors.KafkaStorageError):
+        scene.removal.remove_oldest(log, 1)
+    assert scene.names("") == before
+
+
 # -- the cleaner
 
 
@@ -248,7 +261,7 @@ def cleaned(scene: Scene, base_offset: int, sources: int) -> LogSegment:
     """Make one segment of some, as .swap files: the batches as they are."""
     data = b"".join(
         Path(segment.path).read_bytes()
-        for segment in scene.log.segments
+        for segment in scene.log.segments.all
         if base_offset <= segment.base_offset < base_offset + sources
     )
     stem = str(scene.directory / BASES[base_offset])
@@ -263,17 +276,19 @@ def cleaned(scene: Scene, base_offset: int, sources: int) -> LogSegment:
 
 def test_s89_segments_are_replaced(scene: Scene) -> None:
     log = scene.append(6)
-    before = log.read(1, max_bytes=100)
+    before = read_log(log, 1, max_bytes=100)
     expected = content(before)
     first, second = cleaned(scene, 0, 2), cleaned(scene, 3, 2)
-    scene.removal.replace(log, log.segments[:2], [first])
-    scene.removal.replace(log, log.segments[2:4], [second])
-    assert [segment.base_offset for segment in log.segments] == [0, 2, 3, 5]
+    scene.removal.replace(log, log.segments.all[:2], [first])
+    scene.removal.replace(log, log.segments.all[2:4], [second])
+    assert [segment.base_offset for segment in log.segments.all] == [0, 2, 3, 5]
     assert scene.names(".log") == [BASES[base] + ".log" for base in (0, 2, 3, 5)]
     assert scene.names(".snapshot") == [BASES[base] + ".snapshot" for base in (2, 3, 5)]
     assert not scene.names(".swap")
-    assert content(before) == content(log.read(1, max_bytes=100)) == expected
-    offsets = [log.read(offset, max_bytes=BATCH_BYTES).slice is not None for offset in range(7)]
+    assert content(before) == content(read_log(log, 1, max_bytes=100)) == expected
+    offsets = [
+        read_log(log, offset, max_bytes=BATCH_BYTES).slice is not None for offset in range(7)
+    ]
     assert offsets == [True] * 6 + [False]
     assert log.log_start_offset == 0
     assert scene.reopened().log_end_offset == 6
@@ -285,13 +300,13 @@ def test_s89_a_source_that_keeps_its_name_leaves_the_swap_to_the_next_load(scene
     log = scene.append(4)
     (scene.directory / (BASES[1] + ".log.deleted")).mkdir()
     with pytest.raises(errors.KafkaStorageError):
-        scene.removal.replace(log, log.segments[:2], [cleaned(scene, 0, 2)])
-    assert [segment.base_offset for segment in log.segments] == [0, 2, 3]
-    assert len(content(log.read(1, max_bytes=BATCH_BYTES))) == BATCH_BYTES
+        scene.removal.replace(log, log.segments.all[:2], [cleaned(scene, 0, 2)])
+    assert [segment.base_offset for segment in log.segments.all] == [0, 2, 3]
+    assert len(content(read_log(log, 1, max_bytes=BATCH_BYTES))) == BATCH_BYTES
     assert scene.names(".log.swap") == [BASES[0] + ".log.swap"]
     (scene.directory / (BASES[1] + ".log.deleted")).rmdir()
     again = scene.reopened()
-    assert [segment.base_offset for segment in again.segments] == [0, 2, 3]
+    assert [segment.base_offset for segment in again.segments.all] == [0, 2, 3]
     assert again.log_end_offset == 4
     scene.unlink_due(DELAY_MS)
 
@@ -301,11 +316,11 @@ def test_s89_a_swap_that_keeps_its_name_is_served_and_can_go(scene: Scene) -> No
     segment = cleaned(scene, 0, 2)
     (scene.directory / (BASES[0] + ".log")).rename(scene.directory / "kept")
     (scene.directory / (BASES[0] + ".log")).mkdir()
-    log.segments[0].path = str(scene.directory / "kept")
+    log.segments.all[0].path = str(scene.directory / "kept")
     with pytest.raises(errors.KafkaStorageError):
-        scene.removal.replace(log, log.segments[:2], [segment])
+        scene.removal.replace(log, log.segments.all[:2], [segment])
     (scene.directory / (BASES[0] + ".log")).rmdir()
-    assert len(content(log.read(0, max_bytes=9999))) == 2 * BATCH_BYTES
+    assert len(content(read_log(log, 0, max_bytes=9999))) == 2 * BATCH_BYTES
     scene.removal.remove_oldest(log, 1)
     assert log.log_start_offset == 2
     assert BASES[0] + ".log.deleted" in scene.names(".deleted")
@@ -317,5 +332,5 @@ def test_s89_nothing_is_replaced_in_a_deleted_log(scene: Scene) -> None:
     segment = cleaned(scene, 0, 2)
     log.delete()
     with pytest.raises(errors.KafkaStorageError):
-        scene.removal.replace(log, log.segments[:2], [segment])
+        scene.removal.replace(log, log.segments.all[:2], [segment])
     assert len(scene.names(".swap")) == 3

@@ -45,7 +45,11 @@ def test_s23_the_first_record_of_the_first_segment_that_reaches_it(
     log: Log, time: int, expected: tuple[int, int]
 ) -> None:
     for current in (log, _reloaded(log)):
-        assert current.offset_for_timestamp(T0 + time) == (T0 + expected[0], expected[1], 0)
+        assert timestamps.offset_for_timestamp(current, T0 + time) == (
+            T0 + expected[0],
+            expected[1],
+            0,
+        )
 
 
 def _reloaded(log: Log) -> Log:
@@ -54,22 +58,22 @@ def _reloaded(log: Log) -> Log:
 
 
 def test_s23_nothing_is_young_enough(log: Log) -> None:
-    assert log.offset_for_timestamp(T0 + 21) is None
+    assert timestamps.offset_for_timestamp(log, T0 + 21) is None
 
 
 def test_s23_the_log_start_counts_inside_a_batch(log: Log) -> None:
     log.delete_records_before(1)
-    assert log.offset_for_timestamp(T0) == (T0 + 2, 1, 0)
+    assert timestamps.offset_for_timestamp(log, T0) == (T0 + 2, 1, 0)
     log.delete_records_before(2)
-    assert log.offset_for_timestamp(T0) == (T0 + 1, 2, 0)
+    assert timestamps.offset_for_timestamp(log, T0) == (T0 + 1, 2, 0)
     # The segment reaches the timestamp, though no record of it that is left does.
-    assert log.offset_for_timestamp(T0 + 2) is None
+    assert timestamps.offset_for_timestamp(log, T0 + 2) is None
 
 
 def test_s24_the_largest_timestamp(log: Log) -> None:
-    assert log.max_timestamp_offset() == (T0 + 20, 6, 0)
+    assert timestamps.max_timestamp_offset(log) == (T0 + 20, 6, 0)
     log.delete_records_before(9)
-    assert log.max_timestamp_offset() == (T0 + 20, 6, 0)
+    assert timestamps.max_timestamp_offset(log) == (T0 + 20, 6, 0)
 
 
 def test_s23_a_wrong_max_timestamp_finds_nothing(tmp_path: Path) -> None:
@@ -80,23 +84,23 @@ def test_s23_a_wrong_max_timestamp_finds_nothing(tmp_path: Path) -> None:
         records.batch.set_max_timestamp(False, T0 + 9)
         log.append(records._replace(max_timestamp=T0 + 9), now_ms=NOW_MS)
     append(log, T0 + 3)
-    assert log.offset_for_timestamp(T0 + 3) == (T0 + 3, 2, 0)
-    assert log.offset_for_timestamp(T0 + 4) is None
-    assert log.max_timestamp_offset() is None
+    assert timestamps.offset_for_timestamp(log, T0 + 3) == (T0 + 3, 2, 0)
+    assert timestamps.offset_for_timestamp(log, T0 + 4) is None
+    assert timestamps.max_timestamp_offset(log) is None
 
 
 def test_s24_an_empty_log_has_none(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    assert log.max_timestamp_offset() is None
-    assert log.offset_for_timestamp(0) is None
+    assert timestamps.max_timestamp_offset(log) is None
+    assert timestamps.offset_for_timestamp(log, 0) is None
 
 
 def test_s23_records_without_timestamp_count_by_the_file(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     append(log, -1)
-    assert log.offset_for_timestamp(5) is None
+    assert timestamps.offset_for_timestamp(log, 5) is None
     log.close()
-    again = open_log(tmp_path).active
+    again = open_log(tmp_path).segments.active
     assert again.largest_timestamp() == os.stat(again.path).st_mtime_ns // 1_000_000
 
 
@@ -113,24 +117,24 @@ def test_s23_records_without_timestamp_count_by_the_file(tmp_path: Path) -> None
 )
 def test_f74_segments_by_age(log: Log, timestamp: int, count: int, expected: list[int]) -> None:
     log.delete_records_before(1)
-    for second, segment in enumerate(log.segments, start=1):
+    for second, segment in enumerate(log.segments.all, start=1):
         os.utime(segment.path, (second, second))
-    assert log.offsets_before(timestamp, count, now_ms=5000) == expected
+    assert timestamps.offsets_before(log, timestamp, count, now_ms=5000) == expected
 
 
 def test_f74_an_empty_log(tmp_path: Path) -> None:
-    assert open_log(tmp_path).offsets_before(-1, 9, now_ms=0) == [0]
+    assert timestamps.offsets_before(open_log(tmp_path), -1, 9, now_ms=0) == [0]
 
 
 def test_files_that_are_gone(log: Log) -> None:
-    for segment in log.segments:
+    for segment in log.segments.all:
         segment.mark_deleted()
     with pytest.raises(errors.KafkaStorageError):
-        log.offset_for_timestamp(T0)
+        timestamps.offset_for_timestamp(log, T0)
     with pytest.raises(errors.KafkaStorageError):
-        log.max_timestamp_offset()
+        timestamps.max_timestamp_offset(log)
     with pytest.raises(errors.KafkaStorageError):
-        log.offsets_before(-1, 1, now_ms=0)
+        timestamps.offsets_before(log, -1, 1, now_ms=0)
 
 
 @pytest.mark.parametrize("limit", ["AT_ONCE_BYTES_MAX", "AT_ONCE_FILE_BYTES_MAX"])

@@ -151,7 +151,7 @@ class Partition:
     def close(self) -> None:
         """Close the files; indexes are cut to their size and a snapshot is taken."""
         self.log.flush()
-        self.log.take_snapshot(self.log.log_end_offset)
+        self.log.segments.take_snapshot(self.log.log_end_offset, self.log.producer_state)
         self.log.close()
 
     def crash(self) -> None:

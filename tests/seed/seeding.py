@@ -9,6 +9,7 @@ import anyio
 from broker_lite import seed
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.log.read import read_log
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import iterate_records
 from broker_lite.seed.fields import Headers
@@ -55,7 +56,7 @@ class Seeding:
         found: list[RecordBatch] = []
         offset = 0
         while offset < log.log_end_offset:
-            part = log.read(offset, max_bytes=1).slice
+            part = read_log(log, offset, max_bytes=1).slice
             assert part is not None
             data = memoryview(bytearray(part.size_bytes))
             with open(part.fd, "rb", closefd=False) as file:

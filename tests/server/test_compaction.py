@@ -13,6 +13,7 @@ from broker_lite.log.cleaner.cleaning import Cleaning
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.server.compaction import compact
 from broker_lite.settings import Given, Settings
@@ -78,12 +79,12 @@ def append(log: Log, *values: str, now_ms: int = 0) -> None:
 
 
 def values(log: Log) -> list[str | None]:
-    data = [each for one in log.segments for each in batches_of(Path(one.path).read_bytes())]
+    data = [each for one in log.segments.all for each in batches_of(Path(one.path).read_bytes())]
     return [value for _, _, value in records_of(map(view, data))]
 
 
 def damage(log: Log) -> None:
-    path = Path(log.segments[0].path)
+    path = Path(log.segments.all[0].path)
     path.write_bytes(path.read_bytes()[:-1] + b"?")
 
 
@@ -105,7 +106,7 @@ async def test_an_open_segment_file_is_read_on_s89(tmp_path: Path) -> None:
     broker = Broker(tmp_path)
     log = broker.make("t")
     append(log, "1", "2")
-    found = log.read(0, max_bytes=1000).slice
+    found = read_log(log, 0, max_bytes=1000).slice
     async with broker.running():
         await broker.until_checkpoint_names("t 0 2\n")
     assert found is not None
@@ -177,7 +178,7 @@ async def test_a_stop_does_not_wait_for_a_slow_cleaning(tmp_path: Path) -> None:
     append(log, "1", "2")
     broker.settings = settings(io_max_bytes_per_second="0.001")
     async with broker.running():
-        while not log.is_being_cleaned:
+        while not log.segments.is_being_cleaned:
             await anyio.lowlevel.checkpoint()
     assert values(log) == ["1", "2"]
     assert broker.checkpoint == ""
@@ -189,7 +190,7 @@ async def test_a_topic_that_is_deleted_while_it_is_cleaned(tmp_path: Path) -> No
     append(log, "1", "2")
     broker.settings = settings(io_max_bytes_per_second="2000")
     async with broker.running():
-        while not log.is_being_cleaned:
+        while not log.segments.is_being_cleaned:
             await anyio.lowlevel.checkpoint()
         broker.logs.delete("t", 0)
         append(other, "1", "2")

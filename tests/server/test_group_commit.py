@@ -1,7 +1,4 @@
-"""S-32: flushes are made beside the event loop and shared; an answer comes after its flush.
-
-Also tests: broker_lite.log.commits.
-"""
+"""S-32: flushes are made beside the event loop and shared; an answer comes after its flush."""
 
 import errno
 import threading
@@ -13,9 +10,9 @@ import anyio
 import pytest
 
 from broker_lite.errors import ErrorCode, KafkaStorageError
-from broker_lite.log.commits import Commits
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
+from broker_lite.log.visibility import Commits
 from broker_lite.server.group_commit import GroupCommit
 from tests.log.logs import FOREVER_MS, append, open_log
 from tests.support.disk import Disk
@@ -54,7 +51,7 @@ def disk(disk: Disk) -> Iterator[SlowDisk]:
 
 def make_log(directory: Path, commits: Commits) -> Log:
     log = open_log(directory, LogConfig(flush_messages=1, segment_ms=FOREVER_MS))
-    log.commits = commits
+    log.visibility.commits = commits
     return log
 
 
@@ -68,7 +65,7 @@ async def append_and_wait(log: Log) -> KafkaStorageError | None:
         outcome.append(error)
         flushed.set()
 
-    log.when_flushed(tell)
+    log.visibility.when_flushed(tell)
     await flushed.wait()
     return outcome[0]
 
@@ -81,7 +78,7 @@ async def test_s32_appends_that_come_together_share_a_flush(tmp_path: Path, disk
             for _ in range(16):
                 group.start_soon(append_and_wait, log)
         assert len(disk.paths) == 1
-        assert (log.high_watermark, log.recovery_point) == (16, 16)
+        assert (log.high_watermark, log.flusher.recovery_point) == (16, 16)
     assert threading.get_ident() not in disk.threads
 
 
@@ -161,11 +158,11 @@ async def test_who_is_told_may_append_at_once(tmp_path: Path, disk: SlowDisk) ->
         told.append(log.high_watermark)
         if len(told) < 3:
             append(log)
-            log.when_flushed(tell)
+            log.visibility.when_flushed(tell)
 
     async with GroupCommit(commits):
         append(log)
-        log.when_flushed(tell)
+        log.visibility.when_flushed(tell)
     assert (told, log.high_watermark) == ([1, 2, 3], 3)
 
 

@@ -82,7 +82,7 @@ async def test_s50_s54_s70_segments_go_as_the_clock_is_stepped(tmp_path: Path) -
     for age_ms in (90_000, 60_000, 0):
         append(log, clock.now_ms() - age_ms)
     moved = anyio.Event()
-    log.add_waiter(lambda: moved.set())
+    log.visibility.add_waiter(lambda: moved.set())
     starts = tmp_path / "log-start-offset-checkpoint"
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:

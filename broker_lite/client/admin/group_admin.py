@@ -139,9 +139,7 @@ def _consumer_member(answer: messages.ConsumerGroupDescribeResponse.Member) -> M
     )
 
 
-def _named(
-    assignment: messages.ConsumerGroupDescribeResponse.Assignment,
-) -> dict[str, list[int]]:
+def _named(assignment: messages.ConsumerGroupDescribeResponse.Assignment) -> dict[str, list[int]]:
     return {each.topic_name: sorted(each.partitions) for each in assignment.topic_partitions}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.client.client import TRANSACTION, Client
 from broker_lite.client.errors import NotSupported, check
@@ -15,6 +15,8 @@ _TIMEOUT_MS: Final = 30_000
 _FIRST_WITH_DURATION: Final = 1  # of ListTransactions
 _FIRST_WITH_PATTERN: Final = 2
 
+ActiveProducer: TypeAlias = "messages.DescribeProducersResponse.ProducerState"
+
 
 class ListedTransaction(NamedTuple):
     """A transactional id and the state of its transaction."""
@@ -23,22 +25,6 @@ class ListedTransaction(NamedTuple):
     coordinator_id: int
     producer_id: int
     state: str
-
-
-class ActiveProducer(NamedTuple):
-    """A producer in the producer state of a partition.
-
-    Attributes:
-        coordinator_epoch: -1 before its first transaction has ended.
-        start_offset: of its open transaction; negative without one.
-    """
-
-    producer_id: int
-    producer_epoch: int
-    coordinator_epoch: int
-    last_sequence: int
-    last_timestamp: int
-    start_offset: int
 
 
 def list_transactions(
@@ -110,6 +96,9 @@ def describe_producers(
 ) -> Iterator[tuple[TopicPartition, list[ActiveProducer]]]:
     """Yield the producers in the producer state of partitions.
 
+    A producer's coordinator_epoch is -1 before its first transaction has ended, and its
+    current_txn_start_offset is negative without an open transaction.
+
     Args:
         client: of the cluster.
         partitions: to ask about.
@@ -127,20 +116,7 @@ def describe_producers(
         for each in topic.partitions:
             what = f"partition {topic.name}-{each.partition_index}"
             check(what, each.error_code, each.error_message)
-            yield (
-                (topic.name, each.partition_index),
-                [
-                    ActiveProducer(
-                        producer.producer_id,
-                        producer.producer_epoch,
-                        producer.coordinator_epoch,
-                        producer.last_sequence,
-                        producer.last_timestamp,
-                        producer.current_txn_start_offset,
-                    )
-                    for producer in each.active_producers
-                ],
-            )
+            yield (topic.name, each.partition_index), each.active_producers
 
 
 def abort_in_partition(

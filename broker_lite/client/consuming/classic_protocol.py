@@ -60,7 +60,7 @@ class ClassicProtocol:
             self._rejoin()
         while self._waiting is not None:
             connection, take = self._waiting
-            if not connection.closed and not _is_readable(connection, wait_s):
+            if not connection.closed and not select.select([connection], (), (), wait_s)[0]:
                 return
             self._waiting = None
             take()
@@ -214,7 +214,3 @@ class ClassicProtocol:
 
 def _counts(topics: Mapping[str, Topic]) -> dict[str, int]:
     return {name: topic.partition_count for name, topic in topics.items()}
-
-
-def _is_readable(connection: Connection, wait_s: float) -> bool:
-    return bool(select.select([connection], (), (), wait_s)[0])

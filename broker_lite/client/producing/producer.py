@@ -163,9 +163,6 @@ class Producer:
     def _builder(self) -> BatchBuilder:
         return BatchBuilder(codec=self._config.codec, level=self._config.level)
 
-    def _take(self, partition: int) -> Batch:
-        return self._build(partition, self._batches.pop(partition))
-
     def _build(self, partition: int, builder: BatchBuilder) -> Batch:
         """Build a batch with the next sequence numbers of its partition."""
         if self._config.idempotent:
@@ -181,7 +178,7 @@ class Producer:
     def _send(self, leader: int, partitions: Iterable[int]) -> None:
         """Send the batches of partitions, after the response to the request in flight."""
         self._settle()  # first, because it may change the next sequence numbers
-        batches = [self._take(partition) for partition in partitions]
+        batches = [self._build(each, self._batches.pop(each)) for each in partitions]
         answered = self._config.acks != NO_ANSWER
         try:
             connection = self._client.connection(leader)

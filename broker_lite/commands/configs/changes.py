@@ -7,7 +7,8 @@ from typing import Final
 
 from broker_lite.client import Client
 from broker_lite.client.client_properties import read_properties
-from broker_lite.commands.configs.entries import BROKER, BROKER_LOGGER, Resource, check_resource
+from broker_lite.commands.configs.entries import BROKER, BROKER_LOGGER, Resource
+from broker_lite.commands.shared.kafka_errors import check_told
 from broker_lite.errors import SettingsError
 from broker_lite.wire import messages
 
@@ -62,9 +63,7 @@ def alter(client: Client, resource: Resource, changes: Mapping[str, str | None])
                 resource_name=name,
                 configs=[
                     request.AlterableConfig(
-                        name=config,
-                        config_operation=_DELETE if text is None else _SET,
-                        value=text,
+                        name=config, config_operation=_DELETE if text is None else _SET, value=text
                     )
                     for config, text in changes.items()
                 ],
@@ -74,7 +73,7 @@ def alter(client: Client, resource: Resource, changes: Mapping[str, str | None])
     of_a_broker = kind in {BROKER, BROKER_LOGGER} and name
     node_id = int(name) if of_a_broker else client.controller_id()
     (result,) = client.request(value, node_id=node_id).responses
-    check_resource(result)
+    check_told(result.resource_name, result.error_code, result.error_message)
 
 
 def _assignment(text: str) -> tuple[str, str]:

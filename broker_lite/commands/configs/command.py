@@ -7,6 +7,7 @@ SCRAM credentials of users are printed, but cannot be changed here.
 import argparse
 from collections.abc import Mapping
 from itertools import zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -33,6 +34,7 @@ from broker_lite.commands.configs.quotas import (
     describe_quotas,
 )
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.flags import add_actions, add_repeatable
 from broker_lite.errors import SettingsError
 from broker_lite.wire import messages
 
@@ -54,19 +56,23 @@ ENTITY_TYPES: Final[Mapping[str, EntityType]] = {
     "client-metrics": EntityType(CLIENT_METRICS, "client-metric", 7),
     "groups": EntityType(GROUP, "group", 8),
 }
+_ENTITY_FLAGS: Final = (
+    ("topic", "topics"),
+    ("broker", "brokers"),
+    ("broker-logger", "broker-loggers"),
+    ("group", "groups"),
+    ("client-metrics", "client-metrics"),
+)
 _QUOTA_FLAGS: Final = (("user", USERS), ("client", CLIENTS), ("ip", IPS))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    actions = parser.add_mutually_exclusive_group(required=True)
-    for name, text in (
-        ("describe", "print configs that were set, or all with --all"),
-        ("alter", "set or remove configs"),
-    ):
-        actions.add_argument(
-            f"--{name}", dest="action", action="store_const", const=name, help=text
-        )
+    actions = {
+        "describe": "print configs that were set, or all with --all",
+        "alter": "set or remove configs",
+    }
+    add_actions(parser, actions)
     parser.add_argument(
         "--entity-type",
         action="append",
@@ -74,13 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=(*ENTITY_TYPES, *QUOTA_TYPES),
         help="the type; users and clients can be combined",
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--entity-name",
         dest="entity_names",
-        action="append",
-        default=[],
         metavar="NAME",
-        help="a topic, a broker's number, a group …",
+        text="a topic, a broker's number, a group …",
     )
     parser.add_argument(
         "--entity-default",
@@ -89,14 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=DEFAULTS,
         help="the defaults of all brokers, users, clients or addresses",
     )
-    for flag, kind in (
-        ("--topic", "topics"),
-        ("--broker", "brokers"),
-        ("--broker-logger", "broker-loggers"),
-        ("--group", "groups"),
-        ("--client-metrics", "client-metrics"),
-    ):
-        parser.add_argument(flag, metavar="NAME", help=f"--entity-type {kind} --entity-name NAME")
+    for flag, kind in _ENTITY_FLAGS:
+        text = f"--entity-type {kind} --entity-name NAME"
+        parser.add_argument(f"--{flag}", metavar="NAME", help=text)
     parser.add_argument(
         "--broker-defaults", action="store_true", help="--entity-type brokers --entity-default"
     )
@@ -169,18 +169,10 @@ def _run_quotas(options: argparse.Namespace, kinds: list[str], names: list[str])
 
 def _entity(options: argparse.Namespace) -> tuple[str, str | None]:
     """Return type and name from the flags; the name is None for every entity of the type."""
-    found: list[tuple[str, str | None]] = [
-        (kind, name)
-        for kind, name in (
-            ("topics", options.topic),
-            ("brokers", options.broker),
-            ("brokers", DEFAULTS if options.broker_defaults else None),
-            ("broker-loggers", options.broker_logger),
-            ("groups", options.group),
-            ("client-metrics", options.client_metrics),
-        )
-        if name is not None
-    ]
+    short = [(kind, getattr(options, flag.replace("-", "_"))) for flag, kind in _ENTITY_FLAGS]
+    found: list[tuple[str, str | None]] = [each for each in short if each[1] is not None]
+    if options.broker_defaults:
+        found.append(("brokers", DEFAULTS))
     found += zip_longest(options.entity_type, options.entity_names[: len(options.entity_type)])
     if len(found) != 1 or len(options.entity_names) > len(options.entity_type):
         raise SettingsError(
@@ -209,8 +201,8 @@ def _describe(client: Client, kind: str, name: str | None, *, everything: bool) 
         else:
             print(f"{scope} configs for {entity_type.singular} {each} are:")
         own_source = entity_type.own_source if each else _DEFAULTS_SOURCE
-        for entry in sorted(found[resource]):
-            if everything or entry.source == own_source:
+        for entry in sorted(found[resource], key=attrgetter("name")):
+            if everything or entry.config_source == own_source:
                 print(_line(entry))
 
 
@@ -219,7 +211,7 @@ def _line(entry: Entry) -> str:
         f"{SOURCES.get(each.source, 'UNKNOWN')}:{each.name}={_text(each.value)}"
         for each in entry.synonyms
     )
-    sensitive = str(entry.sensitive).lower()
+    sensitive = str(entry.is_sensitive).lower()
     return f"  {entry.name}={_text(entry.value)} sensitive={sensitive} synonyms={{{synonyms}}}"
 
 

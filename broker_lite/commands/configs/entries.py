@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
-from broker_lite.client import Client, check
-from broker_lite.errors import ClientError
+from broker_lite.client import Client
+from broker_lite.commands.shared.kafka_errors import check_told
 from broker_lite.wire import messages
 
 TOPIC: Final = 2
@@ -29,24 +29,7 @@ SOURCES: Final[Mapping[int, str]] = {
 }
 
 Resource: TypeAlias = tuple[int, str]  # type and name
-
-
-class Synonym(NamedTuple):
-    """The value of an entry in one source."""
-
-    name: str
-    value: str | None
-    source: int
-
-
-class Entry(NamedTuple):
-    """A config with its effective value; None for a secret."""
-
-    name: str
-    value: str | None
-    source: int
-    sensitive: bool
-    synonyms: tuple[Synonym, ...]
+Entry: TypeAlias = "messages.DescribeConfigsResponse.DescribeConfigsResourceResult"
 
 
 def describe_configs(
@@ -78,8 +61,8 @@ def describe_configs(
             include_synonyms=synonyms,
         )
         for result in client.request(value, node_id=node_id).results:
-            check_resource(result)
-            found[result.resource_type, result.resource_name] = [*map(_entry, result.configs)]
+            check_told(result.resource_name, result.error_code, result.error_message)
+            found[result.resource_type, result.resource_name] = result.configs
     return found
 
 
@@ -87,27 +70,3 @@ def node_of(resource: Resource) -> int | None:
     """Return the broker to ask about a resource; None for any."""
     kind, name = resource
     return int(name) if kind in {BROKER, BROKER_LOGGER} and name else None
-
-
-def check_resource(
-    result: messages.DescribeConfigsResponse.DescribeConfigsResult
-    | messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse,
-) -> None:
-    """Raise an error for a resource, with the broker's message if there is one.
-
-    Raises:
-        ClientError: the error code is not 0.
-    """
-    if result.error_code and result.error_message:
-        raise ClientError(result.error_message)
-    check(result.resource_name, result.error_code)
-
-
-def _entry(entry: messages.DescribeConfigsResponse.DescribeConfigsResourceResult) -> Entry:
-    return Entry(
-        entry.name,
-        entry.value,
-        entry.config_source,
-        entry.is_sensitive,
-        tuple(Synonym(each.name, each.value, each.source) for each in entry.synonyms),
-    )

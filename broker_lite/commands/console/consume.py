@@ -31,12 +31,7 @@ from broker_lite.commands.console.formatters import DEFAULT_FORMATTER, PACKAGE, 
 from broker_lite.commands.console.record_printer import RecordPrinter
 from broker_lite.commands.shared.connecting import add_connection, connect
 from broker_lite.commands.shared.descriptors import drop_output
-from broker_lite.commands.shared.property_flags import (
-    add_alias,
-    add_file,
-    add_repeatable,
-    properties_of,
-)
+from broker_lite.commands.shared.flags import add_alias, add_repeatable, properties_of
 from broker_lite.commands.shared.stop_signals import StopSignals
 from broker_lite.errors import ClientError, SettingsError
 
@@ -76,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         text="what is printed: print.timestamp, print.partition, print.offset, print.headers,"
         " print.key, print.value, key.separator, line.separator, headers.separator, null.literal",
     )
-    add_file(parser, "--formatter-config", "the same in a file")
+    parser.add_argument("--formatter-config", type=Path, metavar="FILE", help="the same in a file")
     for what in ("key", "value"):
         parser.add_argument(
             f"--{what}-deserializer",
@@ -200,9 +195,8 @@ def _subscription(
         choose = matching_topics(client, re.compile(options.include))
     if config.group is None:
         return AllPartitions(choose)
-    from broker_lite.client.consuming.joining import (
-        make_member,
-    )  # imported only if needed, for a faster start
+    # imported only if needed, for a faster start
+    from broker_lite.client.consuming.joining import make_member
 
     return GroupPartitions(choose, make_member(client, config.group, config))
 

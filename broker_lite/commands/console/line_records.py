@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from broker_lite.commands.shared.property_flags import is_true
+from broker_lite.commands.shared.flags import is_true
 from broker_lite.errors import SettingsError
 from broker_lite.record.builder import normalised_header_key
 

@@ -19,12 +19,7 @@ from broker_lite.client.producing.producer_config import ProducerConfig
 from broker_lite.commands.console.line_input import LineInput
 from broker_lite.commands.console.line_records import LineParser
 from broker_lite.commands.shared.connecting import add_connection, connect
-from broker_lite.commands.shared.property_flags import (
-    add_alias,
-    add_file,
-    add_repeatable,
-    properties_of,
-)
+from broker_lite.commands.shared.flags import add_alias, add_repeatable, properties_of
 from broker_lite.commands.shared.stop_signals import StopSignals
 from broker_lite.errors import ClientError
 
@@ -61,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         text="how a line is read: parse.key, key.separator, parse.headers, headers.delimiter,"
         " headers.separator, headers.key.separator, null.marker, ignore.error",
     )
-    add_file(parser, "--reader-config", "the same in a file")
+    parser.add_argument("--reader-config", type=Path, metavar="FILE", help="the same in a file")
     add_repeatable(
         parser,
         "--command-property",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from broker_lite.commands.console.deserializers import Deserializer, deserializer_of
-from broker_lite.commands.shared.property_flags import is_true
+from broker_lite.commands.shared.flags import is_true
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import Record
 

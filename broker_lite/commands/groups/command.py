@@ -33,6 +33,7 @@ from broker_lite.commands.groups.tables import (
     tell_state,
 )
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.flags import add_actions, add_repeatable
 from broker_lite.commands.shared.kafka_errors import exception_line, exception_text
 from broker_lite.commands.shared.text_table import Column, table
 from broker_lite.errors import ErrorCode, SettingsError
@@ -56,30 +57,25 @@ _TABLES: Final[Mapping[str, GroupTable]] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    actions = parser.add_mutually_exclusive_group(required=True)
-    for name, text in (
-        ("list", "print the names of all groups"),
-        ("describe", "print offsets, members or state of groups"),
-        ("delete", "delete groups with their offsets"),
-        ("delete-offsets", "delete what a group has committed for topics"),
-        ("reset-offsets", "set the committed offsets of groups"),
-    ):
-        actions.add_argument(
-            f"--{name}", dest="action", action="store_const", const=name, help=text
-        )
-    actions.add_argument(
+    actions = {
+        "list": "print the names of all groups",
+        "describe": "print offsets, members or state of groups",
+        "delete": "delete groups with their offsets",
+        "delete-offsets": "delete what a group has committed for topics",
+        "reset-offsets": "set the committed offsets of groups",
+    }
+    add_actions(parser, actions).add_argument(
         "--validate-regex", metavar="REGEX", help="check a regular expression for RE2"
     )
     parser.add_argument(
         "--group", action="append", default=[], help="the group to act on; repeatable"
     )
     parser.add_argument("--all-groups", action="store_true", help="act on all groups")
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--topic",
-        action="append",
-        default=[],
         metavar="TOPIC[:N,N]",
-        help="topics, or some of their partitions; repeatable",
+        text="topics, or some of their partitions; repeatable",
     )
     parser.add_argument("--offsets", action="store_true", help="with --describe: offsets and lag")
     parser.add_argument("--members", action="store_true", help="with --describe: the members")

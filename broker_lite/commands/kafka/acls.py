@@ -29,6 +29,7 @@ from broker_lite.commands.kafka.acl_flags import (
     resources,
 )
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.flags import add_actions
 from broker_lite.commands.shared.kafka_errors import exception_line
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.wire import messages
@@ -38,11 +39,7 @@ _SPECIFIC: Final = ("LITERAL", "PREFIXED")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
-    actions = parser.add_mutually_exclusive_group(required=True)
-    for name in ("list", "add", "remove"):
-        actions.add_argument(
-            f"--{name}", dest="action", action="store_const", const=name, help=f"{name} ACLs"
-        )
+    add_actions(parser, {name: f"{name} ACLs" for name in ("list", "add", "remove")})
     add_flags(parser)
     parser.add_argument(
         "--principal",
@@ -51,12 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --list: only rules of this principal",
     )
     parser.add_argument("--force", action="store_true", help="remove ACLs without asking")
-    add_connection(parser)
-    parser.add_argument(
-        "--bootstrap-controller",
-        dest="bootstrap_server",
-        help="the same, because brokers are controllers",
-    )
+    add_connection(parser, with_controller=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -165,9 +157,7 @@ def _describe(client: Client, resource: Resource) -> Acls:
     _check(answer.error_code, answer.error_message)
     return {
         Resource(
-            RESOURCE_TYPES[each.resource_type],
-            each.resource_name,
-            PATTERN_TYPES[each.pattern_type],
+            RESOURCE_TYPES[each.resource_type], each.resource_name, PATTERN_TYPES[each.pattern_type]
         ): [
             Entry(
                 one.principal, one.host, OPERATIONS[one.operation], PERMISSIONS[one.permission_type]

@@ -34,12 +34,7 @@ _LEVEL_MAX: Final = 32_767
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
-    add_connection(parser)
-    parser.add_argument(
-        "--bootstrap-controller",
-        dest="bootstrap_server",
-        help="the same, because brokers are controllers",
-    )
+    add_connection(parser, with_controller=True)
     actions = parser.add_subparsers(dest="action", metavar="COMMAND", required=True)
     actions.add_parser("describe", help="print the current and the supported levels")
     for name, text in (("upgrade", "raise levels"), ("downgrade", "lower levels")):
@@ -172,11 +167,7 @@ def _ask(client: Client, options: argparse.Namespace, levels: Mapping[str, int])
         upgrade_type = _UNSAFE_DOWNGRADE if options.unsafe else _SAFE_DOWNGRADE
     make = messages.UpdateFeaturesRequest
     updates = [
-        make.FeatureUpdateKey(
-            feature=name,
-            max_version_level=level,
-            upgrade_type=upgrade_type,
-        )
+        make.FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=upgrade_type)
         for name, level in levels.items()
     ]
     value = make(timeout_ms=_TIMEOUT_MS, feature_updates=updates, validate_only=options.dry_run)

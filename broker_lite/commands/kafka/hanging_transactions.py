@@ -75,7 +75,7 @@ def find_hanging(client: Client, options: argparse.Namespace) -> None:
             producer.producer_id,
             producer.producer_epoch,
             producer.coordinator_epoch,
-            producer.start_offset,
+            producer.current_txn_start_offset,
             producer.last_timestamp,
             (now_ms - producer.last_timestamp) // _MINUTE_MS,
         )
@@ -90,7 +90,7 @@ def _open_transactions(client: Client, options: argparse.Namespace) -> Iterator[
             asked = partitions[start : start + _PARTITIONS_MAX]
             for partition, producers in describe_producers(client, asked, node_id=node_id):
                 for producer in producers:
-                    if producer.start_offset >= 0:
+                    if producer.current_txn_start_offset >= 0:
                         yield _Open(partition, producer)
 
 

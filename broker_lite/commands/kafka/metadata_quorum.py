@@ -28,12 +28,7 @@ _COLUMNS: Final = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
-    add_connection(parser)
-    parser.add_argument(
-        "--bootstrap-controller",
-        dest="bootstrap_server",
-        help="the same, because brokers are controllers",
-    )
+    add_connection(parser, with_controller=True)
     actions = parser.add_subparsers(dest="action", metavar="COMMAND", required=True)
     describing = actions.add_parser("describe", help="describe the quorum")
     describing.add_argument("--status", action="store_true", help="print a summary")

@@ -28,6 +28,7 @@ from broker_lite.commands.kafka.reassignment_plan import (
 )
 from broker_lite.commands.kafka.replica_dirs import Place, move, places, state_line
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.flags import add_actions
 from broker_lite.commands.shared.kafka_errors import exception_text
 from broker_lite.errors import ClientError, ErrorCode, SettingsError
 from broker_lite.wire import messages
@@ -65,17 +66,14 @@ _MOVE_TIMEOUT_MS: Final = 10_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the tool."""
-    actions = parser.add_mutually_exclusive_group(required=True)
-    for action, text in (
-        ("verify", "print the progress of a reassignment"),
-        ("generate", "print a proposal"),
-        ("execute", "start a reassignment"),
-        ("cancel", "cancel a reassignment"),
-        ("list", "print the ongoing reassignments"),
-    ):
-        actions.add_argument(
-            f"--{action}", dest="action", action="store_const", const=action, help=text
-        )
+    actions = {
+        "verify": "print the progress of a reassignment",
+        "generate": "print a proposal",
+        "execute": "start a reassignment",
+        "cancel": "cancel a reassignment",
+        "list": "print the ongoing reassignments",
+    }
+    add_actions(parser, actions)
     for flag in ("--reassignment-json-file", "--topics-to-move-json-file"):
         parser.add_argument(flag, type=Path, metavar="FILE")
     parser.add_argument("--broker-list", metavar="N,N", help="with --generate: the target brokers")

@@ -5,7 +5,9 @@ Flags and output are those of kafka-transactions.sh.
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Final
 
 from broker_lite.client import Client, Refused
@@ -96,17 +98,13 @@ def _list(client: Client, options: argparse.Namespace) -> None:
 
 def _describe(client: Client, options: argparse.Namespace) -> None:
     name = options.transactional_id
-    try:
+    unknown = (
+        f"DescribeTransactions request for transactionalId `{name}` failed because the ID could not"
+        " be found"
+    )
+    what = f"describe transaction state of transactional-id `{name}`"
+    with _explained(what, {ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: unknown}):
         coordinator_id, found = describe_transaction(client, name)
-    except Refused as error:
-        if error.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
-            reason = (
-                f"DescribeTransactions request for transactionalId `{name}` failed because the ID"
-                " could not be found"
-            )
-        else:
-            reason = exception_text(error.code, error.message)
-        raise _failed(f"describe transaction state of transactional-id `{name}`", reason) from error
     started_ms = found.transaction_start_time_ms
     has_started = started_ms >= 0
     row = (
@@ -128,8 +126,15 @@ def _describe_producers(client: Client, options: argparse.Namespace) -> None:
     where = "leader" if options.broker_id is None else f"broker {options.broker_id}"
     what = f"describe producers for partition {_name(partition)} on {where}"
     rows = [
-        (*producer[:-1], _NONE if producer.start_offset < 0 else producer.start_offset)
-        for producer in _producers(client, partition, options.broker_id, what)
+        (
+            each.producer_id,
+            each.producer_epoch,
+            each.coordinator_epoch,
+            each.last_sequence,
+            each.last_timestamp,
+            _NONE if each.current_txn_start_offset < 0 else each.current_txn_start_offset,
+        )
+        for each in _producers(client, partition, options.broker_id, what)
     ]
     _print(_PRODUCERS, rows)
 
@@ -139,18 +144,18 @@ def _abort(client: Client, options: argparse.Namespace) -> None:
     if options.start_offset is not None:
         what = f"validate producer state for partition {_name(partition)}"
         producers = _producers(client, partition, None, what)
-        open_ones = [each for each in producers if each.start_offset == options.start_offset]
-        if not open_ones:
+        start = options.start_offset
+        found = next((each for each in producers if each.current_txn_start_offset == start), None)
+        if found is None:
             raise ClientError(
                 "Could not find any open transactions starting at offset"
-                f" {options.start_offset} on partition {_name(partition)}"
+                f" {start} on partition {_name(partition)}"
             )
-        found = open_ones[0]
         identity = (found.producer_id, found.producer_epoch, found.coordinator_epoch)
     else:
         identity = _given_identity(options)
     producer_id, producer_epoch, coordinator_epoch = identity
-    try:
+    with _explained(f"abort transaction of producer {producer_id} in {_name(partition)}"):
         abort_in_partition(
             client,
             partition,
@@ -160,9 +165,6 @@ def _abort(client: Client, options: argparse.Namespace) -> None:
             # -1 means that no transaction of the producer has ended; a leader would refuse it
             coordinator_epoch=max(coordinator_epoch, 0),
         )
-    except Refused as error:
-        what = f"abort transaction of producer {producer_id} in {_name(partition)}"
-        raise _failed(what, exception_text(error.code, error.message)) from error
 
 
 def _given_identity(options: argparse.Namespace) -> tuple[int, int, int]:
@@ -185,11 +187,8 @@ def _given_identity(options: argparse.Namespace) -> tuple[int, int, int]:
 
 def _terminate(client: Client, options: argparse.Namespace) -> None:
     name = options.transactional_id
-    try:
+    with _explained(f"force terminate transactionalId {name}"):
         terminate_transaction(client, name)
-    except Refused as error:
-        reason = exception_text(error.code, error.message)
-        raise _failed(f"force terminate transactionalId {name}", reason) from error
 
 
 def _producers(
@@ -200,10 +199,8 @@ def _producers(
         ((_, found),) = describe_producers(client, [partition], node_id=node_id)
         return found
 
-    try:
+    with _explained(what):
         return client.retry(ask)
-    except Refused as error:
-        raise _failed(what, exception_text(error.code, error.message)) from error
 
 
 def _leader(client: Client, partition: TopicPartition) -> int:
@@ -223,8 +220,14 @@ def _name(partition: TopicPartition) -> str:
     return f"{partition[0]}-{partition[1]}"
 
 
-def _failed(what: str, reason: str) -> ClientError:
-    return ClientError(f"Failed to {what}: {reason}")
+@contextmanager
+def _explained(what: str, texts: Mapping[int, str] = MappingProxyType({})) -> Iterator[None]:
+    """Turn a refusal into an error that says what failed; `texts` are better ones by code."""
+    try:
+        yield
+    except Refused as error:
+        reason = texts.get(error.code) or exception_text(error.code, error.message)
+        raise ClientError(f"Failed to {what}: {reason}") from error
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Client, argparse.Namespace], None]]] = {

@@ -21,24 +21,16 @@ from broker_lite.log.files.checkpoints import (
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.files.names import (
-    INDEX_SUFFIX,
     LOG_SUFFIX,
     SNAPSHOT_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
     parse_segment_file,
     partition_directory,
 )
 from broker_lite.log.log import Log
 from broker_lite.log.recovery.loading import LoadRequest, load_log
+from broker_lite.pipeline.files.layout import INDEX_SUFFIXES
 
-_COPIED: Final = (
-    LOG_SUFFIX,
-    SNAPSHOT_SUFFIX,
-    INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-)
+_COPIED: Final = {LOG_SUFFIX, SNAPSHOT_SUFFIX, *INDEX_SUFFIXES}
 _COPY_BYTES: Final = 4 << 20
 _TRIES: Final = 5
 
@@ -117,7 +109,7 @@ class Copier:
             is_clean=False,
         )
         log = load_log(request, self._cache, now_ms=self._now_ms)
-        cut_bytes = size_bytes - log.size_bytes
+        cut_bytes = size_bytes - log.segments.size_bytes
         if cut_bytes and not self._may_cut:
             close_durably(log)
             raise KafkaStorageError(

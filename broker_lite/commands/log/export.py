@@ -10,9 +10,9 @@ See: S-96.
 import argparse
 from pathlib import Path
 
-from broker_lite.commands.log.import_logs import add_cut_flag, transfer, wanted_topics
+from broker_lite.commands.log.import_logs import add_cut_flag, transfer
 from broker_lite.commands.log.sources import find_sources
-from broker_lite.commands.log.verify import is_in_use
+from broker_lite.commands.log.verify import is_in_use, wanted_topics
 from broker_lite.errors import SettingsError
 
 

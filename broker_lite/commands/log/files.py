@@ -11,12 +11,28 @@ from typing import Final, NamedTuple
 
 from broker_lite.errors import CorruptMessage
 from broker_lite.log.files.entries import Window
+from broker_lite.log.files.names import LOG_SUFFIX, parse_segment_file
 from broker_lite.log.files.open_file import OpenFile
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.framing import CURRENT_MAGIC, MAGIC_OFFSET
 from broker_lite.record.legacy.messages import LegacyMessage
 
 _LEGACY_BYTES_MIN: Final = (26, 34)
+
+
+def log_paths(directory: Path) -> list[Path]:
+    """List the .log files of a partition, by base offset."""
+    return sorted(
+        path
+        for path in directory.iterdir()
+        if (parsed := parse_segment_file(path.name)) is not None and parsed[1] == LOG_SUFFIX
+    )
+
+
+def base_offset_of(path: Path) -> int:
+    """Return the base offset of a .log file."""
+    return int(path.name.removesuffix(LOG_SUFFIX))
+
 
 Progress = Callable[[int], None]
 """Called with the number of bytes that were read."""

@@ -11,7 +11,7 @@ from typing import Final
 from broker_lite.commands.log.copies import Copied, size_bytes_of
 from broker_lite.commands.log.sources import Sources, find_sources, read_meta
 from broker_lite.commands.log.transfer import Transfer
-from broker_lite.commands.log.verify import is_in_use
+from broker_lite.commands.log.verify import is_in_use, wanted_topics
 from broker_lite.commands.shared.progress import ProgressBar
 from broker_lite.control.clock import Clock
 from broker_lite.errors import SettingsError
@@ -50,22 +50,6 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def wanted_topics(names: str) -> "Wanted":
-    """Parse --topics."""
-    return Wanted(frozenset(name for name in names.split(",") if name))
-
-
-class Wanted:
-    """Selects topics: the named ones, or all."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        self._names = names
-
-    def __call__(self, topic: str) -> bool:
-        """Tell whether a topic is selected."""
-        return not self._names or topic in self._names
-
-
 def transfer(
     sources: Sources, data_dir: Path, node_id: int | None, *, may_cut: bool, title: str
 ) -> None:
@@ -87,11 +71,7 @@ def transfer(
     else:
         cluster_id = meta.cluster_id if meta is not None and meta.cluster_id else None
     into = Transfer(
-        data_dir,
-        node_id=node_id,
-        cluster_id=cluster_id,
-        may_cut=may_cut,
-        now_ms=Clock().now_ms(),
+        data_dir, node_id=node_id, cluster_id=cluster_id, may_cut=may_cut, now_ms=Clock().now_ms()
     )
     with into, ProgressBar(title, total_bytes) as bar:
         copied = into.take(sources.topics, bar, next_producer_id=sources.next_producer_id)

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from broker_lite.commands.log.files import LogFile
+from broker_lite.commands.log.files import LogFile, base_offset_of, log_paths
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.metadata_log import PARTITION_DIRECTORY
 from broker_lite.control.metadata.metadata_records import decode
 from broker_lite.control.metadata.metadata_snapshot import newest_snapshot
 from broker_lite.errors import BrokerError, KafkaStorageError
-from broker_lite.log.files.names import LOG_SUFFIX, parse_segment_file
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import iterate_records
 from broker_lite.wire import DecodeError
@@ -36,8 +35,8 @@ def read_metadata(data_dir: Path) -> MetadataImage | None:
         next_offset = snapshot.end_offset
         for records in snapshot.batches:
             image.apply(records)
-    paths = sorted(path for path in directory.iterdir() if _is_log(path))
-    if paths and _base_offset(paths[0]) > next_offset:
+    paths = log_paths(directory)
+    if paths and base_offset_of(paths[0]) > next_offset:
         raise KafkaStorageError(f"{directory} lacks the snapshot in front of its first segment")
     try:
         for path in paths:
@@ -58,14 +57,3 @@ def _apply(image: MetadataImage, path: Path, next_offset: int) -> int:
         if not batch.is_control:
             image.apply([decode(record.value or b"") for record in iterate_records(batch)])
     return next_offset
-
-
-def _is_log(path: Path) -> bool:
-    parsed = parse_segment_file(path.name)
-    return parsed is not None and parsed[1] == LOG_SUFFIX
-
-
-def _base_offset(path: Path) -> int:
-    parsed = parse_segment_file(path.name)
-    assert parsed is not None, "it is a .log file"
-    return parsed[0]

@@ -14,12 +14,13 @@ See: S-43, S-44 (LogLoader).
 import argparse
 import logging
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from broker_lite.commands.log.files import base_offset_of, log_paths
 from broker_lite.commands.log.sources import read_meta
 from broker_lite.commands.log.topic_ids import CHOICES, differences, settle
 from broker_lite.commands.shared.progress import ProgressBar
@@ -42,7 +43,7 @@ from broker_lite.log.files.checkpoints import (
     stored_offsets,
 )
 from broker_lite.log.files.file_cache import FileCache
-from broker_lite.log.files.names import LOG_SUFFIX, parse_partition_directory, parse_segment_file
+from broker_lite.log.files.names import parse_partition_directory
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.recovery.load_watch import LoadStopped
 from broker_lite.settings import Settings
@@ -98,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed or wrong else 0
 
 
-def _recover(manager: LogManager, is_stopping: "_Asked") -> list[tuple[str, int]]:
+def _recover(manager: LogManager, is_stopping: Callable[[], bool]) -> list[tuple[str, int]]:
     """Recover every log of a directory; return their names.
 
     Raises:
@@ -156,7 +157,7 @@ def _tell_only(data_dir: Path) -> int:
             for path in data_dir.iterdir()
             if path.is_dir() and parse_partition_directory(path.name) is not None
         )
-        total_bytes = sum(path.stat().st_size for one in directories for path in _logs(one))
+        total_bytes = sum(path.stat().st_size for one in directories for path in log_paths(one))
         count = 0
         with ProgressBar("repair", total_bytes) as bar:
             lines = [line for one in directories for line in _cuts(one, bar)]
@@ -170,14 +171,14 @@ def _tell_only(data_dir: Path) -> int:
 
 def _cuts(directory: Path, bar: ProgressBar) -> Iterator[str]:
     """Yield where a log would be split or cut."""
-    paths = _logs(directory)
+    paths = log_paths(directory)
     cache = FileCache(1)
     for number, path in enumerate(paths):
-        base_offset, size_bytes = _base_offset(path), path.stat().st_size
+        base_offset, size_bytes = base_offset_of(path), path.stat().st_size
         segment = LogSegment(
             str(directory), base_offset, cache, created_ms=0, size_bytes=size_bytes
         )
-        limit = _base_offset(paths[number + 1]) if number + 1 < len(paths) else None
+        limit = base_offset_of(paths[number + 1]) if number + 1 < len(paths) else None
         valid_bytes, end_offset = 0, base_offset
         try:
             for batch in read_valid(segment, limit=limit, tell=bar.add):
@@ -196,40 +197,21 @@ def _cuts(directory: Path, bar: ProgressBar) -> Iterator[str]:
             return
 
 
-def _logs(directory: Path) -> list[Path]:
-    return sorted(
-        path
-        for path in directory.iterdir()
-        if (parsed := parse_segment_file(path.name)) is not None and parsed[1] == LOG_SUFFIX
-    )
-
-
-def _base_offset(path: Path) -> int:
-    return int(path.name.removesuffix(LOG_SUFFIX))
-
-
 # -- Ctrl-C, and the lines to print
 
 
-class _Asked:
-    """Tells whether Ctrl-C was pressed; recovery asks between two reads."""
-
-    def __init__(self) -> None:
-        self._is_asked = False
-
-    def __call__(self) -> bool:
-        return self._is_asked
-
-    def take(self, _number: int, _frame: FrameType | None) -> None:
-        self._is_asked = True
-
-
 @contextmanager
-def _stop_asked() -> Iterator[_Asked]:
-    asked = _Asked()
-    before = signal.signal(signal.SIGINT, asked.take)
+def _stop_asked() -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether Ctrl-C was pressed; recovery asks between two reads."""
+    is_asked = False
+
+    def take(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_asked
+        is_asked = True
+
+    before = signal.signal(signal.SIGINT, take)
     try:
-        yield asked
+        yield lambda: is_asked
     finally:
         signal.signal(signal.SIGINT, before)
 

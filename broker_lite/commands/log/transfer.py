@@ -15,13 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from broker_lite.commands.log.copies import (
-    Copied,
-    Copier,
-    SourceTopic,
-    close_durably,
-    read_offsets,
-)
+from broker_lite.commands.log.copies import Copied, Copier, SourceTopic, close_durably, read_offsets
 from broker_lite.commands.log.metadata import read_metadata
 from broker_lite.commands.shared.progress import ProgressBar
 from broker_lite.control.cluster.eligible_replicas import safety_configs
@@ -56,10 +50,7 @@ from broker_lite.log.files.checkpoints import (
     sync_directory,
 )
 from broker_lite.log.files.file_cache import FileCache
-from broker_lite.log.files.names import (
-    METADATA_TOPIC,
-    partition_directory,
-)
+from broker_lite.log.files.names import METADATA_TOPIC, partition_directory
 from broker_lite.log.recovery.loading import LoadRequest, load_log
 from broker_lite.settings import Settings
 

@@ -5,20 +5,17 @@ A broker may use the directory meanwhile, which its lock shows; the command take
 
 import argparse
 import fcntl
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 from broker_lite.commands.log.metadata import read_metadata
 from broker_lite.commands.shared.progress import ProgressBar
-from broker_lite.commands.shared.spark_options import write_text
-from broker_lite.commands.shared.verification_text import tell
+from broker_lite.commands.shared.verification_text import add_verification_flags, tell
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.errors import SettingsError
 from broker_lite.log.directory.data_directory import LOCK_FILE
-from broker_lite.pipeline.audit.local import LocalVerifier, Wanted
-from broker_lite.pipeline.audit.verification import verification_page
+from broker_lite.pipeline.audit.local import LocalVerifier
 from broker_lite.pipeline.files.file_io import LocalFileIO, ReadableFile
 from broker_lite.pipeline.files.layout import LayoutError, find_partitions
 
@@ -27,22 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
     parser.add_argument("path", type=Path, help="a data directory, or a partition's directory")
     parser.add_argument("--topics", metavar="NAME,...", default="", help="check only these topics")
-    parser.add_argument("--deep", action="store_true", help="check each record, too")
-    parser.add_argument(
-        "--live", action="store_true", help="a broker is writing, even if the lock is free"
-    )
-    parser.add_argument("--compacted", action="store_true", help="offsets may be missing anywhere")
-    parser.add_argument(
-        "--json", metavar="FILE", help="write the result as JSON; - for standard output"
-    )
-    parser.add_argument("--html", metavar="FILE", help="write the result as an HTML page")
+    add_verification_flags(parser, live="a broker is writing, even if the lock is free")
 
 
 def run(options: argparse.Namespace) -> int:
     """Verify, and print the result."""
     root = str(options.path.absolute())
-    wanted = _wanted(options.topics)
+    is_wanted = wanted_topics(options.topics)
     io = WatchedFileIO()
+
+    def wanted(topic: str, _partition: int) -> bool:
+        return is_wanted(topic)
+
     try:
         logs = find_partitions(io, root, wanted)
     except LayoutError as error:
@@ -59,13 +52,7 @@ def run(options: argparse.Namespace) -> int:
             is_cleaned=_cleaned_topics(options.path),
             io=io,
         ).verify()
-    if options.html:
-        write_text(options.html, verification_page(verification))
-    if options.json:
-        write_text(options.json, json.dumps(verification.as_json(), indent=2) + "\n")
-    if options.json != "-":
-        tell(verification)
-    return 0 if verification.is_sound else 1
+    return tell(verification, options)
 
 
 def _cleaned_topics(path: Path) -> Callable[[str], bool]:
@@ -99,9 +86,10 @@ def is_in_use(directory: Path) -> bool:
     return False
 
 
-def _wanted(topics: str) -> Wanted:
-    names = {name for name in topics.split(",") if name}
-    return lambda topic, _: not names or topic in names
+def wanted_topics(text: str) -> Callable[[str], bool]:
+    """Parse --topics: return a function that takes a topic; without names, every topic passes."""
+    names = {name for name in text.split(",") if name}
+    return lambda topic: not names or topic in names
 
 
 class WatchedFileIO(LocalFileIO):

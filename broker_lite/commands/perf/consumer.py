@@ -21,7 +21,7 @@ from broker_lite.client.consuming.subscriptions import GroupPartitions, matching
 from broker_lite.commands.perf.java_dates import java_date
 from broker_lite.commands.perf.statistics import MIB, metric_lines
 from broker_lite.commands.shared.connecting import add_connection, connect
-from broker_lite.commands.shared.property_flags import add_alias, add_repeatable, properties_of
+from broker_lite.commands.shared.flags import add_alias, add_repeatable, properties_of
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.record.loops.columns import measure_records
 from broker_lite.record.records import read_content

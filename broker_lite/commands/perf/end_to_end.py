@@ -19,7 +19,7 @@ from broker_lite.client.producing.producer_config import ProducerConfig
 from broker_lite.client.topic_partitions import find_topics
 from broker_lite.commands.perf.payloads import random_letters
 from broker_lite.commands.shared.connecting import add_connection, connect
-from broker_lite.commands.shared.property_flags import properties_of
+from broker_lite.commands.shared.flags import properties_of
 from broker_lite.errors import ClientError, SettingsError
 from broker_lite.record.records import keys_and_values
 

@@ -23,7 +23,7 @@ from broker_lite.commands.perf.payloads import numbers, picked_from, random_lett
 from broker_lite.commands.perf.statistics import Statistics, metric_lines
 from broker_lite.commands.perf.throttle import Throttle
 from broker_lite.commands.shared.connecting import DEFAULT_BOOTSTRAP, add_connection, connect
-from broker_lite.commands.shared.property_flags import add_alias, properties_of
+from broker_lite.commands.shared.flags import add_alias, properties_of
 from broker_lite.errors import ClientError, SettingsError
 
 _CLIENT_ID: Final = "perf-producer-client"

@@ -12,12 +12,33 @@ _LATENCIES_MAX: Final = 500_000
 _PERCENTILES: Final = (0.5, 0.95, 0.99, 0.999)
 
 
-class Statistics:
-    """Sums up all records, and those since the last report.
+class _Sums:
+    """Sums up the records since a moment.
 
     Attributes:
         count: number of records.
         bytes: size of their values.
+    """
+
+    def __init__(self, start_ms: float) -> None:
+        self.start_ms = start_ms
+        self.count = 0
+        self.bytes = 0
+        self.total_ms = 0
+        self.max_ms = 0
+
+    def add(self, latency_ms: int, size_bytes: int) -> None:
+        """Add one acknowledged record."""
+        self.count += 1
+        self.bytes += size_bytes
+        self.total_ms += latency_ms
+        self.max_ms = max(self.max_ms, latency_ms)
+
+
+class Statistics(_Sums):
+    """Sums up all records, and those since the last report.
+
+    Attributes:
         is_silent: whether to leave out reports.
     """
 
@@ -39,8 +60,7 @@ class Statistics:
             steady: whether the records are those after the warm-up.
             tell: takes the lines of reports.
         """
-        self.count = 0
-        self.bytes = 0
+        super().__init__(now_ms())
         self.is_silent = False
         self._every = max(1, records_max // _LATENCIES_MAX)
         self._interval_ms = interval_ms
@@ -48,24 +68,14 @@ class Statistics:
         self._steady = steady
         self._tell = tell
         self._latencies_ms = array("q")
-        self._total_ms = 0
-        self._max_ms = 0
-        self._start_ms = now_ms()
-        self._window = _Window(self._start_ms)
+        self._window = _Sums(self.start_ms)
 
-    def add(self, latency_ms: int, size_bytes: int) -> None:
+    def add(self, latency_ms: int, size_bytes: int) -> None:  # type: ignore[explicit-override]
         """Add one acknowledged record."""
         if self.count % self._every == 0:
             self._latencies_ms.append(latency_ms)
-        self.count += 1
-        self.bytes += size_bytes
-        self._total_ms += latency_ms
-        self._max_ms = max(self._max_ms, latency_ms)
-        window = self._window
-        window.count += 1
-        window.bytes += size_bytes
-        window.total_ms += latency_ms
-        window.max_ms = max(window.max_ms, latency_ms)
+        super().add(latency_ms, size_bytes)
+        self._window.add(latency_ms, size_bytes)
 
     def report(self) -> None:
         """Report the records since the last report, if the interval has passed."""
@@ -82,12 +92,12 @@ class Statistics:
                 f" {window.total_ms / window.count:.1f} ms avg latency,"
                 f" {float(window.max_ms):.1f} ms max latency."
             )
-        self._window = _Window(now_ms)
+        self._window = _Sums(now_ms)
 
     def total(self) -> str:
         """Return the line about all records."""
-        elapsed_ms = self._now_ms() - self._start_ms
-        average = f"{self._total_ms / self.count:.2f}" if self.count else "NaN"
+        elapsed_ms = self._now_ms() - self.start_ms
+        average = f"{self.total_ms / self.count:.2f}" if self.count else "NaN"
         percentiles = ", ".join(
             f"{value} ms {100 * share:g}th"
             for share, value in zip(_PERCENTILES, self.percentiles(), strict=True)
@@ -95,24 +105,13 @@ class Statistics:
         return (
             f"{self.count}{' steady state' if self._steady else ''} records sent,"
             f" {_rates(self.count, self.bytes, elapsed_ms, 6)}, {average} ms avg latency,"
-            f" {float(self._max_ms):.2f} ms max latency, {percentiles}."
+            f" {float(self.max_ms):.2f} ms max latency, {percentiles}."
         )
 
     def percentiles(self) -> list[int]:
         """Return the percentiles of the latencies in ms, chosen as in Kafka's tool."""
         found = sorted(self._latencies_ms)
         return [found[int(share * len(found))] if found else 0 for share in _PERCENTILES]
-
-
-class _Window:
-    """The records since a moment."""
-
-    def __init__(self, start_ms: float) -> None:
-        self.start_ms = start_ms
-        self.count = 0
-        self.bytes = 0
-        self.total_ms = 0
-        self.max_ms = 0
 
 
 def metric_lines(group: str, client_id: str, counts: Mapping[str, int]) -> Iterator[str]:

@@ -12,8 +12,8 @@ from broker_lite.client.client_properties import check_security, read_client_pro
 DEFAULT_BOOTSTRAP: Final = "localhost:9092"
 
 
-def add_connection(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for connect()."""
+def add_connection(parser: argparse.ArgumentParser, *, with_controller: bool = False) -> None:
+    """Add the flags for connect(); `with_controller` adds --bootstrap-controller, too."""
     parser.add_argument(
         "--version", action="version", version=__version__, help="print the version"
     )
@@ -36,6 +36,12 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         help="how long to retry while no broker listens there yet [0]",
     )
+    if with_controller:
+        parser.add_argument(
+            "--bootstrap-controller",
+            dest="bootstrap_server",
+            help="the same, because brokers are controllers",
+        )
 
 
 def connect(options: argparse.Namespace, properties: Mapping[str, str] | None = None) -> Client:

@@ -6,8 +6,8 @@ Scripts search the output for both. Source: Errors.
 from collections.abc import Mapping
 from typing import Final
 
-from broker_lite.client.errors import error_name
-from broker_lite.errors import ErrorCode
+from broker_lite.client.errors import check, error_name
+from broker_lite.errors import ClientError, ErrorCode
 
 PACKAGE: Final = "org.apache.kafka.common.errors."
 _SUFFIX: Final = "Exception"
@@ -55,6 +55,17 @@ _TEXTS: Final[Mapping[int, str]] = {
     ),
     ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "The transactionalId could not be found.",
 }
+
+
+def check_told(what: str, code: int, message: str | None) -> None:
+    """Raise an error for a code other than 0; its text is only the broker's, if there is one.
+
+    Raises:
+        ClientError: the code is not 0.
+    """
+    if code and message:
+        raise ClientError(message)
+    check(what, code)
 
 
 def exception_text(code: int, message: str | None = None) -> str:

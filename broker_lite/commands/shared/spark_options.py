@@ -1,21 +1,25 @@
-"""Flags that several jobs of `broker-lite spark` share."""
+"""Flags and types that several jobs of `broker-lite spark` share."""
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
+from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Session: TypeAlias = "SparkSession"
+"""Spark's session; its package is only imported when a job runs."""
 
 
 def add_source_options(parser: argparse.ArgumentParser) -> None:
     """Add --topics and --option, for jobs that read with the data source."""
     parser.add_argument("--topics", metavar="NAME,...", help="only these topics; default: all")
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the data source kafka_segments; repeatable",
+    add_repeatable(
+        parser, "--option", text="an option of the data source kafka_segments; repeatable"
     )
 
 

@@ -2,12 +2,9 @@
 
 import argparse
 import time
-from typing import TYPE_CHECKING
 
+from broker_lite.commands.shared.spark_options import Session
 from broker_lite.pipeline.report.text import size_text
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Compact logs."""
     from broker_lite.pipeline.spark.jobs.compact import compact
 

@@ -1,17 +1,15 @@
 """`broker-lite spark diff`: compare two logs; exit code 0 if they are equal, else 1."""
 
 import argparse
-from typing import TYPE_CHECKING
 
+from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.commands.shared.spark_options import (
+    Session,
     add_source_options,
     assignments,
     source_options,
 )
 from broker_lite.errors import SettingsError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _COMPARED = ("key", "value", "headers", "timestamp", "timestampType")
 
@@ -28,24 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="content for a mirror, which has its own offsets; default: %(default)s",
     )
     parser.add_argument(
-        "--compare",
-        default=",".join(_COMPARED),
-        metavar="COLUMN,...",
-        help="default: %(default)s",
+        "--compare", default=",".join(_COMPARED), metavar="COLUMN,...", help="default: %(default)s"
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--renamed",
-        action="append",
-        default=[],
         metavar="LEFT=RIGHT",
-        help="a topic that has another name in the right log; repeatable",
+        text="a topic that has another name in the right log; repeatable",
     )
     parser.add_argument(
         "--show", type=int, default=20, metavar="N", help="rows to print; default: %(default)s"
     )
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Compare two logs and print the differences."""
     from broker_lite.pipeline.spark.jobs.diff import By, diff
 

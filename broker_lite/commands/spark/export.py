@@ -1,12 +1,8 @@
 """`broker-lite spark export`: write the records of a log as a table."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from broker_lite.commands.shared.spark_options import add_source_options, source_options
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from broker_lite.commands.shared.spark_options import Session, add_source_options, source_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batches", metavar="TARGET", help="also write a table of batch headers")
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Export a log."""
     from broker_lite.pipeline.spark.jobs.export import export
 

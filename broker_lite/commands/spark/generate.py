@@ -12,14 +12,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from broker_lite.commands.shared.spark_options import assignments
+from broker_lite.commands.shared.flags import add_repeatable
+from broker_lite.commands.shared.spark_options import Session, assignments
 from broker_lite.commands.shared.umask import add_umask_flag
 from broker_lite.commands.spark.broker_topics import make_topics
 from broker_lite.errors import SettingsError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from broker_lite.pipeline.write.commit import CommittedPartition
 
 
@@ -29,12 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--spec", metavar="FILE", help="a specification, TOML or JSON; - is stdin")
     source.add_argument("--topic", metavar="NAME", help="one topic, described by --set")
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--set",
-        action="append",
-        default=[],
         metavar="FIELD=VALUE",
-        help="of --topic: a field as in a specification, such as bytes=10g; repeatable",
+        text="of --topic: a field as in a specification, such as bytes=10g; repeatable",
     )
     parser.add_argument("--seed", type=int, help="replaces the seed of the specification")
     parser.add_argument("--sync", action="store_true", help="fsync before the commit")
@@ -43,18 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="PATH is the data directory of a stopped broker, or a new one: create missing topics",
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--topic-config",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="of topics created by --broker; retention.ms is -1 unless it is given; repeatable",
+        text="of topics created by --broker; retention.ms is -1 unless it is given; repeatable",
     )
     parser.add_argument("--node-id", type=int, metavar="N", help="of a new data directory")
     add_umask_flag(parser)
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Generate logs, and print a summary."""
     from broker_lite.pipeline.generate.distributions import SpecError
     from broker_lite.pipeline.spark.jobs.generate import generate

@@ -1,12 +1,9 @@
 """`broker-lite spark import`: write a table of records as logs."""
 
 import argparse
-from typing import TYPE_CHECKING
 
-from broker_lite.commands.shared.spark_options import assignments
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from broker_lite.commands.shared.flags import add_repeatable
+from broker_lite.commands.shared.spark_options import Session, assignments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,16 +16,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--new-offsets", action="store_true", help="assign new offsets; default: keep offsets"
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the writer of kafka_segments, such as compression=zstd; repeatable",
+        text="an option of the writer of kafka_segments, such as compression=zstd; repeatable",
     )
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Import a table."""
     from broker_lite.pipeline.spark.jobs.import_ import import_table
 

@@ -11,16 +11,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from broker_lite.commands.shared.flags import add_repeatable
 from broker_lite.commands.shared.spark_options import assignments
 from broker_lite.commands.shared.subcommands import Subcommand, add_subcommands
 from broker_lite.commands.shared.umask import OWNER_ONLY, masked
 from broker_lite.errors import KafkaStorageError, SettingsError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 JOBS: Final[Mapping[str, Subcommand]] = {
     "verify": Subcommand("broker_lite.commands.spark.verify", "check a log for damage"),
@@ -43,12 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         subparser.add_argument(
             "--master", default="local[*]", help="as for spark-submit; default: %(default)s"
         )
-        subparser.add_argument(
-            "--conf",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="a setting of Spark, as for spark-submit; repeatable",
+        add_repeatable(
+            subparser, "--conf", text="a setting of Spark, as for spark-submit; repeatable"
         )
 
 
@@ -56,7 +49,13 @@ def run(options: argparse.Namespace) -> int:
     """Run a job in a new session, or in the existing one."""
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
         raise SettingsError("spark: needs more packages: pip install 'broker-lite[spark]'")
-    conf = assignments("--conf", options.conf)
+    from broker_lite.pipeline.spark.running import running
+
+    conf = {
+        "spark.log.level": "ERROR",
+        "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
+        **assignments("--conf", options.conf),
+    }
     module = JOBS[options.job].load()
     # before the session starts, because its workers inherit the umask
     umask = options.umask if options.job == "generate" else None
@@ -65,22 +64,10 @@ def run(options: argparse.Namespace) -> int:
     with (
         told_in_one_line(),
         masked(umask),
-        _session(options.job, options.master, conf) as spark,
+        running(f"broker-lite spark {options.job}", options.master, conf) as spark,
     ):
         code: int = module.run(spark, options)
         return code
-
-
-@contextmanager
-def _session(job: str, master: str, conf: Mapping[str, str]) -> Iterator["SparkSession"]:
-    from broker_lite.pipeline.spark.running import running
-
-    shown = {
-        "spark.log.level": "ERROR",
-        "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
-    }
-    with running(f"broker-lite spark {job}", master, {**shown, **conf}) as spark:
-        yield spark
 
 
 @contextmanager
@@ -117,7 +104,7 @@ def _of_a_person() -> tuple[type[Exception], ...]:
     from broker_lite.pipeline.files.file_io import UnknownFileSystem
     from broker_lite.pipeline.files.layout import LayoutError
     from broker_lite.pipeline.files.log_root import WriteRefused
-    from broker_lite.pipeline.read.options import OptionError
+    from broker_lite.pipeline.read.option_values import OptionError
     from broker_lite.pipeline.read.ranges import PlanError
     from broker_lite.pipeline.spark.java import NoJava
     from broker_lite.pipeline.spark.jobs.compact import CompactionRefused

@@ -2,13 +2,14 @@
 
 import argparse
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
-from broker_lite.commands.shared.spark_options import add_source_options, source_options, write_text
+from broker_lite.commands.shared.spark_options import (
+    Session,
+    add_source_options,
+    source_options,
+    write_text,
+)
 from broker_lite.errors import SettingsError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(spark: "SparkSession", options: argparse.Namespace) -> int:
+def run(spark: Session, options: argparse.Namespace) -> int:
     """Write the page."""
     if find_spec("matplotlib") is None:
         raise SettingsError("spark report: needs matplotlib: pip install 'broker-lite[spark]'")

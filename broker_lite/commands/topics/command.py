@@ -9,9 +9,11 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from broker_lite.client import Client, check
+from broker_lite.client import Client
 from broker_lite.client.topic_partitions import name_of
 from broker_lite.commands.shared.connecting import add_connection, connect
+from broker_lite.commands.shared.flags import add_actions, add_repeatable
+from broker_lite.commands.shared.kafka_errors import check_told
 from broker_lite.commands.topics.describe import add_describe_filters, by_id, describe
 from broker_lite.commands.topics.topic_names import choice_of
 from broker_lite.errors import ClientError, ErrorCode, SettingsError
@@ -24,17 +26,14 @@ _BROKERS_DEFAULT: Final = -1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the command."""
-    actions = parser.add_mutually_exclusive_group(required=True)
-    for name, text in (
-        ("list", "print the names of all topics"),
-        ("create", "create a topic"),
-        ("describe", "print partitions, replicas and configs of topics"),
-        ("alter", "add partitions to topics"),
-        ("delete", "delete topics"),
-    ):
-        actions.add_argument(
-            f"--{name}", dest="action", action="store_const", const=name, help=text
-        )
+    actions = {
+        "list": "print the names of all topics",
+        "create": "create a topic",
+        "describe": "print partitions, replicas and configs of topics",
+        "alter": "add partitions to topics",
+        "delete": "delete topics",
+    }
+    add_actions(parser, actions)
     parser.add_argument("--topic", help="the name; except with --create, a regular expression")
     parser.add_argument("--topic-id", help="with --describe: the id instead of the name")
     parser.add_argument(
@@ -46,13 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="1:2,1:2",
         help="the brokers of each partition, instead of both flags above",
     )
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a config of the new topic; repeatable",
-    )
+    add_repeatable(parser, "--config", text="a config of the new topic; repeatable")
     parser.add_argument("--if-exists", action="store_true", help="a missing topic is no error")
     parser.add_argument(
         "--if-not-exists", action="store_true", help="an existing topic is no error"
@@ -124,7 +117,7 @@ def _create(client: Client, options: argparse.Namespace) -> None:
     (result,) = answer.topics
     if result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS and options.if_not_exists:
         return
-    _check_topic(options.topic, result.error_code, result.error_message)
+    check_told(f"topic {options.topic}", result.error_code, result.error_message)
     print(f"Created topic {options.topic}.")
 
 
@@ -151,7 +144,7 @@ def _alter(client: Client, options: argparse.Namespace) -> None:
         request(topics=changes, timeout_ms=_TIMEOUT_MS), node_id=client.controller_id()
     )
     for result in answer.results:
-        _check_topic(result.name, result.error_code, result.error_message)
+        check_told(f"topic {result.name}", result.error_code, result.error_message)
 
 
 def _delete(client: Client, options: argparse.Namespace) -> None:
@@ -168,7 +161,7 @@ def _delete(client: Client, options: argparse.Namespace) -> None:
     else:
         value = request(topic_names=names, timeout_ms=_TIMEOUT_MS)
     for result in client.request(value, node_id=node_id).responses:
-        _check_topic(result.name, result.error_code, result.error_message)
+        check_told(f"topic {result.name}", result.error_code, result.error_message)
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Client, argparse.Namespace], None]]] = {
@@ -197,13 +190,6 @@ def _require(topics: Sequence[object], options: argparse.Namespace) -> None:
     """Raise an error if no topic matches --topic, unless that is allowed."""
     if not topics and options.topic is not None and not options.if_exists:
         raise ClientError(f"Topic '{options.topic}' does not exist as expected")
-
-
-def _check_topic(name: str | None, code: int, message: str | None) -> None:
-    """Raise an error for a topic, with the broker's message if there is one."""
-    if code and message:
-        raise ClientError(message)
-    check(f"topic {name}", code)
 
 
 def _config(text: str) -> tuple[str, str]:

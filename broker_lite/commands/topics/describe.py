@@ -87,7 +87,7 @@ def describe(
         check(f"topic {topic.name}", topic.error_code)
         name = name_of(topic)
         entries = configs[TOPIC, name]
-        own = [entry for entry in entries if entry.source != DEFAULT_CONFIG]
+        own = [entry for entry in entries if entry.config_source != DEFAULT_CONFIG]
         if not filters and (own or not options.topics_with_overrides):
             print(_topic_line(topic, own))
         if options.topics_with_overrides:
@@ -132,8 +132,7 @@ def _asked_by_page(
     request = messages.DescribeTopicPartitionsRequest
     wanted = sorted(names)
     found: dict[
-        str | None,
-        messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic,
+        str | None, messages.DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
     ] = {}
     cursor = None
     while True:

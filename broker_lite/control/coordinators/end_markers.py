@@ -192,4 +192,4 @@ class EndMarkers:
             self._flushed(unfinished)
 
         unfinished.begin_flush()
-        self._cluster.log(*partition).when_flushed(end)
+        self._cluster.log(*partition).visibility.when_flushed(end)

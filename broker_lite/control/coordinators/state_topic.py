@@ -13,10 +13,10 @@ from broker_lite.control.topics.internal_topics import partition_count
 from broker_lite.coordinator.effects import StateRecord
 from broker_lite.coordinator.placement import partition_of
 from broker_lite.errors import BrokerError, KafkaStorageError
-from broker_lite.log.commits import FlushWaiter
 from broker_lite.log.log import Log
 from broker_lite.log.producers.entry import NO_OFFSET, AppendOrigin
 from broker_lite.log.recovery.recover_segment import read_batches
+from broker_lite.log.visibility import FlushWaiter
 from broker_lite.record.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, RecordBatch
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, read_end_transaction_marker
@@ -138,7 +138,7 @@ class StateTopic:
         except BrokerError as error:
             waiter(KafkaStorageError(error.message))
         else:
-            log.when_flushed(waiter)
+            log.visibility.when_flushed(waiter)
 
     def append(
         self,
@@ -212,7 +212,7 @@ class StateTopic:
 
 
 def _batches(log: Log) -> Iterator[RecordBatch]:
-    for segment in log.segments if log.log_end_offset else ():  # an empty log may have no file
+    for segment in log.segments.all if log.log_end_offset else ():  # an empty log may have no file
         for batch in read_batches(segment, 0):
             if batch.next_offset > log.log_start_offset:
                 yield batch

@@ -108,7 +108,7 @@ class MetadataLog:
             yield from snapshot.batches
         next_offset = start_offset
         try:
-            for segment in self._log.segments:
+            for segment in self._log.segments.all:
                 for batch in read_batches(segment, 0):
                     if batch.base_offset < start_offset:
                         continue

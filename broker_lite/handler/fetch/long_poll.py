@@ -24,6 +24,7 @@ from broker_lite.handler.fetch.read import (
     limit_offset,
 )
 from broker_lite.handler.large import let_go
+from broker_lite.log.read import read_log
 
 if TYPE_CHECKING:
     from broker_lite.control.cluster.cluster import Cluster
@@ -109,10 +110,10 @@ def _available_bytes(cluster: "Cluster", terms: FetchTerms, partition: FetchPart
         fetch_offset = partition.fetch_offset
         if limit == fetch_offset:
             return 0
-        if limit < fetch_offset or log.segment_for(limit).base_offset > partition.segment_base:
+        if limit < fetch_offset or log.segments.holding(limit).base_offset > partition.segment_base:
             return _ENOUGH
-        records = log.read(
-            fetch_offset, max_bytes=_INT32_MAX, isolation_level=terms.isolation_level
+        records = read_log(
+            log, fetch_offset, max_bytes=_INT32_MAX, isolation_level=terms.isolation_level
         ).slice
     except (BrokerError, UnknownPartition):
         return _ENOUGH

@@ -83,7 +83,7 @@ class FetchPartition:
 
     def begin_watching(self, log: "Log") -> None:
         """Watch a log that was just looked at, and remember the segment of the fetch offset."""
-        self.segment_base = log.segment_for(self.fetch_offset).base_offset
+        self.segment_base = log.segments.holding(self.fetch_offset).base_offset
         self.watch(log)
 
     def watch(self, log: "Log") -> None:
@@ -91,12 +91,12 @@ class FetchPartition:
         if self._log is not log:
             self.unwatch()
             self._log = log
-            log.add_waiter(self)
+            log.visibility.add_waiter(self)
 
     def unwatch(self) -> None:
         """Stop being called by the log."""
         if self._log is not None:
-            self._log.remove_waiter(self)
+            self._log.visibility.remove_waiter(self)
             self._log = None
 
     def __call__(self) -> None:

@@ -19,6 +19,7 @@ from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.leadership import check_leader, check_leader_epoch
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.wire.fetch import AbortedTransaction, FetchedPartition
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def diverging_epoch(log: Log, partition: FetchPartition) -> tuple[int, int] | No
 
     Rule: F-21 (Partition.readRecords).
     """
-    epoch, end_offset = log.offset_for_leader_epoch(partition.last_fetched_epoch)
+    epoch, end_offset = log.epochs.end_offset_for(partition.last_fetched_epoch, log.log_end_offset)
     if epoch < 0 or end_offset < 0 or partition.fetch_offset < log.log_start_offset:
         raise OffsetOutOfRange
     if epoch < partition.last_fetched_epoch or end_offset < partition.fetch_offset:
@@ -340,7 +341,8 @@ def _read(
     max_bytes = min(partition.max_bytes, left_bytes)
     if max_bytes == 0 and not is_first:
         return _without_room(log, partition, isolation_level)
-    records, high_watermark, stable_offset, start_offset, aborted = log.read(
+    records, high_watermark, stable_offset, start_offset, aborted = read_log(
+        log,
         fetch_offset,
         max_bytes=max_bytes,
         isolation_level=isolation_level,

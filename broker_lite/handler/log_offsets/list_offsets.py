@@ -24,6 +24,7 @@ from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.leadership import check_leader
 from broker_lite.handler.log_offsets.heavy_search import NOT_YET, Searched, search_heavy
 from broker_lite.handler.log_offsets.list_offsets_many import list_many
+from broker_lite.log import timestamps
 from broker_lite.log.log import Log
 from broker_lite.log.timestamps import HeavyBatch
 from broker_lite.wire.list_offsets import (
@@ -199,10 +200,11 @@ def _by_timestamp(log: Log, timestamp: int, isolation_level: int, searched: Sear
         raise searched.error
     found = searched.found
     if found is None and timestamp == MAX_TIMESTAMP:
-        found = log.max_timestamp_offset(from_offset=searched.from_offset, at_once=True)
+        found = timestamps.max_timestamp_offset(log, from_offset=searched.from_offset, at_once=True)
     elif found is None:
-        start_offset = searched.from_offset
-        found = log.offset_for_timestamp(timestamp, from_offset=start_offset, at_once=True)
+        found = timestamps.offset_for_timestamp(
+            log, timestamp, from_offset=searched.from_offset, at_once=True
+        )
     if found is None or found.offset >= limit_offset(log, isolation_level):
         return _NOTHING
     return _Found(*found)
@@ -234,7 +236,7 @@ def _old_style(
     if wanted.timestamp < EARLIEST:
         raise UnsupportedVersion
     now_ms = context.clock.now_ms()
-    offsets = log.offsets_before(wanted.timestamp, wanted.offsets_max, now_ms=now_ms)
+    offsets = timestamps.offsets_before(log, wanted.timestamp, wanted.offsets_max, now_ms)
     high_watermark = log.high_watermark
     if replica_id == _CONSUMER and any(offset > high_watermark for offset in offsets):
         return [high_watermark, *(offset for offset in offsets if offset <= high_watermark)]

@@ -51,7 +51,9 @@ def _answer(
     try:
         log = context.cluster.log(topic, wanted.partition)
         check_leader(context.cluster, context.node_id, log, wanted.current_leader_epoch)
-        answer.leader_epoch, answer.end_offset = log.offset_for_leader_epoch(wanted.leader_epoch)
+        answer.leader_epoch, answer.end_offset = log.epochs.end_offset_for(
+            wanted.leader_epoch, log.log_end_offset
+        )
     except BrokerError as error:
         answer.error_code = error.code
     except Exception:

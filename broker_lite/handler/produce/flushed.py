@@ -32,7 +32,8 @@ async def wait_until_flushed(
             continue
         waiting[key] = future = asyncio.get_running_loop().create_future()
         try:
-            cluster.log(topic.name, index).when_flushed(partial(tell_waiting, future))
+            log = cluster.log(topic.name, index)
+            log.visibility.when_flushed(partial(tell_waiting, future))
         except BrokerError as error:  # deleted, or offline since the append
             # without the traceback, whose frames refer to the future
             future.set_result(error.with_traceback(None))

@@ -91,7 +91,11 @@ class Cleaner:
         if entry.log is None and not (entry.is_clean and len(entry.idle or ()) > 1):
             return None  # the log is offline; or it is not loaded and has nothing to clean
         log = self._load(*key)
-        if log.is_being_cleaned or self._uncleanable.get(key) is log or log.offline_reason:
+        if (
+            log.segments.is_being_cleaned
+            or self._uncleanable.get(key) is log
+            or log.flusher.offline_reason
+        ):
             return None
         checkpoint = self.checkpoint.get(key)
         found = find_cleanable(log, checkpoint, now_ms)
@@ -102,7 +106,7 @@ class Cleaner:
     def is_still_due(self, found: Cleanable) -> bool:
         """Whether a log that candidates() yielded can still be cleaned."""
         log = found.log
-        return not (log.is_being_cleaned or log.is_deleted)
+        return not (log.segments.is_being_cleaned or log.is_deleted)
 
     def begin(self, found: Cleanable, limits: MapLimits, pace: Pace) -> Cleaning:
         """Begin to clean a log; until done(), nothing else removes segments of it.
@@ -124,7 +128,7 @@ class Cleaner:
             now_ms=self._now_ms(),
             pace=pace,
         )
-        log.is_being_cleaned = True
+        log.segments.is_being_cleaned = True
         return Cleaning(job, limits)
 
     def swap(self, cleaning: Cleaning, cleaned: Cleaned) -> None:
@@ -150,7 +154,7 @@ class Cleaner:
         """
         log = cleaning.job.log
         cleaning.close()
-        log.is_being_cleaned = False
+        log.segments.is_being_cleaned = False
         if cleaning.is_complete and not log.is_deleted:
             self.checkpoint.note((log.topic, log.partition), cleaning.round_end)
             logger.info("log cleaned topic=%s-%d %s", log.topic, log.partition, cleaning.summary())

@@ -63,7 +63,7 @@ def find_cleanable(log: Log, checkpoint: int | None, now_ms: int) -> Cleanable:
 
     Rule: S-80 (LogCleanerManager.cleanableOffsets, LogToClean).
     """
-    start, segments = log.log_start_offset, log.segments
+    start, segments = log.log_start_offset, log.segments.all
     first_dirty = start if checkpoint is None else checkpoint
     if not start <= first_dirty <= log.log_end_offset:
         first_dirty = start
@@ -96,14 +96,14 @@ def _first_uncleanable(log: Log, dirty: Sequence[LogSegment], now_ms: int) -> in
 
     Rule: S-80 (LogCleanerManager.cleanableOffsets, calculateCleanableBytes).
     """
-    limit = min(log.last_stable_offset, log.active.base_offset)
+    limit = min(log.last_stable_offset, log.segments.active.base_offset)
     lag_ms = log.config.min_compaction_lag_ms
     if lag_ms > 0:
         young = (one for one in dirty if one.largest_timestamp() > now_ms - lag_ms)
         first = next(young, None)
         if first is not None:
             limit = min(limit, first.base_offset)
-    return log.segment_for(limit).base_offset
+    return log.segments.holding(limit).base_offset
 
 
 def _is_overdue(dirty: Sequence[LogSegment], config: LogConfig, now_ms: int) -> bool:

@@ -109,12 +109,12 @@ def begin_job(
         CorruptTransactionIndex: the active segment's index has an unknown version.
         OSError: the index cannot be read.
     """
-    following = log.segments[1:]
+    following = log.segments.all[1:]
     sources = tuple(
         SourceSegment(segment, after.base_offset)
-        for segment, after in zip(log.segments, following, strict=False)
+        for segment, after in zip(log.segments.all, following, strict=False)
     )
-    aborted = tuple(log.active.transaction_index.entries())
+    aborted = tuple(log.segments.active.transaction_index.entries())
     return CleaningJob(log, sources, first_dirty, end_offset, aborted, now_ms, pace)
 
 

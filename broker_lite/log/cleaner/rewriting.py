@@ -144,7 +144,10 @@ def _new_segment(job: CleaningJob, first: SourceSegment) -> LogSegment:
     See: S-04 (UnifiedLog.createNewCleanedSegment).
     """
     segment = LogSegment(
-        job.log.directory, first.base_offset, FileCache(_OPEN_FILES), created_ms=job.now_ms
+        job.log.segments.writable_directory(),
+        first.base_offset,
+        FileCache(_OPEN_FILES),
+        created_ms=job.now_ms,
     )
     for part in parts_of(segment):
         part.path += CLEANED_SUFFIX

@@ -36,7 +36,7 @@ def swap_in(log: Log, cleaned: Cleaned, removal: SegmentRemoval) -> None:
     segment = LogSegment(
         log.directory,
         made.base_offset,
-        log.cache,
+        log.segments.cache,
         created_ms=made.created_ms,
         size_bytes=made.size_bytes,
         index_bytes=made.offset_index.size_bytes,

@@ -22,7 +22,7 @@ from broker_lite.log.files.names import (
 )
 
 if TYPE_CHECKING:
-    from broker_lite.log.local_log import LocalLog
+    from broker_lite.log.log import Log
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -48,7 +48,7 @@ class Chores:
         # Deleted partitions whose directories are not renamed yet, by the directory's name.
         self._condemned: dict[str, tuple[str, int, bytes]] = {}
         self._remains: deque[str] = deque()
-        self._unindexed: deque[LocalLog] = deque()
+        self._unindexed: deque[Log] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._condemned or self._unindexed or self._remains)
@@ -66,7 +66,7 @@ class Chores:
         """Add: remove directories that are renamed already."""
         self._remains.extend(names)
 
-    def index_files_of(self, log: "LocalLog") -> None:
+    def index_files_of(self, log: "Log") -> None:
         """Add: make the index files of a log whose first .log file was just created."""
         self._unindexed.append(log)
 
@@ -126,8 +126,8 @@ class Chores:
             logger.warning("not deleted, another topic's id directory=%s as=%s", name, aside)
 
 
-def _make_index_files(log: "LocalLog") -> None:
+def _make_index_files(log: "Log") -> None:
     try:
-        log.active.make_index_files()
+        log.segments.active.make_index_files()
     except OSError as error:  # closing the segment tries again, unless the log was deleted
         logger.debug("no index files directory=%s reason=%s", log.directory, error)

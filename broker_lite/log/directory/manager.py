@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from broker_lite.errors import KafkaStorageError, SettingsError, UnknownTopicOrPartition, cause_of
-from broker_lite.log.commits import Commits
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.chores import Chores
 from broker_lite.log.directory.claims import Claims
@@ -36,10 +35,10 @@ from broker_lite.log.directory.retention import Retention
 from broker_lite.log.directory.stopping import flush_each, look_at_files, make_durable, put_down
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.names import METADATA_TOPIC, partition_directory
-from broker_lite.log.local_log import LocalLog
 from broker_lite.log.log import Log
 from broker_lite.log.recovery.loading import LoadRequest, load_log, new_log
 from broker_lite.log.removal import SegmentRemoval
+from broker_lite.log.visibility import Commits
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -284,15 +283,15 @@ class LogManager:
 
     def _take(self, log: Log) -> Log:
         entry = self._partitions[log.topic, log.partition]
-        log.use_cache(self._cache)  # recovery used one per log
-        log.commits = self.commits
+        log.segments.use_cache(self._cache)  # recovery used one per log
+        log.visibility.commits = self.commits
         log.become_leader(entry.leader_epoch)
         entry.log = log
         entry.is_clean = True
         self.long_lived.add_one()
         return log
 
-    def _prepare(self, log: LocalLog) -> None:
+    def _prepare(self, log: Log) -> None:
         """Check a new partition's directory before its first file is made.
 
         Raises:
@@ -346,7 +345,7 @@ class LogManager:
         if entry is None:
             raise UnknownTopicOrPartition
         if entry.log is not None:
-            return entry.log.size_bytes
+            return entry.log.segments.size_bytes
         if entry.is_new:
             return 0
         try:
@@ -372,7 +371,7 @@ class LogManager:
         See: S-31, S-33, S-70 (LogManager.checkpointLogRecoveryOffsets).
         """
         try:
-            flush_each((log, log.active.base_offset) for log in self.loaded_logs())
+            flush_each((log, log.segments.active.base_offset) for log in self.loaded_logs())
             look_at_files(self.loaded_logs())
         finally:
             self.checkpoints.write()
@@ -397,7 +396,7 @@ class LogManager:
             if sync:
                 make_durable(closed)
             for log in closed:
-                log.mark_durable()
+                log.flusher.mark_durable(log.log_end_offset)
             self.checkpoint()
             are_closed = len(closed) == len(logs)
             if are_closed and all(entry.is_clean for entry in self._partitions.values()):

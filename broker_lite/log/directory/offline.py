@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from broker_lite.errors import KafkaStorageError, cause_of
 from broker_lite.log.directory.partitions import Partition
-from broker_lite.log.durable_log import DurableLog
+from broker_lite.log.visibility import Visibility
 
 logger = logging.getLogger("broker_lite.log")
 
@@ -72,16 +72,16 @@ class OfflinePartitions:
         self._keys.add(key)
         self.when_taken(*key)
 
-    def take(self, log: DurableLog) -> None:
+    def take(self, failed: Visibility) -> None:
         """Take the partition of a loaded log offline.
 
         After this, no stop is marked as clean, so the next start recovers the partition.
 
         See: S-32 (LogDirFailureChannel).
         """
-        key = (log.topic, log.partition)
+        key = (failed.topic, failed.partition)
         entry = self._partitions.get(key)
-        if entry is not None and entry.log is log:
+        if entry is not None and entry.log is not None and entry.log.visibility is failed:
             entry.note_offsets()
             entry.log = None
             entry.is_clean = False
@@ -92,11 +92,9 @@ class OfflinePartitions:
         """Take the logs offline that another thread could not flush; fail the waiting appends."""
         for entry in list(self._partitions.values()):
             log = entry.log
-            if log is not None and log.offline_reason is not None:
-                self.take(log)
-                log.flush_ended(
-                    log.recovery_point, KafkaStorageError(f"{log.directory} is offline")
-                )
+            if log is not None and log.flusher.offline_reason is not None:
+                self.take(log.visibility)
+                log.visibility.flush_ended(log.flusher.recovery_point, log.flusher.offline_error())
 
     def forget(self, key: tuple[str, int]) -> None:
         """Forget a partition that is deleted."""

@@ -80,10 +80,10 @@ class Partition:
         log = self.log
         if log is None:
             return
-        self.recovery_point = log.recovery_point
+        self.recovery_point = log.flusher.recovery_point
         self.high_watermark = log.high_watermark
         start = log.log_start_offset
-        self.log_start_offset = start if start > log.segments[0].base_offset else None
+        self.log_start_offset = start if start > log.segments.all[0].base_offset else None
 
 
 class Found(NamedTuple):

@@ -11,13 +11,14 @@ loaded only when that segment is due.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.errors import BrokerError, cause_of
-from broker_lite.log.directory.idle import IdleLog, read_idle_segments
+from broker_lite.log.directory.idle import IdleLog, IdleSegments, read_idle_segments
 from broker_lite.log.directory.partitions import Partition
+from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.log import Log
 from broker_lite.log.removal import REMOVED_AT_A_TIME, SegmentRemoval
 
@@ -46,7 +47,7 @@ def due_segments(log: Ageing, now_ms: int) -> Due:
 
     Rule: S-50, S-51, S-90 (UnifiedLog.deleteOldSegments).
     """
-    segments, config = log.segments, log.config
+    segments, config = _segments_of(log), log.config
     below = 0
     while below < len(segments) - 1 and segments[below + 1].base_offset <= log.log_start_offset:
         below += 1
@@ -73,13 +74,17 @@ def _deletable_count(log: Ageing) -> int:
 
     Rule: S-50 (UnifiedLog.deletableSegments).
     """
-    segments, high_watermark = log.segments, log.high_watermark
+    segments, high_watermark = _segments_of(log), log.high_watermark
     count = len(segments)
     if not segments[-1].size_bytes or log.log_end_offset > high_watermark:
         count -= 1
     while 0 < count < len(segments) and segments[count].base_offset > high_watermark:
         count -= 1
     return count
+
+
+def _segments_of(log: Ageing) -> Sequence[LogSegment] | IdleSegments:
+    return log.segments if isinstance(log, IdleLog) else log.segments.all
 
 
 class Retention:
@@ -163,7 +168,7 @@ class Retention:
         return due_segments(idle, now_ms).segment_count > 0
 
     def _remove_due(self, log: Log, now_ms: int) -> Iterator[None]:
-        while not (log.is_deleted or log.is_being_cleaned or log.offline_reason is not None):
+        while not _is_out_of_use(log):
             due = due_segments(log, now_ms)
             if not due.segment_count:
                 return
@@ -182,3 +187,8 @@ class Retention:
 
 def _is_unread(entry: Partition) -> bool:
     return entry.idle is None and entry.log is None and entry.is_clean and not entry.is_new
+
+
+def _is_out_of_use(log: Log) -> bool:
+    is_offline = log.flusher.offline_reason is not None
+    return is_offline or log.is_deleted or log.segments.is_being_cleaned

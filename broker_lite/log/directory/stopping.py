@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from broker_lite.errors import KafkaStorageError, cause_of
-from broker_lite.log.files.names import DELETED_SUFFIX
 from broker_lite.log.log import Log
 
 logger = logging.getLogger("broker_lite.log")
@@ -28,7 +27,7 @@ def flush_each(targets: Iterable[tuple[Log, int]]) -> None:
         try:
             log.flush(offset)
         except KafkaStorageError as error:
-            if not log.directory.endswith(DELETED_SUFFIX):
+            if not log.is_deleted:
                 failure = error
     if failure is not None:
         raise failure
@@ -45,7 +44,7 @@ def look_at_files(logs: Iterable[Log]) -> None:
     failure = None
     for log in logs:
         try:
-            log.look_at_rolled_files()
+            log.flusher.look_at_rolled_files()
         except KafkaStorageError as error:
             failure = error
     if failure is not None:
@@ -82,17 +81,25 @@ def make_durable(logs: Iterable[Log]) -> None:
 
     Rule: S-47 (LogManager.shutdown).
     """
-    changed = [log for log in logs if not log.is_durable or len(log.producer_state)]
+    changed = [log for log in logs if _is_changed(log)]
     make_each_durable: Callable[[Log], None] = _make_durable
     if len(changed) > FLUSHED_EACH_MAX:
         os.sync()
-        make_each_durable = Log.confirm_durable
+        make_each_durable = _confirm_durable
     # Concurrent fsyncs share the file system's journal commits.
     with ThreadPoolExecutor(FLUSH_THREADS) as threads:
         list(threads.map(make_each_durable, changed))
 
 
+def _is_changed(log: Log) -> bool:
+    return not log.flusher.is_durable(log.log_end_offset) or len(log.producer_state) > 0
+
+
 def _make_durable(log: Log) -> None:
     log.flush()
     if len(log.producer_state):
-        log.sync_snapshot()
+        log.flusher.sync_snapshot()
+
+
+def _confirm_durable(log: Log) -> None:
+    log.flusher.confirm_durable()

@@ -23,7 +23,7 @@ def flush_due(logs: LogManager, now_ms: int) -> None:
     See: S-32 (LogManager.flushDirtyLogs).
     """
     loaded = logs.loaded_logs()
-    due = [log for log in loaded if now_ms - log.last_flush_ms >= log.config.flush_ms]
+    due = [log for log in loaded if now_ms - log.flusher.last_flush_ms >= log.config.flush_ms]
     flush_each((log, log.log_end_offset) for log in due)
     for log in due:
-        log.last_flush_ms = now_ms
+        log.flusher.last_flush_ms = now_ms

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.config import LogConfig
+from broker_lite.log.epoch_file import EpochFile
 from broker_lite.log.files import txn_index_checks
 from broker_lite.log.files.batch_reader import SegmentOverflow
 from broker_lite.log.files.checkpoints import CorruptCheckpoint, read_file
@@ -33,8 +34,8 @@ from broker_lite.log.files.names import (
 )
 from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.segment import LogSegment
-from broker_lite.log.local_log import LocalLog, LogParts
 from broker_lite.log.log import Log
+from broker_lite.log.parts import LogParts
 from broker_lite.log.producers.state import ProducerStateManager
 from broker_lite.log.recovery.load_watch import NOBODY, LoadWatch
 from broker_lite.log.recovery.producer_loading import ProducerLoader
@@ -42,6 +43,7 @@ from broker_lite.log.recovery.recover_segment import recover_segment
 from broker_lite.log.recovery.splitting import split_segment
 from broker_lite.log.recovery.temporary_files import finish_interrupted_changes
 from broker_lite.log.roll import draw_jitter_ms
+from broker_lite.log.segments import Segments
 from broker_lite.record.framing import CURRENT_MAGIC, MAGIC_OFFSET
 
 logger = logging.getLogger("broker_lite.log")
@@ -86,7 +88,7 @@ def load_log(request: LoadRequest, cache: FileCache, *, now_ms: int) -> Log:
 def new_log(
     request: LoadRequest,
     cache: FileCache,
-    first_use: Callable[[LocalLog], None],
+    first_use: Callable[[Log], None],
     *,
     now_ms: int,
 ) -> Log:
@@ -108,24 +110,21 @@ def new_log(
         jitter_ms=draw_jitter_ms(request.config),
     )
     segment.begin()
-    return Log(
-        LogParts(
-            request.topic,
-            request.partition,
-            request.directory,
-            request.config,
-            cache,
-            [segment],
-            LeaderEpochCache(),
-            ProducerStateManager(),
-            log_start_offset=0,
-            log_end_offset=0,
-            recovery_point=0,
-            snapshot_offset=0,
-            loaded_ms=now_ms,
-            first_use=first_use,
-        )
+    epochs = LeaderEpochCache()
+    parts = LogParts(
+        request.topic,
+        request.partition,
+        request.config,
+        Segments(request.directory, cache, [segment]),
+        epochs,
+        EpochFile(epochs, is_new=True),
+        ProducerStateManager(),
+        log_start_offset=0,
+        log_end_offset=0,
+        recovery_point=0,
+        loaded_ms=now_ms,
     )
+    return Log(parts, first_use)
 
 
 class _Loader:
@@ -177,24 +176,27 @@ class _Loader:
         start_offset = max(self.checkpointed_start, self.segments[0].base_offset)
         self.segments[-1].open_for_append()
         self._load_producers(start_offset, end_offset)
+        snapshot_offset = max(self.producers.snapshots, default=0)
+        epoch_file = EpochFile(self.epochs)
         log = Log(
             LogParts(
                 self.request.topic,
                 self.request.partition,
-                self.directory,
                 self.config,
-                self.cache,
-                self.segments,
+                Segments(
+                    self.directory, self.cache, self.segments, snapshot_offset=snapshot_offset
+                ),
                 self.epochs,
+                epoch_file,
                 self.producers.state,
                 start_offset,
                 end_offset,
                 end_offset if was_trusted else min(recovery_point, end_offset),
-                max(self.producers.snapshots, default=0),
                 self.now_ms,
             )
         )
-        log.fit_epochs(saved_epochs)
+        # The log knows the newest epoch by now, which counts even if there is no batch of it.
+        epoch_file.fit(self.directory, start_offset, end_offset, saved_epochs)
         return log
 
     # -- S-42: which segments there are

@@ -22,7 +22,7 @@ from broker_lite.log.files.leader_epochs import LeaderEpochCache
 from broker_lite.log.files.names import SNAPSHOT_SUFFIX, parse_segment_file
 from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
 from broker_lite.pipeline.audit.task import Finding
-from broker_lite.pipeline.files.file_io import FileIO, join
+from broker_lite.pipeline.files.file_io import FileIO, join, read_whole
 from broker_lite.pipeline.files.layout import PartitionLog
 from broker_lite.wire import DecodeError
 
@@ -100,8 +100,7 @@ def _judge_snapshots(
             continue
         path = join(log.directory, name)
         try:
-            with io.open(path) as file:
-                decode_snapshot(file.read_at(0, file.size_bytes))
+            decode_snapshot(read_whole(io, path))
         except FileNotFoundError:
             continue
         except CorruptSnapshot as error:
@@ -114,9 +113,8 @@ def _judge_snapshots(
 def _judge_metadata_snapshot(io: FileIO, path: str) -> Iterator[Finding]:
     """Decode a metadata snapshot as a broker's start does."""
     try:
-        with io.open(path) as file:
-            for _ in snapshot_batches(file.read_at(0, file.size_bytes)):
-                continue
+        for _ in snapshot_batches(read_whole(io, path)):
+            continue
     except FileNotFoundError:
         return
     except (BrokerError, DecodeError) as error:
@@ -124,8 +122,7 @@ def _judge_metadata_snapshot(io: FileIO, path: str) -> Iterator[Finding]:
 
 
 def _text(io: FileIO, path: str) -> str:
-    with io.open(path) as file:
-        data = file.read_at(0, file.size_bytes)
+    data = read_whole(io, path)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -7,14 +7,10 @@ checked again, and a finding counts only if a second check finds it, too.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
-from broker_lite.log.files.names import (
-    INDEX_SUFFIX,
-    SNAPSHOT_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-)
+from broker_lite.log.files.names import SNAPSHOT_SUFFIX
 from broker_lite.pipeline.audit.beside import judge_beside, judge_identity
 from broker_lite.pipeline.audit.task import Audit, Finding, audit
 from broker_lite.pipeline.audit.verification import Verification
@@ -27,7 +23,12 @@ from broker_lite.pipeline.audit.whole import (
     small_files,
 )
 from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
+from broker_lite.pipeline.files.layout import (
+    EVERY_OFFSET,
+    INDEX_SUFFIXES,
+    PartitionLog,
+    find_partitions,
+)
 from broker_lite.pipeline.files.pinned_files import PinnedFiles
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 
@@ -36,44 +37,32 @@ Wanted = Callable[[str, int], bool]
 _LOOKS_MAX: Final = 10
 _PINNED_MAX: Final = 100
 _WHOLE_BYTES: Final = 1 << 62
-_EVERY_OFFSET: Final = (1 << 63) - 1
 _AHEAD: Final = ("leads behind the last batch", "is not the last offset of a batch")
-_INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
+@dataclass(frozen=True, slots=True)
 class LocalVerifier:
-    """Verifies a log directory, or the directory of one partition."""
+    """Verifies a log directory, or the directory of one partition.
 
-    def __init__(
-        self,
-        root: str,
-        wanted: Wanted,
-        *,
-        is_deep: bool = False,
-        is_live: bool = False,
-        is_compacted: bool = False,
-        is_cleaned: Callable[[str], bool] = lambda _: False,
-        io: LocalFileIO | None = None,
-    ) -> None:
-        """Keep the arguments; verify() does the work.
+    Attributes:
+        root: an absolute path.
+        wanted: takes topic and partition.
+        is_deep: decompress the batches and check each record.
+        is_live: a broker may be writing.
+        is_compacted: offsets may be missing anywhere, not only below the cleaner's checkpoint.
+        is_cleaned: tells whether a broker's cleaner works on a topic. The cleaner writes its
+            checkpoint after it removed records, so the checkpoint of a live log lags behind.
+        io: reads the files; a caller that shows progress passes one that counts.
+    """
 
-        Args:
-            root: an absolute path.
-            wanted: takes topic and partition.
-            is_deep: decompress the batches and check each record.
-            is_live: a broker may be writing.
-            is_compacted: offsets may be missing anywhere, not only below the cleaner's checkpoint.
-            is_cleaned: tells whether a broker's cleaner works on a topic. The cleaner writes its
-                checkpoint after it removed records, so the checkpoint of a live log lags behind.
-            io: reads the files; a caller that shows progress passes one that counts.
-        """
-        self._root = root
-        self._wanted = wanted
-        self._is_deep = is_deep
-        self._is_live = is_live
-        self._is_compacted = is_compacted
-        self._is_cleaned = is_cleaned
-        self._io = io if io is not None else LocalFileIO()
+    root: str
+    wanted: Wanted
+    _: KW_ONLY
+    is_deep: bool = False
+    is_live: bool = False
+    is_compacted: bool = False
+    is_cleaned: Callable[[str], bool] = lambda _: False
+    io: LocalFileIO = field(default_factory=LocalFileIO)
 
     def verify(self) -> Verification:
         """Check every wanted partition and the files of the directory.
@@ -83,25 +72,17 @@ class LocalVerifier:
             FileNotFoundError: there is no such directory.
             OSError: a file cannot be read.
         """
-        logs = find_partitions(self._io, self._root, self._wanted)
-        directory = log_directory(self._root, logs)
-        findings = list(judge_identity(self._io, directory))
+        logs = find_partitions(self.io, self.root, self.wanted)
+        directory = log_directory(self.root, logs)
+        findings = list(judge_identity(self.io, directory))
         audits: list[Audit] = []
         for key in logs:
             found, of_log = self._settled(key)
             audits += of_log
             findings += found
-        if not self._is_live:
-            findings += small_files(self._io, self._root, logs, audits)
-        return Verification(
-            path=self._root,
-            partitions=len(logs),
-            segments=sum(len(log.segments) for log in logs.values()),
-            batches=sum(one.batches for one in audits),
-            records=sum(one.records for one in audits),
-            size_bytes=sum(one.size_bytes for one in audits),
-            findings=tuple(sorted(set(findings))),
-        )
+        if not self.is_live:
+            findings += small_files(self.io, self.root, logs, audits)
+        return Verification.of(self.root, logs, audits, set(findings))
 
     def _settled(self, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
         """Check a partition again while files vanish, and once more when something is wrong.
@@ -114,10 +95,10 @@ class LocalVerifier:
             try:
                 found, audits = self._look(key)
             except FileNotFoundError:
-                if not self._is_live or look == _LOOKS_MAX - 1:
+                if not self.is_live or look == _LOOKS_MAX - 1:
                     raise
                 continue
-            if not self._is_live or not found:
+            if not self.is_live or not found:
                 break
             if before is not None:
                 return [finding for finding in found if finding in before], audits
@@ -125,47 +106,43 @@ class LocalVerifier:
         return found, audits
 
     def _look(self, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
-        if not self._is_live:
-            return self._look_at(self._io, key)
-        with PinnedFiles(self._io) as io:
+        if not self.is_live:
+            return self._look_at(self.io, key)
+        with PinnedFiles(self.io) as io:
             return self._look_at(io, key)
 
     def _look_at(self, io: LocalFileIO, key: TopicPartition) -> tuple[list[Finding], list[Audit]]:
-        logs = find_partitions(io, self._root, lambda *one: one == key)
+        logs = find_partitions(io, self.root, lambda *one: one == key)
         if not logs:
             return [], []  # the topic was deleted
         log = logs[key]
-        if self._is_live:
+        if self.is_live:
             _pin(io, log)
-        cleaned_end = self._cleaned_end(key)
+        cleaned_end = self._cleaned_end(key, log_directory(self.root, logs))
         tasks = audit_tasks(
             io,
-            self._root,
+            self.root,
             logs,
             {key: cleaned_end},
             max_split_bytes=_WHOLE_BYTES,
-            is_deep=self._is_deep,
+            is_deep=self.is_deep,
         )
         audits = [audit(io, task) for task in tasks]
         found = [finding for one in audits for finding in one.findings]
         found += between_tasks(audits, cleaned_end)
         end_offset = _end_offset(log, audits)
         found += judge_beside(io, log, end_offset)
-        if self._is_live:
+        if self.is_live:
             found = list(_finished(found, audits, log))
         return found, audits
 
-    def _cleaned_end(self, key: TopicPartition) -> int:
-        if self._is_compacted or (self._is_live and self._is_cleaned(key[0])):
-            return _EVERY_OFFSET
+    def _cleaned_end(self, key: TopicPartition, directory: str) -> int:
+        if self.is_compacted or (self.is_live and self.is_cleaned(key[0])):
+            return EVERY_OFFSET
         try:
-            ends = cleaned_ends(self._io, log_directory(self._root, self._logs_of(key)))
+            return cleaned_ends(self.io, directory).get(key, 0)
         except ValueError:  # small_files() reports the damaged checkpoint
-            return _EVERY_OFFSET
-        return ends.get(key, 0)
-
-    def _logs_of(self, key: TopicPartition) -> dict[TopicPartition, PartitionLog]:
-        return find_partitions(self._io, self._root, lambda *one: one == key)
+            return EVERY_OFFSET
 
 
 def _pin(io: LocalFileIO, log: PartitionLog) -> None:
@@ -191,7 +168,7 @@ def _finished(
 ) -> Iterator[Finding]:
     """Leave out findings about data that a broker wrote after the log was listed."""
     stem = log.segments[-1].stem if log.segments else ""
-    indexes = {stem + suffix for suffix in _INDEX_SUFFIXES}
+    indexes = {stem + suffix for suffix in INDEX_SUFFIXES}
     for finding in findings:
         is_ahead = finding.file in indexes and finding.text.endswith(_AHEAD)
         is_behind_end = finding.rule in ("S-18", "S-60") and "behind the end" in finding.text

@@ -36,26 +36,10 @@ _NOWHERE: Final = -1
 _WRONG_CHECKSUM: Final = "R-06"
 
 
-class Finding(NamedTuple):
-    """One thing that is wrong with a file.
+class Finding(Corruption):
+    """One thing that is wrong with any file of a log."""
 
-    Attributes:
-        file: a path.
-        position: in the file; -1 if the finding is about the whole file.
-        rule: id of the rule that is broken.
-        text: what is wrong, one line.
-    """
-
-    file: str
-    position: int
-    rule: str
-    text: str
-
-    @property
-    def line(self) -> str:
-        """The finding in one line."""
-        place = f" at {self.position}" if self.position >= 0 else ""
-        return f"{self.file}{place}: {self.rule}: {self.text}"
+    __slots__ = ()
 
 
 class AuditTask(NamedTuple):
@@ -372,12 +356,4 @@ class _Auditor:
 
 
 def _last_of(trail: ProducerTrail) -> SequencedBatch:
-    return SequencedBatch(
-        trail.file,
-        trail.position,
-        trail.last_offset,
-        trail.epoch,
-        trail.first_sequence,
-        trail.last_sequence,
-        trail.timestamp_ms,
-    )
+    return SequencedBatch(*(getattr(trail, name) for name in SequencedBatch._fields))

@@ -1,10 +1,13 @@
 """The result of verifying a log, and its HTML page."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from broker_lite.pipeline.audit.task import Finding
+from broker_lite.pipeline.audit.task import Audit, Finding
+from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.report.page import Column, Html, Tile, code, page, section, table, tiles
 from broker_lite.pipeline.report.text import count_text, size_text
 
@@ -26,6 +29,25 @@ class Verification:
     records: int
     size_bytes: int
     findings: tuple[Finding, ...]
+
+    @classmethod
+    def of(
+        cls,
+        path: str,
+        logs: Mapping[TopicPartition, PartitionLog],
+        audits: Sequence[Audit],
+        findings: Iterable[Finding],
+    ) -> Self:
+        """Sum up the results of all tasks."""
+        return cls(
+            path=path,
+            partitions=len(logs),
+            segments=sum(len(log.segments) for log in logs.values()),
+            batches=sum(one.batches for one in audits),
+            records=sum(one.records for one in audits),
+            size_bytes=sum(one.size_bytes for one in audits),
+            findings=tuple(sorted(findings)),
+        )
 
     @property
     def is_sound(self) -> bool:

@@ -13,7 +13,6 @@ from broker_lite.log.files.checkpoints import (
     HIGH_WATERMARK_FILE,
     LOG_START_FILE,
     RECOVERY_POINT_FILE,
-    parse_offsets,
 )
 from broker_lite.log.files.names import LOG_SUFFIX, parse_segment_file
 from broker_lite.pipeline.audit.partition_files import partition_files
@@ -29,7 +28,7 @@ from broker_lite.pipeline.audit.task import (
 )
 from broker_lite.pipeline.files.file_io import FileIO, join
 from broker_lite.pipeline.files.indexes import offset_entries_near
-from broker_lite.pipeline.files.layout import PartitionLog, find_foreign
+from broker_lite.pipeline.files.layout import PartitionLog, find_foreign, read_checkpoint
 from broker_lite.pipeline.files.positions import batch_starts
 from broker_lite.pipeline.read.index_checks import LEADS_BEHIND
 from broker_lite.pipeline.read.offset_limits import TopicPartition
@@ -55,7 +54,7 @@ def cleaned_ends(io: FileIO, directory: str) -> dict[TopicPartition, int]:
 
     See: S-70, S-80 (LogCleanerManager).
     """
-    return _checkpoint(io, join(directory, CLEANER_FILE))
+    return read_checkpoint(io, join(directory, CLEANER_FILE))
 
 
 def audit_tasks(
@@ -211,7 +210,7 @@ def _judge_checkpoint(
     io: FileIO, path: str, logs: Logs, ends: Mapping[TopicPartition, int]
 ) -> Iterator[Finding]:
     try:
-        offsets = _checkpoint(io, path)
+        offsets = read_checkpoint(io, path)
     except ValueError as error:
         yield Finding(path, -1, "S-70", str(error))
         return
@@ -231,10 +230,3 @@ def _judge_last_segment(log: PartitionLog, end: int) -> Iterator[Finding]:
     segment = log.segments[-1] if log.segments else None
     if segment is not None and segment.size_bytes == 0 and 0 < end < segment.base_offset:
         yield gap_fault(segment.log_path, 0, end, segment.base_offset)
-
-
-def _checkpoint(io: FileIO, path: str) -> dict[TopicPartition, int]:
-    if not io.exists(path):
-        return {}
-    with io.open(path) as file:
-        return parse_offsets(file.read_at(0, file.size_bytes).decode())

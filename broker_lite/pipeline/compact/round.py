@@ -45,10 +45,5 @@ def offline_round(
         return LastRecord(entry.batches[-1].last_offset if entry.batches else -1, entry.epoch)
 
     return Round(
-        can_discard,
-        NewestByOffset(survivors),
-        last_record,
-        end_offset,
-        now_ms,
-        delete_retention_ms,
+        can_discard, NewestByOffset(survivors), last_record, end_offset, now_ms, delete_retention_ms
     )

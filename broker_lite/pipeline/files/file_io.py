@@ -10,7 +10,7 @@ stores it is a copy followed by a removal. So a commit that renames must survive
 import errno
 import os
 import re
-from types import TracebackType
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, Self
 
 
@@ -26,7 +26,7 @@ class FileInfo(NamedTuple):
     is_directory: bool
 
 
-class ReadableFile(Protocol):
+class ReadableFile(AbstractContextManager["ReadableFile", None], Protocol):
     """A file for positional reads; leaving the context closes it."""
 
     @property
@@ -46,18 +46,8 @@ class ReadableFile(Protocol):
         Storage that knows the holes of a sparse file skips them without reading.
         """
 
-    def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
-
-
-class WritableFile(Protocol):
+class WritableFile(AbstractContextManager["WritableFile", None], Protocol):
     """A new file, written from start to end; it is complete once it is closed."""
 
     def write(self, data: bytes | bytearray | memoryview, /) -> object:
@@ -65,16 +55,6 @@ class WritableFile(Protocol):
 
     def close(self) -> None:
         """Hand everything to the storage."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
 
 
 class FileIO(Protocol):
@@ -123,6 +103,17 @@ class FileIO(Protocol):
 
     def sync(self, path: str) -> None:
         """Call fsync for a closed file or a directory; a no-op where the storage has no fsync."""
+
+
+def read_whole(io: FileIO, path: str) -> bytes:
+    """Read a small file.
+
+    Raises:
+        FileNotFoundError: there is none.
+        OSError: it cannot be read.
+    """
+    with io.open(path) as file:
+        return file.read_at(0, file.size_bytes)
 
 
 def join(*parts: str) -> str:
@@ -184,6 +175,18 @@ class LocalFileIO:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+class Lasting:
+    """A file that stays open at the end of a `with`, or that needs no closing."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class _LocalFile:

@@ -1,13 +1,12 @@
 """Files that fsspec opens, for storage that pyarrow does not support."""
 
-from typing import Self
-
 import fsspec
 from fsspec.core import url_to_fs
 
 from broker_lite.pipeline.files.file_io import (
     FileInfo,
     FileIO,
+    Lasting,
     ReadableFile,
     UnknownFileSystem,
     WritableFile,
@@ -88,7 +87,7 @@ class FsspecFileIO:
         """Do nothing: closing a stream hands it to the storage, which has no fsync."""
 
 
-class _FsspecFile:
+class _FsspecFile(Lasting):
     """A file that is read by range requests; nothing stays open between them."""
 
     __slots__ = ("_file_system", "_path", "_size_bytes")
@@ -111,9 +110,3 @@ class _FsspecFile:
 
     def next_data(self, position: int) -> int:
         return position
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass

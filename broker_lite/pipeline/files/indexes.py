@@ -94,7 +94,9 @@ def time_entry_below(io: FileIO, segment: Segment, timestamp_ms: int) -> TimeEnt
     """
     with _open_pairs(io, segment, TIME_INDEX_SUFFIX, TimeIndex.ENTRY) as pairs:
         found = bisect_right(pairs.indices, timestamp_ms, key=pairs.first)
-        return _time_entry(pairs, segment, found - 1) if found else None
+        if not found:
+            return None
+        return TimeEntry(pairs.first(found - 1), segment.base_offset + pairs.second(found - 1))
 
 
 def indexed_offsets_from(io: FileIO, segment: Segment, suffix: str, offset: int) -> list[int]:
@@ -159,10 +161,6 @@ def _content(io: FileIO, segment: Segment, suffix: str) -> bytes:
 
 def _offset_entry(pairs: "_Pairs", segment: Segment, index: int) -> OffsetEntry:
     return OffsetEntry(segment.base_offset + pairs.first(index), pairs.second(index))
-
-
-def _time_entry(pairs: "_Pairs", segment: Segment, index: int) -> TimeEntry:
-    return TimeEntry(pairs.first(index), segment.base_offset + pairs.second(index))
 
 
 @contextmanager

@@ -38,13 +38,14 @@ from broker_lite.log.files.names import (
     parse_segment_file,
     segment_stem,
 )
-from broker_lite.pipeline.files.file_io import FileInfo, FileIO, join
+from broker_lite.pipeline.files.file_io import FileInfo, FileIO, join, read_whole
 
 logger = logging.getLogger("broker_lite.pipeline")
 
 EVERY_OFFSET: Final = (1 << 63) - 1
 """Above all offsets."""
 
+INDEX_SUFFIXES: Final = frozenset((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
 INTERNAL_TOPICS: Final = frozenset(
     ("__consumer_offsets", "__transaction_state", "__share_group_state", METADATA_TOPIC)
 )
@@ -62,7 +63,6 @@ _LOG_DIRECTORY_FILES: Final = frozenset(
         "bootstrap.checkpoint",
     )
 )
-_INDEX_SUFFIXES: Final = frozenset((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
 _OUT_OF_USE: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
 _METADATA_SNAPSHOT: Final = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint(\.part|\.deleted)?")
 
@@ -220,9 +220,7 @@ def _is_partition_file(info: FileInfo) -> bool:
     return info.name == PARTITION_METADATA_FILE or (parsed is not None and parsed[1] == LOG_SUFFIX)
 
 
-def _partition_directories(
-    entries: Iterable[FileInfo],
-) -> Iterable[tuple[str, tuple[str, int]]]:
+def _partition_directories(entries: Iterable[FileInfo]) -> Iterable[tuple[str, tuple[str, int]]]:
     for info in entries:
         parsed = parse_partition_directory(info.name) if info.is_directory else None
         if parsed is not None:
@@ -265,14 +263,19 @@ class _Checkpoints(NamedTuple):
         )
 
 
+def read_checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int]:
+    """Read a checkpoint of offsets; empty if the file is missing.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    return parse_offsets(read_whole(io, path).decode()) if io.exists(path) else {}
+
+
 def _checkpoint(io: FileIO, path: str) -> dict[tuple[str, int], int] | None:
-    """Read a checkpoint: empty if the file is missing, None if it is damaged."""
-    if not io.exists(path):
-        return {}
-    with io.open(path) as file:
-        data = file.read_at(0, file.size_bytes)
+    """Read a checkpoint; None if it is damaged."""
     try:
-        return parse_offsets(data.decode())
+        return read_checkpoint(io, path)
     except ValueError as error:  # a CorruptCheckpoint is one
         logger.warning("checkpoint passed over path=%s reason=%s", path, error)
         return None
@@ -295,7 +298,7 @@ def _partition_log(
         base_offset, suffix = parsed
         if suffix == LOG_SUFFIX:
             sizes[base_offset] = info.size_bytes
-        elif suffix in _INDEX_SUFFIXES or suffix == SNAPSHOT_SUFFIX:
+        elif suffix in INDEX_SUFFIXES or suffix == SNAPSHOT_SUFFIX:
             suffixes.setdefault(base_offset, set()).add(suffix)
         elif suffix.endswith(_OUT_OF_USE):
             exchanged = max(exchanged, base_offset)
@@ -350,6 +353,6 @@ def _why_foreign(info: FileInfo, logs: set[int]) -> str | None:
     base_offset, suffix = parsed
     if suffix.endswith(_OUT_OF_USE):
         return "left by an interrupted change: not in use"
-    if suffix in _INDEX_SUFFIXES:
+    if suffix in INDEX_SUFFIXES:
         return None if base_offset in logs else "index without its .log"
     return None if suffix in (LOG_SUFFIX, SNAPSHOT_SUFFIX) else "no file of a segment"

@@ -9,7 +9,13 @@ from contextlib import ExitStack
 from typing import Self
 
 from broker_lite.log.files.names import TRANSACTION_INDEX_SUFFIX
-from broker_lite.pipeline.files.file_io import FileInfo, LocalFileIO, ReadableFile
+from broker_lite.pipeline.files.file_io import (
+    FileInfo,
+    Lasting,
+    LocalFileIO,
+    ReadableFile,
+    read_whole,
+)
 
 
 class PinnedFiles(LocalFileIO):
@@ -40,13 +46,11 @@ class PinnedFiles(LocalFileIO):
         return self._files[path]
 
     def _pin(self, path: str) -> ReadableFile:
-        file = self._io.open(path)
         if path.endswith(TRANSACTION_INDEX_SUFFIX):
             # There may be one for each segment, and they are small: keep the bytes, not a
             # descriptor.
-            with file:
-                return _Content(file.read_at(0, file.size_bytes))
-        return _Borrowed(self._stack.enter_context(file))
+            return _Content(read_whole(self._io, path))
+        return _Borrowed(self._stack.enter_context(self._io.open(path)))
 
     def __enter__(self) -> Self:
         return self
@@ -55,19 +59,7 @@ class PinnedFiles(LocalFileIO):
         self._stack.close()
 
 
-class _Lasting:
-    """A file that stays open at the end of a `with`."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-class _Borrowed(_Lasting):
+class _Borrowed(Lasting):
     """A file that PinnedFiles closes; its size stays that of the moment when it was opened."""
 
     __slots__ = ("_file",)
@@ -86,7 +78,7 @@ class _Borrowed(_Lasting):
         return self._file.next_data(position)
 
 
-class _Content(_Lasting):
+class _Content(Lasting):
     """The content of a small file."""
 
     __slots__ = ("_data",)

@@ -79,7 +79,9 @@ def boundary(io: FileIO, segment: Segment, offset: int, limit: int | None = None
     with io.open(segment.log_path) as file:
         end = file.size_bytes if limit is None else limit
         entry = offset_entry_below(io, segment, offset - 1)
-        position = _sound_position(file, segment, entry, end)
+        position = 0
+        if entry is not None and header_of(file, segment, entry, end) is not None:
+            position = entry.position
         for header in walk_past_damage(file, segment, position, end):
             if found is not None and header.base_offset > found.last_offset:
                 break
@@ -138,15 +140,6 @@ def offset_for_timestamp(io: FileIO, log: PartitionLog, timestamp_ms: int) -> in
         if reaches:
             return None
     return None
-
-
-def _sound_position(
-    file: ReadableFile, segment: Segment, entry: OffsetEntry | None, end: int
-) -> int:
-    """Return the position of an entry if it is right, else the segment's start."""
-    if entry is None or header_of(file, segment, entry, end) is None:
-        return 0
-    return entry.position
 
 
 def _is_followed(file: ReadableFile, header: BatchHeader, end: int) -> bool:

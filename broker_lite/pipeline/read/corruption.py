@@ -16,7 +16,7 @@ class Corruption(NamedTuple):
 
     Attributes:
         file: path of the .log file.
-        position: of the first byte that is left out.
+        position: of the first byte that is left out; -1 if the whole file is meant.
         rule: id of the rule that is broken.
         text: what is wrong, one line.
     """
@@ -29,7 +29,8 @@ class Corruption(NamedTuple):
     @property
     def line(self) -> str:
         """The damage in one line."""
-        return f"{self.file} at {self.position}: {self.rule}: {self.text}"
+        place = f" at {self.position}" if self.position >= 0 else ""
+        return f"{self.file}{place}: {self.rule}: {self.text}"
 
 
 OnCorruption = Callable[[Corruption], None]
@@ -57,13 +58,7 @@ def raise_corruption(corruption: Corruption) -> None:
 
 def log_corruption(corruption: Corruption) -> None:
     """Log a warning about the bytes that are left out."""
-    logger.warning(
-        "corrupt bytes left out file=%s position=%d rule=%s text=%s",
-        corruption.file,
-        corruption.position,
-        corruption.rule,
-        corruption.text,
-    )
+    logger.warning("corrupt bytes left out file=%s position=%d rule=%s text=%s", *corruption)
 
 
 ON_CORRUPTION: Final[Mapping[str, OnCorruption]] = {

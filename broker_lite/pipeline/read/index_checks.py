@@ -20,7 +20,7 @@ from broker_lite.pipeline.files.index_entries import (
     time_entries,
     transaction_entries,
 )
-from broker_lite.pipeline.files.layout import Segment
+from broker_lite.pipeline.files.layout import EVERY_OFFSET, Segment
 from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import Corruption
 from broker_lite.pipeline.read.split import SegmentRange, Split
@@ -33,7 +33,6 @@ LEADS_BEHIND: Final = "leads behind the last batch"
 
 _BEHIND_ALL: Final = 1 << 64
 _NO_OFFSET: Final = -1
-_EVERY_OFFSET: Final = (1 << 63) - 1
 _ORDER: Final = "is not below the entry behind it"
 
 
@@ -107,7 +106,7 @@ class SegmentJudges:
             walk.pending = _NO_OFFSET
         walk.max_timestamp = self._times.max_timestamp
         entries = self._transactions.entries
-        walk.stop_offset = entries[0].last_offset if entries else _EVERY_OFFSET
+        walk.stop_offset = entries[0].last_offset if entries else EVERY_OFFSET
         return True
 
     def take_over(self, walk: BatchWalk) -> None:
@@ -141,7 +140,7 @@ def judged_entries(
     whole = SegmentRange(segment, 0, segment.size_bytes)
     for found in read_batches(
         io,
-        split._replace(ranges=(whole,), first_offset=0, end_offset=_EVERY_OFFSET),
+        split._replace(ranges=(whole,), first_offset=0, end_offset=EVERY_OFFSET),
         check_crc=False,
         on_corrupt=_pass_over,
         skip_missing=skip_missing,

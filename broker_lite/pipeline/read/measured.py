@@ -14,7 +14,7 @@ from broker_lite.record.batch import RecordBatch
 from broker_lite.record.builder import encode_record
 from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iterate_legacy
-from broker_lite.record.loops.columns import measure_records
+from broker_lite.record.loops.columns import RecordColumns, measure_records
 from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.records import read_content
 
@@ -22,6 +22,7 @@ PLAIN_BYTES_MAX: Final = 256 << 20
 """Limit for the decompressed records of a batch, so that a compression bomb cannot fill the memory.
 """
 
+_CREATE_TIME: Final = -2
 _DELTA_MAX: Final = 2**31 - 1
 
 
@@ -88,6 +89,24 @@ def measure_batch(batch: RecordBatch, first_offset: int, end_offset: int) -> Mea
         batch.max_timestamp if is_appended else None,
         int(is_appended),
         tuple(totals),
+    )
+
+
+def append_records(
+    columns: RecordColumns, measured: Measured, first_offset: int, end_offset: int
+) -> None:
+    """Copy the records of a range of offsets to columns, which must have room for them."""
+    append_time = measured.append_time_ms
+    columns.append(
+        measured.buffer,
+        measured.start,
+        measured.end,
+        measured.record_count,
+        measured.base_offset,
+        measured.base_timestamp,
+        _CREATE_TIME if append_time is None else append_time,
+        first_offset,
+        end_offset,
     )
 
 

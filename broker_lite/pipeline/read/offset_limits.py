@@ -9,24 +9,12 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from broker_lite.log.timestamps import EARLIEST as EARLIEST_OFFSET
-from broker_lite.log.timestamps import LATEST as LATEST_OFFSET
-
-__all__ = [
-    "EARLIEST_OFFSET",
-    "LATEST_OFFSET",
-    "AtOffsets",
-    "AtTimestamp",
-    "AtTimestamps",
-    "Bound",
-    "OffsetLimit",
-    "TopicPartition",
-    "parse_assignment",
-    "parse_offsets",
-    "parse_timestamps",
-]
+from broker_lite.log.timestamps import EARLIEST, LATEST
 
 TopicPartition: TypeAlias = tuple[str, int]
+
+EARLIEST_OFFSET: Final = EARLIEST
+LATEST_OFFSET: Final = LATEST
 
 _INT32_MAX: Final = (1 << 31) - 1
 _INT64_MAX: Final = (1 << 63) - 1

@@ -27,17 +27,13 @@ from broker_lite.pipeline.read.offset_limits import (
     parse_timestamps,
 )
 from broker_lite.pipeline.read.option_values import Given, OptionError
-from broker_lite.pipeline.read.selection import AllTopics, Assigned, Selection, TopicPattern, Topics
-
-__all__ = [
-    "Compacted",
-    "IsolationLevel",
-    "OnCorrupt",
-    "OnNoMatch",
-    "OptionError",
-    "ReadOptions",
-    "View",
-]
+from broker_lite.pipeline.read.selection import (
+    ALL_TOPICS,
+    Assigned,
+    Selection,
+    TopicPattern,
+    Topics,
+)
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -213,7 +209,7 @@ def _selection(given: Given) -> Selection:
     if pattern is not None:
         return TopicPattern(pattern)
     partitions = given.parsed("assign", parse_assignment)
-    return AllTopics() if partitions is None else Assigned(partitions)
+    return ALL_TOPICS if partitions is None else Assigned(partitions)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -26,8 +26,6 @@ from broker_lite.pipeline.read.ranges import (
 )
 from broker_lite.pipeline.read.split import SegmentRange, Split
 
-__all__ = ["SegmentRange", "Split", "plan", "plan_ranges"]
-
 # A cut within this share of a segment's start moves to the start, which needs no read.
 _SNAP_SHARE: Final = 8
 

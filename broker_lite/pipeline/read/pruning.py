@@ -5,15 +5,13 @@ So pruning changes neither a result nor the errors about missing data.
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from broker_lite.pipeline.files.file_io import FileIO
-from broker_lite.pipeline.files.layout import PartitionLog
+from broker_lite.pipeline.files.layout import EVERY_OFFSET, PartitionLog
 from broker_lite.pipeline.files.positions import offset_for_timestamp
 from broker_lite.pipeline.read.offset_limits import TopicPartition
 from broker_lite.pipeline.read.ranges import OffsetRange, in_parallel
-
-_OFFSET_END: Final = (1 << 63) - 1
 
 _Name = TypeVar("_Name")
 
@@ -32,7 +30,7 @@ class Pruning(NamedTuple):
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
     first_offset: int = 0
-    end_offset: int = _OFFSET_END
+    end_offset: int = EVERY_OFFSET
     timestamp_ms: int | None = None
 
     def __and__(self, other: "Pruning") -> "Pruning":
@@ -85,4 +83,4 @@ def _both(left: frozenset[_Name] | None, right: frozenset[_Name] | None) -> froz
 
 
 def _or_lowest(timestamp_ms: int | None) -> int:
-    return -_OFFSET_END if timestamp_ms is None else timestamp_ms
+    return -EVERY_OFFSET if timestamp_ms is None else timestamp_ms

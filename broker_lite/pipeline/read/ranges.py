@@ -56,6 +56,11 @@ class OffsetRange(NamedTuple):
     first_offset: int
     end_offset: int
 
+    def within(self, bounds: "OffsetRange") -> "OffsetRange":
+        """Clip it to bounds; a range outside of them becomes empty."""
+        low = min(max(self.first_offset, bounds.first_offset), bounds.end_offset)
+        return OffsetRange(low, max(low, min(self.end_offset, bounds.end_offset)))
+
 
 def find_logs(io: FileIO, root: str, options: ReadOptions) -> dict[TopicPartition, PartitionLog]:
     """Find the partitions that the options select.
@@ -225,9 +230,7 @@ def readable_end(
 
 
 def _each(
-    io: FileIO,
-    logs: Mapping[TopicPartition, PartitionLog],
-    end_of: Callable[[PartitionLog], int],
+    io: FileIO, logs: Mapping[TopicPartition, PartitionLog], end_of: Callable[[PartitionLog], int]
 ) -> dict[TopicPartition, OffsetRange]:
     ends = in_parallel(io, end_of, logs.values())
     firsts = {key: earliest(log) for key, log in logs.items()}
@@ -259,9 +262,7 @@ def _checked(
         raise PlanError(
             f"{_name(key)}: begins at {wanted.first_offset}, behind its end {wanted.end_offset}"
         )
-    low = min(max(wanted.first_offset, bounds.first_offset), bounds.end_offset)
-    high = max(min(wanted.end_offset, bounds.end_offset), low)
-    found = OffsetRange(low, high)
+    found = wanted.within(bounds)
     if found != wanted and wanted.first_offset < wanted.end_offset:
         text = (
             f"{_name(key)}: offsets {wanted.first_offset} to {wanted.end_offset} were asked for,"

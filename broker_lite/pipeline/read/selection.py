@@ -5,22 +5,10 @@ Internal topics are read only when they are named.
 
 import re
 from collections.abc import Collection
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from broker_lite.pipeline.files.layout import is_public
 from broker_lite.pipeline.read.offset_limits import TopicPartition
-
-
-class AllTopics(NamedTuple):
-    """Every topic that is not internal; the default."""
-
-    def wants(self, topic: str, partition: int) -> bool:
-        """Tell whether a partition is read."""
-        return is_public(topic, partition)
-
-    def missing(self, found: Collection[TopicPartition]) -> list[str]:
-        """Name what was asked for and is not there: nothing, in this case."""
-        return []
 
 
 class Topics(NamedTuple):
@@ -65,4 +53,7 @@ class Assigned(NamedTuple):
         return [f"{topic}-{number}" for topic, number in sorted(self.partitions.difference(found))]
 
 
-Selection: TypeAlias = AllTopics | Topics | TopicPattern | Assigned
+Selection: TypeAlias = Topics | TopicPattern | Assigned
+
+ALL_TOPICS: Final = TopicPattern(re.compile(""))
+"""Every topic that is not internal; the default."""

@@ -15,7 +15,7 @@ from broker_lite.errors import BrokerError
 from broker_lite.log.files.names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker_lite.log.files.txn_index import AbortedTransaction, CorruptTransactionIndex
 from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
-from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.files.file_io import FileIO, read_whole
 from broker_lite.pipeline.files.indexes import aborted_transactions
 from broker_lite.pipeline.files.layout import PartitionLog, Segment, find_partitions
 from broker_lite.pipeline.files.positions import boundary
@@ -124,8 +124,7 @@ def _open_transactions(io: FileIO, segment: Segment) -> dict[int, int] | None:
     if SNAPSHOT_SUFFIX not in segment.suffixes:
         return None
     try:
-        with io.open(segment.stem + SNAPSHOT_SUFFIX) as file:
-            entries = decode_snapshot(file.read_at(0, file.size_bytes))
+        entries = decode_snapshot(read_whole(io, segment.stem + SNAPSHOT_SUFFIX))
     except (FileNotFoundError, CorruptSnapshot):
         return None
     return {

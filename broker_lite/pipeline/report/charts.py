@@ -85,20 +85,10 @@ def over_time(title: str, lines: Mapping[str, Points], text: Text) -> Html:
     """Draw lines over time; x is in ms since the epoch."""
     with mpl.rc_context(_SETTINGS):
         figure, axes = _figure(title)
-        for color, (name, points) in zip(COLORS, lines.items(), strict=False):
-            times = [datetime.fromtimestamp(at_ms / 1000, UTC) for at_ms, _ in points]
-            axes.plot(
-                times,
-                [value for _, value in points],
-                color=color,
-                label=_shortened(name),
-                linewidth=1.4,
-                marker="o" if len(points) == 1 else None,
-            )
+        _draw(axes, {name: [(_time(at), value) for at, value in lines[name]] for name in lines})
         _date(axes.xaxis)
         _scale(axes, text)
         axes.set_ylim(bottom=0)
-        _legend(axes, len(lines))
         return _svg(figure, title)
 
 
@@ -106,21 +96,12 @@ def times_over(title: str, label: str, lines: Mapping[str, Points], text: Text) 
     """Draw timestamps over a number; y is in ms since the epoch."""
     with mpl.rc_context(_SETTINGS):
         figure, axes = _figure(title)
-        for color, (name, points) in zip(COLORS, lines.items(), strict=False):
-            axes.plot(
-                [value for value, _ in points],
-                [datetime.fromtimestamp(at_ms / 1000, UTC) for _, at_ms in points],
-                color=color,
-                label=_shortened(name),
-                linewidth=1.4,
-                marker="o" if len(points) == 1 else None,
-            )
+        _draw(axes, {name: [(value, _time(at)) for value, at in lines[name]] for name in lines})
         _date(axes.yaxis)
         axes.grid(axis="y")
         axes.set_xlabel(label)
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
-        _legend(axes, len(lines))
         return _svg(figure, title)
 
 
@@ -129,6 +110,21 @@ def _figure(title: str, height: float = _SIZE_INCHES[1]) -> tuple[Figure, Any]:
     axes = figure.add_subplot()
     axes.set_title(title)
     return figure, axes
+
+
+def _draw(axes: Axes, lines: Mapping[str, Sequence[tuple[Any, Any]]]) -> None:
+    """Draw lines, with a legend if there are several."""
+    for color, (name, points) in zip(COLORS, lines.items(), strict=False):
+        axes.plot(
+            [x for x, _ in points],
+            [y for _, y in points],
+            color=color,
+            label=_shortened(name),
+            linewidth=1.4,
+            marker="o" if len(points) == 1 else None,
+        )
+    if len(lines) > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _scale(axes: Axes, text: Text) -> None:
@@ -143,9 +139,8 @@ def _date(axis: XAxis | YAxis) -> None:
     axis.set_major_formatter(_DATES.ConciseDateFormatter(locator, tz=UTC))
 
 
-def _legend(axes: Axes, count: int) -> None:
-    if count > 1:
-        axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+def _time(at_ms: float) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
 def _shortened(name: str, length_max: int = 28) -> str:

@@ -1,5 +1,6 @@
 """The content of a report about a log."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +22,13 @@ class PartitionFacts(NamedTuple):
     def name(self) -> str:
         """TOPIC-PARTITION."""
         return f"{self.topic}-{self.partition}"
+
+
+def times_of(partitions: Sequence[PartitionFacts]) -> tuple[int | None, int | None]:
+    """Return the first and the last time in partitions; None without timestamps."""
+    firsts = [one.first_ms for one in partitions if one.first_ms is not None]
+    lasts = [one.last_ms for one in partitions if one.last_ms is not None]
+    return min(firsts, default=None), max(lasts, default=None)
 
 
 class CodecFacts(NamedTuple):

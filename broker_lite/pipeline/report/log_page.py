@@ -11,6 +11,7 @@ from broker_lite.pipeline.report.data import (
     LogReport,
     PartitionFacts,
     SizeCount,
+    times_of,
 )
 from broker_lite.pipeline.report.meanings import meanings
 from broker_lite.pipeline.report.page import (
@@ -58,9 +59,8 @@ def log_page(report: LogReport) -> str:
 
 def _head(report: LogReport) -> Html:
     partitions = report.partitions
-    firsts = [one.first_ms for one in partitions if one.first_ms is not None]
-    lasts = [one.last_ms for one in partitions if one.last_ms is not None]
-    span = duration_text(max(lasts) - min(firsts)) if firsts and lasts else NONE
+    first_ms, last_ms = times_of(partitions)
+    span = NONE if first_ms is None or last_ms is None else duration_text(last_ms - first_ms)
     damage = Tile(count_text(report.damaged_places), "damaged places, left out", "bad")
     return tiles(
         (
@@ -70,7 +70,7 @@ def _head(report: LogReport) -> Html:
             Tile(size_text(sum(one.size_bytes for one in partitions)), "in batches"),
             Tile(count_text(sum(one.batches for one in partitions)), "batches"),
             Tile(count_text(sum(one.records for one in partitions)), "records"),
-            Tile(span, f"from {time_text(min(firsts, default=None))} UTC"),
+            Tile(span, f"from {time_text(first_ms)} UTC"),
         )
     )
 
@@ -100,8 +100,7 @@ def _topic_row(topic: str, partitions: Sequence[PartitionFacts]) -> Sequence[str
     records = sum(one.records for one in partitions)
     batches = sum(one.batches for one in partitions)
     largest = max(one.size_bytes for one in partitions)
-    firsts = [one.first_ms for one in partitions if one.first_ms is not None]
-    lasts = [one.last_ms for one in partitions if one.last_ms is not None]
+    first_ms, last_ms = times_of(partitions)
     return (
         topic,
         count_text(len(partitions)),
@@ -110,8 +109,8 @@ def _topic_row(topic: str, partitions: Sequence[PartitionFacts]) -> Sequence[str
         f"{size_bytes / max(records, 1):.1f}",
         f"{records / batches:.1f}",
         f"{largest * len(partitions) / size_bytes:.2f} \N{MULTIPLICATION SIGN}",
-        time_text(min(firsts, default=None)),
-        time_text(max(lasts, default=None)),
+        time_text(first_ms),
+        time_text(last_ms),
     )
 
 

@@ -1,30 +1,18 @@
 """Sums up the sizes of a split's batches with and without compression, by codec."""
 
-from typing import NamedTuple
-
 from broker_lite.pipeline.files.file_io import FileIO
 from broker_lite.pipeline.read.batches import read_batches
 from broker_lite.pipeline.read.corruption import log_corruption
 from broker_lite.pipeline.read.measured import PLAIN_BYTES_MAX
 from broker_lite.pipeline.read.split import Split
+from broker_lite.pipeline.report.data import CodecFacts
 from broker_lite.record.batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.codecs.decompressed import Bounds
 from broker_lite.record.records import read_content
 
 
-class PlainSizes(NamedTuple):
-    """The batches of one codec."""
-
-    topic: str
-    codec: str
-    batches: int
-    records: int
-    stored_bytes: int
-    plain_bytes: int
-
-
-def plain_sizes(io: FileIO, split: Split) -> list[PlainSizes]:
+def plain_sizes(io: FileIO, split: Split) -> list[CodecFacts]:
     """Decompress the batches of a split and sum up their sizes.
 
     Damaged batches, unknown codecs and messages of magic 0 and 1 are skipped.
@@ -46,7 +34,7 @@ def plain_sizes(io: FileIO, split: Split) -> list[PlainSizes]:
         total = sums.setdefault(batch.codec, [0, 0, 0, 0])
         for index, value in enumerate((1, batch.record_count, batch.size_bytes, plain_bytes)):
             total[index] += value
-    return [PlainSizes(split.topic, _NAMES[codec], *total) for codec, total in sums.items()]
+    return [CodecFacts(split.topic, _NAMES[codec], *total) for codec, total in sums.items()]
 
 
 _NAMES = {int(codec): codec.name.lower() for codec in Codec}

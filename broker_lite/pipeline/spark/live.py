@@ -23,7 +23,6 @@ CONNECTOR_VERSION: Final = "4.2.0"
 _READ: Final[Mapping[str, str]] = MappingProxyType(
     {"kafka.max.poll.records": str(MAX_POLL_RECORDS)}
 )
-_NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 _SELECTIONS: Final = frozenset(("subscribe", "subscribepattern", "assign"))
 
 
@@ -33,7 +32,7 @@ def connector_package(version: str = CONNECTOR_VERSION) -> str:
 
 
 def read_options(
-    bootstrap: str, topics: str | None = None, options: Mapping[str, str] = _NO_OPTIONS
+    bootstrap: str, topics: str | None = None, options: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
     """Return the options with which `format("kafka")` reads topics of a broker.
 

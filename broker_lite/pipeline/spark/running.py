@@ -21,7 +21,6 @@ from pyspark.sql import SparkSession
 from broker_lite.pipeline.spark.session import session
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 # Over a Unix socket, a worker may notice the end of Java and print a traceback.
 _TCP: Final = MappingProxyType({"spark.python.unix.domain.socket.enabled": "false"})
 # Java may have exited by then: a signal to a process group ends it, too.
@@ -41,7 +40,7 @@ class Stopped(SystemExit):
 def running(
     app_name: str = "broker-lite",
     master: str | None = None,
-    conf: Mapping[str, str] = _NOTHING,
+    conf: Mapping[str, str] = MappingProxyType({}),
     *,
     quick_start: bool = False,
 ) -> Iterator[SparkSession]:

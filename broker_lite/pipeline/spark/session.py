@@ -28,7 +28,6 @@ from broker_lite.pipeline.spark.java import Java, find_java
 
 LOOPBACK: Final = "127.0.0.1"
 
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"  # set by spark-submit
 _EVERYWHERE: Final = MappingProxyType(
@@ -50,7 +49,7 @@ _ON_LOOPBACK: Final = MappingProxyType(
 def session(
     app_name: str = "broker-lite",
     master: str | None = None,
-    conf: Mapping[str, str] = _NOTHING,
+    conf: Mapping[str, str] = MappingProxyType({}),
     *,
     quick_start: bool = False,
 ) -> SparkSession:

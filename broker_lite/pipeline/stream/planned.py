@@ -87,10 +87,7 @@ def _look(io: FileIO, root: str, options: ReadOptions, pruning: Pruning) -> list
 
 
 def _is_settled(
-    io: FileIO,
-    root: str,
-    options: ReadOptions,
-    logs: Mapping[TopicPartition, PartitionLog],
+    io: FileIO, root: str, options: ReadOptions, logs: Mapping[TopicPartition, PartitionLog]
 ) -> bool:
     """Tell whether the logs still have the listed segments; new ones at the end are fine."""
     # In this order: a swap that ends after the first check shows in the listing after it.
@@ -124,11 +121,6 @@ def _size_bytes(files: FileIO, path: str) -> int:
 def _by_offsets(io: FileIO, split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     directory = split.ranges[0].segment.directory
     stretch = Stretch(
-        split.uri,
-        directory,
-        split.topic,
-        split.partition,
-        split.first_offset,
-        split.end_offset,
+        split.uri, directory, split.topic, split.partition, split.first_offset, split.end_offset
     )
     return read_stretch(io, stretch, options)

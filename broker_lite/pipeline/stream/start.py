@@ -7,12 +7,7 @@ from broker_lite.pipeline.files.layout import PartitionLog
 from broker_lite.pipeline.files.positions import earliest
 from broker_lite.pipeline.read.offset_limits import AtOffsets, TopicPartition
 from broker_lite.pipeline.read.options import ReadOptions
-from broker_lite.pipeline.read.ranges import (
-    bounds_of,
-    find_logs,
-    readable_bounds,
-    resolve_limit,
-)
+from broker_lite.pipeline.read.ranges import bounds_of, find_logs, readable_bounds, resolve_limit
 from broker_lite.pipeline.stream.settling import is_swapping, settled
 from broker_lite.pipeline.stream.stretch import report_loss
 

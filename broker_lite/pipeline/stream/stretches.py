@@ -57,13 +57,8 @@ def _advice(
     logs = find_partitions(io, root, lambda *key: key in wanted)
     logs = {key: log for key, log in logs.items() if key in wanted}
     bounds = bounds_of(io, logs)
-    there = {key: _common(wanted[key], bounds[key]) for key in logs}
+    there = {key: wanted[key].within(bounds[key]) for key in logs}
     starts: dict[TopicPartition, list[int]] = {key: [] for key in logs}
     for split in plan_ranges(io, root, logs, there, options):
         starts[split.topic, split.partition].append(split.first_offset)
     return logs, {key: offsets[1:] for key, offsets in starts.items()}
-
-
-def _common(wanted: OffsetRange, bounds: OffsetRange) -> OffsetRange:
-    low = min(max(wanted.first_offset, bounds.first_offset), bounds.end_offset)
-    return OffsetRange(low, max(low, min(wanted.end_offset, bounds.end_offset)))

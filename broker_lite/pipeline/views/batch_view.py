@@ -9,7 +9,8 @@ are null. A timestamp is null if there is none, or if it is after the year 9999,
 datetime cannot hold.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -22,13 +23,10 @@ from broker_lite.pipeline.read.options import OnCorrupt, ReadOptions
 from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.views.record_schema import select
 from broker_lite.record.batch import (
-    CODEC_MASK,
-    CONTROL_FLAG,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
-    TRANSACTIONAL_FLAG,
 )
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.legacy.messages import LegacyMessage
@@ -37,75 +35,45 @@ ROWS_MAX: Final = 1 << 14
 
 _CODECS: Final = (*(codec.name.lower() for codec in Codec), "5", "6", "7")
 _TIMESTAMP_MS_MAX: Final = 253_402_300_799_999  # of the year 9999
-_LOG_APPEND_TIME_BIT: Final = 3
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 
 
-class _Row(NamedTuple):
-    """The numbers of a batch, without its bytes; damage has only a place."""
-
-    segment: int
-    position: int
-    error: str | None
-    size_bytes: int | None = None
-    base_offset: int | None = None
-    last_offset: int | None = None
-    record_count: int | None = None
-    magic: int | None = None
-    timestamp_type: int | None = None
-    attributes: int | None = None
-    producer_id: int | None = None
-    producer_epoch: int | None = None
-    base_sequence: int | None = None
-    leader_epoch: int | None = None
-    base_timestamp: int | None = None
-    max_timestamp: int | None = None
-    crc: int | None = None
-    crc_is_valid: bool | None = None
+_Values = Sequence[Any]
 
 
-_Column = Callable[[Sequence[Any]], Iterable[Any]]
+def _numbers(values: _Values) -> _Values:
+    return [None if one is None else int(one) for one in values]
 
 
-def _flag(flag: int) -> _Column:
-    return lambda attributes: [None if one is None else one & flag != 0 for one in attributes]
+def _codecs(codecs: _Values) -> _Values:
+    return [None if one is None else _CODECS[one] for one in codecs]
 
 
-def _codecs(attributes: Sequence[int | None]) -> list[str | None]:
-    return [None if one is None else _CODECS[one & CODEC_MASK] for one in attributes]
-
-
-def _microseconds(timestamps: Sequence[int | None]) -> list[int | None]:
+def _microseconds(timestamps: _Values) -> _Values:
     return [
         one * 1000 if one is not None and 0 <= one <= _TIMESTAMP_MS_MAX else None
         for one in timestamps
     ]
 
 
-def _same(values: Sequence[Any]) -> Sequence[Any]:
-    return values
-
-
 class _Form(NamedTuple):
-    """How a column is made from a field of the rows."""
+    """How a column is made from an attribute of the batches."""
 
     type: pa.DataType
-    field: str
-    values: _Column = _same
+    attribute: str
+    values: Callable[[_Values], _Values] = lambda values: values
 
 
 _FORMS: Final[Mapping[str, _Form]] = {
-    "segment": _Form(pa.int64(), "segment"),
-    "position": _Form(pa.int64(), "position"),
     "sizeInBytes": _Form(pa.int32(), "size_bytes"),
     "baseOffset": _Form(pa.int64(), "base_offset"),
     "lastOffset": _Form(pa.int64(), "last_offset"),
     "recordCount": _Form(pa.int32(), "record_count"),
     "magic": _Form(pa.int32(), "magic"),
-    "codec": _Form(pa.string(), "attributes", _codecs),
-    "timestampType": _Form(pa.int32(), "timestamp_type"),
-    "isTransactional": _Form(pa.bool_(), "attributes", _flag(TRANSACTIONAL_FLAG)),
-    "isControl": _Form(pa.bool_(), "attributes", _flag(CONTROL_FLAG)),
+    "codec": _Form(pa.string(), "codec", _codecs),
+    "timestampType": _Form(pa.int32(), "is_log_append_time", _numbers),
+    "isTransactional": _Form(pa.bool_(), "is_transactional"),
+    "isControl": _Form(pa.bool_(), "is_control"),
     "producerId": _Form(pa.int64(), "producer_id"),
     "producerEpoch": _Form(pa.int32(), "producer_epoch"),
     "baseSequence": _Form(pa.int32(), "base_sequence"),
@@ -113,14 +81,22 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "baseTimestamp": _Form(_TIMESTAMP, "base_timestamp", _microseconds),
     "maxTimestamp": _Form(_TIMESTAMP, "max_timestamp", _microseconds),
     "crc": _Form(pa.int64(), "crc"),
-    "crcValid": _Form(pa.bool_(), "crc_is_valid"),
-    "error": _Form(pa.string(), "error"),
 }
+_values_of: Final = attrgetter(*(form.attribute for form in _FORMS.values()))
+_DAMAGED: Final = (None,) * len(_FORMS)
+_COLUMNS: Final = ("segment", "position", *_FORMS, "crcValid", "error")
+
+_Row = tuple[Any, ...]
+"""The numbers of a batch, without its bytes, in the order of _COLUMNS."""
 
 FIELDS: Final[tuple[pa.Field, ...]] = (
     pa.field("topic", pa.string()),
     pa.field("partition", pa.int32()),
+    pa.field("segment", pa.int64()),
+    pa.field("position", pa.int64()),
     *(pa.field(name, form.type) for name, form in _FORMS.items()),
+    pa.field("crcValid", pa.bool_()),
+    pa.field("error", pa.string()),
 )
 
 
@@ -186,49 +162,22 @@ def _rows(io: FileIO, split: Split, options: ReadOptions) -> Iterator[_Row]:
 
 def _row(found: LogBatch, crc_is_valid: bool | None, error: str | None) -> _Row:
     segment, position, batch = found
-    if isinstance(batch, LegacyMessage):
-        return _legacy_row(segment.base_offset, position, batch, crc_is_valid, error)
-    return _Row(
-        segment.base_offset,
-        position,
-        error,
-        batch.size_bytes,
-        batch.base_offset,
-        batch.base_offset + batch.last_offset_delta,
-        batch.record_count,
-        batch.magic,
-        batch.attributes >> _LOG_APPEND_TIME_BIT & 1,
-        batch.attributes,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-        batch.leader_epoch,
-        batch.base_timestamp,
-        batch.max_timestamp,
-        batch.crc,
-        crc_is_valid,
-    )
+    values = _legacy_values(batch) if isinstance(batch, LegacyMessage) else _values_of(batch)
+    return segment.base_offset, position, *values, crc_is_valid, error
 
 
-def _legacy_row(
-    segment: int,
-    position: int,
-    message: LegacyMessage,
-    crc_is_valid: bool | None,
-    error: str | None,
-) -> _Row:
+def _legacy_values(message: LegacyMessage) -> _Row:
     """See: R-62, R-63, R-70."""
-    return _Row(
-        segment,
-        position,
-        error,
+    return (
         message.size_bytes,
         None if message.is_wrapper else message.last_offset,
         message.last_offset,
         None if message.is_wrapper else 1,
         message.magic,
-        message.timestamp_type,
         message.codec,
+        message.timestamp_type,
+        False,
+        False,
         NO_PRODUCER_ID,
         NO_PRODUCER_EPOCH,
         NO_SEQUENCE,
@@ -236,14 +185,14 @@ def _legacy_row(
         message.timestamp,
         message.timestamp,
         message.crc,
-        crc_is_valid,
     )
 
 
 def _damaged_row(corruption: Corruption) -> _Row:
+    """Make a row that has only the place of damage."""
     parsed = parse_segment_file(corruption.file.rpartition("/")[2])
     assert parsed is not None, "the name came from a segment"
-    return _Row(parsed[0], corruption.position, _error(corruption))
+    return parsed[0], corruption.position, *_DAMAGED, None, _error(corruption)
 
 
 def _error(corruption: Corruption) -> str:
@@ -251,13 +200,14 @@ def _error(corruption: Corruption) -> str:
 
 
 def _arrow_batch(schema: pa.Schema, split: Split, rows: list[_Row]) -> pa.RecordBatch:
-    fields = dict(zip(_Row._fields, zip(*rows, strict=True), strict=True))
+    columns = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
     constants = {"topic": split.topic, "partition": split.partition}
     arrays = []
     for column in schema:
-        form = _FORMS.get(column.name)
-        if form is None:
+        if column.name in constants:
             arrays.append(pa.repeat(pa.scalar(constants[column.name], column.type), len(rows)))
-        else:
-            arrays.append(pa.array(form.values(fields[form.field]), column.type))
+            continue
+        values: _Values = columns[column.name]
+        form = _FORMS.get(column.name)
+        arrays.append(pa.array(values if form is None else form.values(values), column.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from broker_lite.pipeline.read.measured import Measured
+from broker_lite.pipeline.read.measured import Measured, append_records
 from broker_lite.pipeline.views.record_schema import HEADER_TYPE, HEADERS_TYPE
 from broker_lite.record.builder import normalised_header_key
 from broker_lite.record.loops.columns import HEADERS, KEYS, VALUES, RecordColumns
@@ -21,7 +21,6 @@ ROWS_MAX: Final = 1 << 14
 BYTES_MAX: Final = 4 << 20
 
 _WANTED: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
-_CREATE_TIME: Final = -2
 
 
 class TimestampOutOfRange(ValueError):
@@ -50,8 +49,8 @@ class ColumnGatherer:
         self._makers: Mapping[str, Callable[[RecordColumns], pa.Array]] = {
             "key": _keys,
             "value": _values,
-            "topic": lambda columns: self._constants.topics(columns.records),
-            "partition": lambda columns: self._constants.partitions(columns.records),
+            "topic": lambda columns: self._constants.cut("topic", columns.records),
+            "partition": lambda columns: self._constants.cut("partition", columns.records),
             "offset": _offsets,
             "timestamp": self._timestamps,
             "timestampType": lambda columns: self._constants.types(self._batches),
@@ -80,17 +79,7 @@ class ColumnGatherer:
         totals = map(sum, zip(*(batch.totals for batch in self._batches), strict=True))
         columns = RecordColumns(self._wanted, *totals)
         for batch in self._batches:
-            append_time = batch.append_time_ms
-            columns.append(
-                batch.buffer,
-                batch.start,
-                batch.end,
-                batch.record_count,
-                batch.base_offset,
-                batch.base_timestamp,
-                _CREATE_TIME if append_time is None else append_time,
-                *self._range,
-            )
+            append_records(columns, batch, *self._range)
         arrays = [self._makers[name](columns) for name in self.schema.names]
         self._clear()
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
@@ -120,24 +109,17 @@ class _Constants:
         }
         self._arrays: dict[str | int, pa.Array] = {}
 
-    def topics(self, rows: int) -> pa.Array:
-        """Return the topic, once per row."""
-        return self._cut("topic", rows)
-
-    def partitions(self, rows: int) -> pa.Array:
-        """Return the partition, once per row."""
-        return self._cut("partition", rows)
-
     def types(self, batches: list[Measured]) -> pa.Array:
         """Return the timestamp type of each row."""
         runs = [
             (timestamp_type, sum(batch.totals[0] for batch in run))
             for timestamp_type, run in groupby(batches, key=attrgetter("timestamp_type"))
         ]
-        parts = [self._cut(timestamp_type, rows) for timestamp_type, rows in runs]
+        parts = [self.cut(timestamp_type, rows) for timestamp_type, rows in runs]
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
-    def _cut(self, name: str | int, rows: int) -> pa.Array:
+    def cut(self, name: str | int, rows: int) -> pa.Array:
+        """Return `topic`, `partition` or a timestamp type, once per row."""
         array = self._arrays.get(name)
         if array is None or len(array) < rows:
             array = self._arrays[name] = pa.repeat(self._scalars[name], max(rows, ROWS_MAX))

@@ -18,14 +18,12 @@ from broker_lite.pipeline.read.batches import LogBatch, read_batches
 from broker_lite.pipeline.read.corruption import ON_CORRUPTION, Corruption, OnCorruption
 from broker_lite.pipeline.read.measured import Measured, Unsound, measure_batch, measure_legacy
 from broker_lite.pipeline.read.options import IsolationLevel, OnCorrupt, ReadOptions
-from broker_lite.pipeline.read.plan import Split
+from broker_lite.pipeline.read.split import Split
 from broker_lite.pipeline.read.transactions import AbortedRanges, find_aborted
 from broker_lite.pipeline.views.record_columns import ColumnGatherer
 from broker_lite.pipeline.views.record_schema import record_schema
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.legacy.messages import LegacyMessage
-
-__all__ = ["record_batches", "record_schema"]
 
 logger = logging.getLogger("broker_lite.pipeline")
 

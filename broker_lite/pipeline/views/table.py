@@ -19,22 +19,15 @@ class _Form(NamedTuple):
     read: Callable[[FileIO, Split, ReadOptions], Iterator[pa.RecordBatch]]
 
 
-def _record_schema(options: ReadOptions) -> pa.Schema:
-    return record_schema(include_headers=options.include_headers, columns=options.columns)
-
-
-def _batch_schema(options: ReadOptions) -> pa.Schema:
-    return batch_schema(options.columns)
-
-
-def _index_schema(options: ReadOptions) -> pa.Schema:
-    return index_schema(options.columns)
-
-
 _FORMS: Final[Mapping[View, _Form]] = {
-    View.RECORDS: _Form(_record_schema, record_batches),
-    View.BATCHES: _Form(_batch_schema, batch_rows),
-    View.INDEX: _Form(_index_schema, index_rows),
+    View.RECORDS: _Form(
+        lambda options: record_schema(
+            include_headers=options.include_headers, columns=options.columns
+        ),
+        record_batches,
+    ),
+    View.BATCHES: _Form(lambda options: batch_schema(options.columns), batch_rows),
+    View.INDEX: _Form(lambda options: index_schema(options.columns), index_rows),
 }
 
 

@@ -19,7 +19,7 @@ from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.files.leader_epochs import LeaderEpochCache
 from broker_lite.log.files.names import DELETED_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, segment_stem
 from broker_lite.log.producers.snapshot import encode_snapshot
-from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, join
+from broker_lite.pipeline.files.file_io import FileIO, LocalFileIO, join, read_whole
 from broker_lite.pipeline.files.layout import PartitionLog, find_partitions
 from broker_lite.pipeline.files.log_end import log_end
 from broker_lite.pipeline.files.log_root import (
@@ -275,8 +275,7 @@ class _Partition:
         path = join(self.directory, EPOCH_FILE)
         if not self.io.exists(path):
             return LeaderEpochCache()
-        with self.io.open(path) as file:
-            return LeaderEpochCache.from_text(file.read_at(0, file.size_bytes).decode())
+        return LeaderEpochCache.from_text(read_whole(self.io, path).decode())
 
     def _name(self) -> str:
         return f"{self.key[0]}-{self.key[1]}"
@@ -292,11 +291,7 @@ def _make_all(io: FileIO, changes: Sequence[_Change]) -> None:
                 io.rename(change.staged, change.final)
             else:
                 restamp_copy(
-                    io,
-                    change.staged,
-                    change.final,
-                    change.copied.shift,
-                    change.copied.leader_epoch,
+                    io, change.staged, change.final, change.copied.shift, change.copied.leader_epoch
                 )
     except BaseException:
         for change in reversed(made):

@@ -110,15 +110,12 @@ class LogWriter:
         if view.has_producer_id:
             self._note_producer(view, segment)
 
-    def begin(self, base_offset: int) -> None:
+    def begin(self, base_offset: int) -> "_OpenSegment":
         """Begin a segment at an offset; it may stay empty.
 
         Raises:
             OSError: the previous segment could not be closed, or the new one not be created.
         """
-        self._begin(base_offset)
-
-    def _begin(self, base_offset: int) -> "_OpenSegment":
         self._roll()
         if not self.segments:
             self._io.make_directory(self.placement.directory)
@@ -145,7 +142,7 @@ class LogWriter:
     def _segment_for(self, batch: EncodedBatch) -> "_OpenSegment":
         segment = self._open
         if segment is None or not segment.has_room_for(batch):
-            return self._begin(batch.base_offset)
+            return self.begin(batch.base_offset)
         return segment
 
     def _roll(self) -> None:

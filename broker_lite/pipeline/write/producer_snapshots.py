@@ -5,7 +5,7 @@ import logging
 from broker_lite.log.files.names import SNAPSHOT_SUFFIX, parse_segment_file, segment_stem
 from broker_lite.log.producers.entry import ProducerEntry
 from broker_lite.log.producers.snapshot import CorruptSnapshot, decode_snapshot
-from broker_lite.pipeline.files.file_io import FileIO
+from broker_lite.pipeline.files.file_io import FileIO, read_whole
 
 logger = logging.getLogger("broker_lite.pipeline")
 
@@ -21,8 +21,7 @@ def newest_producers(io: FileIO, directory: str, end_offset: int) -> Producers:
     offsets = [name[0] for name in names if name is not None and name[1] == SNAPSHOT_SUFFIX]
     for offset in sorted((one for one in offsets if one <= end_offset), reverse=True):
         path = segment_stem(directory, offset) + SNAPSHOT_SUFFIX
-        with io.open(path) as file:
-            data = file.read_at(0, file.size_bytes)
+        data = read_whole(io, path)
         try:
             return producers_of(data)
         except CorruptSnapshot as error:

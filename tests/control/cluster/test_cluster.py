@@ -32,7 +32,7 @@ def batch() -> bytes:
 
 def waits_at(log: Log) -> list[str]:
     woken: list[str] = []
-    log.add_waiter(lambda: woken.append("woken"))
+    log.visibility.add_waiter(lambda: woken.append("woken"))
     return woken
 
 

@@ -59,7 +59,7 @@ def test_a_change_is_one_batch_and_is_on_disk(log: Log) -> None:
     records = [make(kinds.TOPIC, name=name, topic_id=b"i" * 16) for name in "ab"]
     assert metadata_log.append(records, now_ms=NOW_MS) == 2
     assert (metadata_log.end_offset, metadata_log.is_new) == (3, False)
-    assert log.recovery_point == 3
+    assert log.flusher.recovery_point == 3
     assert list(metadata_log.replay()) == [records]
 
 

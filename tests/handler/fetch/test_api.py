@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from broker_lite.handler.fetch import api as fetch
-from broker_lite.log.log import Log
+from broker_lite.handler.fetch import read
+from broker_lite.log.read import read_log
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
 from tests.handler.data_apis import (
@@ -165,9 +166,9 @@ def test_e05_an_unknown_isolation_level_fails_the_request(
 
 @pytest.mark.as_written
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
+    handlers: Handlers, bug: Callable[[object, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    bug(Log, "read")
+    bug(read, "read_log")
     assert handlers.fetch(wanted())[0].error_code == -1
     assert "a bug" in caplog.text
 
@@ -255,13 +256,13 @@ def test_f13_f14_v94_a_transaction(handlers: Handlers) -> None:
     (answer,) = handlers.fetch(wanted(), isolation_level=1)
     assert offsets(answer) == (4, 1, 0)
     assert size(answer) == SIZE
-    assert size(handlers.fetch(wanted(), isolation_level=0)[0]) == log.size_bytes
+    assert size(handlers.fetch(wanted(), isolation_level=0)[0]) == log.segments.size_bytes
     for offset in (1, 3):
         (answer,) = handlers.fetch(wanted(offset=offset), isolation_level=1)
         assert (answer.error_code, size(answer), aborted(answer)) == (0, 0, [])
     log.append_control(1, 0, EndTransactionMarker(False, 0), now_ms=now_ms)
     (answer,) = handlers.fetch(wanted(), isolation_level=1)
-    assert (aborted(answer), size(answer)) == ([(1, 1)], log.size_bytes)
+    assert (aborted(answer), size(answer)) == ([(1, 1)], log.segments.size_bytes)
     assert aborted(handlers.fetch(wanted(), isolation_level=0)[0]) is None
 
 
@@ -319,7 +320,8 @@ def test_f11_answers_that_nobody_takes_do_not_hold_all_files(tmp_path: Path) -> 
     handlers.create("many", 5)
     for partition in range(5):
         handlers.produce(BATCH, topic="many", partitions=[partition])
-    held = [handlers.cluster.log("many", index).read(0, max_bytes=SIZE)[0] for index in range(2)]
+    logs = [handlers.cluster.log("many", index) for index in range(2)]
+    held = [read_log(log, 0, max_bytes=SIZE).slice for log in logs]
     for partition in range(5):
         handlers.produce(BATCH, topic="many", partitions=[partition])
 

@@ -21,7 +21,7 @@ LONG_MS = 60_000
 @pytest.fixture
 async def handlers(handlers: Handlers) -> AsyncIterator[Handlers]:
     yield handlers
-    assert not handlers.log(0).is_watched or len(handlers.context.fetch_sessions)
+    assert not handlers.log(0).visibility.is_watched or len(handlers.context.fetch_sessions)
 
 
 async def settle() -> None:
@@ -154,7 +154,7 @@ async def test_f31_committed_readers_wait_for_the_end_marker(handlers: Handlers)
         lambda: log.append_batch(transactional, now_ms=1),
         lambda: log.append_control(1, 0, EndTransactionMarker(True, 0), now_ms=1),
     )
-    assert size(answer) == log.size_bytes
+    assert size(answer) == log.segments.size_bytes
 
 
 async def test_f31_e_a_new_leader_epoch_ends_the_wait(handlers: Handlers) -> None:
@@ -198,10 +198,10 @@ async def test_a_cancelled_wait_leaves_nothing_behind(
     async with anyio.create_task_group() as group:
         group.start_soon(handlers.answer, FETCH, 12, request)
         await settle()
-        assert handlers.log().is_watched
+        assert handlers.log().visibility.is_watched
         group.cancel_scope.cancel()
-    assert not handlers.log().is_watched
-    assert not handlers.log(1).is_watched
+    assert not handlers.log().visibility.is_watched
+    assert not handlers.log(1).visibility.is_watched
     assert len(handlers.context.fetch_sessions) == 0
 
 

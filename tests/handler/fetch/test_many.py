@@ -95,7 +95,7 @@ def test_f30_f32_a_long_poll_of_many_ends_when_one_has_records(handlers: Handler
         waiting = asyncio.create_task(handlers.answer(FETCH, 12, value))
         for _ in range(100):  # rounds of the loop, after which it waits
             await asyncio.sleep(0)
-        assert handlers.log(COUNT - 1, MANY).is_watched
+        assert handlers.log(COUNT - 1, MANY).visibility.is_watched
         append(handlers, 5)
         return await waiting
 
@@ -114,7 +114,7 @@ def test_f31_a_large_long_poll_takes_its_turn_when_it_looks_again(handlers: Hand
         waiting = asyncio.ensure_future(
             dispatch(handlers.context, handlers.request(FETCH, 12, body))
         )
-        while not handlers.log(COUNT - 1, MANY).is_watched:
+        while not handlers.log(COUNT - 1, MANY).visibility.is_watched:
             await checkpoint()
         lane = handlers.context.lane
         await lane.enter()
@@ -279,7 +279,7 @@ def test_f47_a_session_that_ends_while_a_large_request_is_read(
     assert (answered.error_code, answered.session_id) == (0, 0)
     assert [p[0] for p in by_partition(answered) if p[3]] == [3]
     assert (len(sessions), sessions.size_bytes) == (0, 0)
-    assert not handlers.log(5, MANY).is_watched
+    assert not handlers.log(5, MANY).visibility.is_watched
 
 
 def test_f47_large_polls_count_as_sessions_while_they_wait(handlers: Handlers) -> None:
@@ -290,7 +290,7 @@ def test_f47_large_polls_count_as_sessions_while_they_wait(handlers: Handlers) -
 
     async def poll() -> Any:
         waiting = asyncio.ensure_future(dispatched(handlers, value))
-        while not handlers.log(COUNT - 1, MANY).is_watched:
+        while not handlers.log(COUNT - 1, MANY).visibility.is_watched:
             await checkpoint()
         assert sessions.size_bytes == size_bytes
         answered = await dispatched(handlers, value)

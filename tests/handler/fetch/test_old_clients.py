@@ -97,8 +97,8 @@ async def test_old_segments_for_every_client(handlers: Handlers, magic: int) -> 
     handlers.produce(batch(record()))
     log = handlers.log(0)
     data = message(b"old", magic=magic, offset=1)
-    log.active.append(data, 1, 1, T0 if magic else -1, 4096)
-    log.log_end_offset = log.high_watermark = 2
+    log.segments.active.append(data, 1, 1, T0 if magic else -1, 4096)
+    log.log_end_offset = log.visibility.high_watermark = 2
     for version in (2, 4, 12):
         assert bytes((await fetch(handlers, version, offset=1)).records) == data
     assert read(await fetch(handlers, 0, offset=1)) == [(1, 0, b"old")]
@@ -106,6 +106,6 @@ async def test_old_segments_for_every_client(handlers: Handlers, magic: int) -> 
 
 async def test_damage_is_told(handlers: Handlers) -> None:
     handlers.produce(batch(records(2), count=2))
-    os.pwrite(handlers.log(0).active.file().fd, b"\xff", 61)
+    os.pwrite(handlers.log(0).segments.active.file().fd, b"\xff", 61)
     answer = await fetch(handlers, 2)
     assert (answer.error_code, answer.records) == (87, None)

@@ -116,8 +116,8 @@ def test_f43_partitions_are_added_changed_and_forgotten(handlers: Handlers) -> N
     response = client.send(session_id=client.session_id, session_epoch=client.epoch, forgotten=[1])
     assert (response.error_code, response.session_id, response.responses) == (0, 0, [])
     assert len(handlers.context.fetch_sessions) == 0
-    assert not handlers.log().is_watched
-    assert not handlers.log(1).is_watched
+    assert not handlers.log().visibility.is_watched
+    assert not handlers.log(1).visibility.is_watched
 
 
 def test_f44_only_changes_are_answered(handlers: Handlers) -> None:
@@ -351,7 +351,7 @@ def test_f47_a_client_whose_session_grows_too_much_begins_anew(handlers: Handler
     assert (answer.error_code, answer.session_id) == (0, 0)
     assert sorted(indexes(answer)) == [0, 1, 2]
     assert (len(sessions), sessions.size_bytes) == (0, 0)
-    assert not handlers.log(0).is_watched
+    assert not handlers.log(0).visibility.is_watched
     again = client.send(wanted(0), wanted(1), session_id=0, session_epoch=0)
     assert again.session_id
     assert client.send(*map(wanted, range(3)), session_id=0, session_epoch=0).session_id == 0

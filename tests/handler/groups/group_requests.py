@@ -82,7 +82,7 @@ def break_log(broker: HandlerBroker) -> None:
     """Make the state of group g unreadable: its partition is damaged, and read anew."""
     groups = broker.context.groups
     log = broker.cluster.log(groups.topic.name, groups.partition_of("g"))
-    segment = log.active
+    segment = log.segments.active
     with open(segment.path, "r+b") as file:
         file.seek(segment.size_bytes - 1)
         byte = file.read(1)

@@ -8,6 +8,7 @@ import pytest
 from broker_lite.errors import ErrorCode, InvalidRecord
 from broker_lite.handler.context import CloseConnection
 from broker_lite.handler.log_offsets.heavy_search import search_heavy
+from broker_lite.log import timestamps
 from broker_lite.log.timestamps import AT_ONCE_FILE_BYTES_MAX, HeavyBatch
 from broker_lite.log.validate.produced_batch import AT_ONCE_BYTES_MAX
 from broker_lite.record.codecs.compression import Codec, compress
@@ -84,7 +85,7 @@ async def test_f72_the_search_goes_on_behind_a_large_batch(handlers: Handlers, m
 
 def heavy_of(handlers: Handlers) -> HeavyBatch:
     with pytest.raises(HeavyBatch) as raised:
-        handlers.log().offset_for_timestamp(T0, at_once=True)
+        timestamps.offset_for_timestamp(handlers.log(), T0, at_once=True)
     return raised.value
 
 
@@ -130,5 +131,5 @@ async def test_errors_of_a_search_are_values(error: Exception, code: ErrorCode) 
 
 async def test_f73_an_error_of_a_search_is_the_answer(handlers: Handlers) -> None:
     await produce(handlers, large(0, 1))
-    handlers.log().active.file().write(bytes(8), 61)
+    handlers.log().segments.active.file().write(bytes(8), 61)
     assert await found(handlers, T0) == (ErrorCode.INVALID_RECORD, -1, -1)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.log.log import Log
+from broker_lite.log import timestamps
 from broker_lite.record.control import EndTransactionMarker
 from broker_lite.wire import messages
 from tests.handler.data_apis import LIST_OFFSETS, TOPIC, Handlers
@@ -119,9 +119,9 @@ def test_f73_errors(handlers: Handlers) -> None:
 
 @pytest.mark.as_written
 def test_an_unforeseen_error_is_minus_1_and_logged(
-    handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
+    handlers: Handlers, bug: Callable[[object, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    bug(Log, "max_timestamp_offset")
+    bug(timestamps, "max_timestamp_offset")
     assert found(handlers, -3)[0] == -1
     assert "a bug" in caplog.text
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker_lite.log.log import Log
+from broker_lite.log.files.leader_epochs import LeaderEpochCache
 from broker_lite.wire import messages
 from tests.handler.data_apis import OFFSET_FOR_LEADER_EPOCH, TOPIC, Handlers
 from tests.log.batches import batch, records
@@ -59,6 +59,6 @@ def test_f81_errors(handlers: Handlers) -> None:
 def test_an_unforeseen_error_is_minus_1_and_logged(
     handlers: Handlers, bug: Callable[[type, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    bug(Log, "offset_for_leader_epoch")
+    bug(LeaderEpochCache, "end_offset_for")
     assert ask(handlers, 0) == (-1, -1, -1)
     assert "a bug" in caplog.text

@@ -113,7 +113,7 @@ class CleanedLog:
 
     def batch_bytes(self) -> list[bytes]:
         found = []
-        for segment in self.log.segments:
+        for segment in self.log.segments.all:
             found += batches_of(Path(segment.path).read_bytes())
         return found
 

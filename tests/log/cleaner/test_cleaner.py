@@ -37,12 +37,12 @@ def test_s_81_logs_that_are_due(tmp_path: Path) -> None:
 
 def test_other_logs_are_not_looked_at(tmp_path: Path) -> None:
     given = dirty(tmp_path)
-    given.log.is_being_cleaned = True
+    given.log.segments.is_being_cleaned = True
     assert found(given) == []
-    given.log.is_being_cleaned = False
-    given.log.offline_reason = OSError("gone")
+    given.log.segments.is_being_cleaned = False
+    given.log.flusher.offline_reason = OSError("gone")
     assert found(given) == []
-    given.log.offline_reason = None
+    given.log.flusher.offline_reason = None
     given.partition.config = config(cleanup_compact=False)
     assert found(given) == []
 
@@ -121,11 +121,23 @@ def test_a_log_that_is_deleted_does_not_fail(
     assert caplog.text == ""
 
 
+def test_s89_nothing_is_written_for_a_log_that_was_deleted_meanwhile(tmp_path: Path) -> None:
+    """A new topic of the same name may have its directory."""
+    given = dirty(tmp_path)
+    cleaning = given.begin()
+    cleaning.gather()
+    given.log.delete()
+    before = given.files()
+    with pytest.raises(KafkaStorageError):
+        cleaning.rewrite_next()
+    assert given.files() == before
+
+
 def test_what_was_not_finished_is_not_noted_s82(tmp_path: Path) -> None:
     given = dirty(tmp_path)
     cleaning = given.begin()
     cleaning.gather()
     given.cleaner.done(cleaning)
     assert given.cleaner.checkpoint.get(KEY) is None
-    assert not given.log.is_being_cleaned
+    assert not given.log.segments.is_being_cleaned
     assert cleaning.rewrite_next() is None

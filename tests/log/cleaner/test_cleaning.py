@@ -39,7 +39,7 @@ def test_a_round_ends_where_the_map_is_full_s82(tmp_path: Path) -> None:
     given = several(tmp_path)
     small = MapLimits(24 * 4, 0.5)
     assert [given.clean(small) for _ in range(3)] == [2, 4, 5]
-    assert [one.base_offset for one in given.log.segments] == [0, 2, 4, 5]
+    assert [one.base_offset for one in given.log.segments.all] == [0, 2, 4, 5]
 
 
 def test_the_checkpoint_is_not_ahead_of_the_files_names_s89(tmp_path: Path, disk: Disk) -> None:

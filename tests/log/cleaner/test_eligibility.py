@@ -28,7 +28,7 @@ def found(given: CleanedLog, checkpoint: int | None = None, now_ms: int = NOW_MS
 
 def test_all_but_the_active_segment_s80(tmp_path: Path) -> None:
     given = segments(tmp_path)
-    size = given.log.segments[0].size_bytes
+    size = given.log.segments.all[0].size_bytes
     assert found(given) == (given.log, 0, 3, 0, 3 * size, False)
     assert found(given, 2) == (given.log, 2, 3, 2 * size, size, False)
     assert found(given, 3) == (given.log, 3, 3, 3 * size, 0, False)
@@ -81,7 +81,7 @@ def test_by_the_dirty_ratio_s81(tmp_path: Path) -> None:
 def test_when_a_record_has_waited_for_long_s81(tmp_path: Path) -> None:
     settings = config(min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=1000)
     given = segments(tmp_path, settings)
-    for segment in given.log.segments:
+    for segment in given.log.segments.all:
         segment.rolling_timestamp = -1  # as after a restart
     assert not found(given, now_ms=T0 + 1000).is_due
     assert found(given, now_ms=T0 + 1001).is_due
@@ -96,7 +96,7 @@ def test_a_segment_without_timestamps_is_not_overdue_s81(tmp_path: Path) -> None
     given.append(("k", "v"), timestamp=-1)
     given.roll()
     given.append(("k", "v"))
-    first = given.log.segments[0]
+    first = given.log.segments.all[0]
     assert not found(given).is_overdue
     first.size_bytes = 10  # no whole batch
     assert not found(given).is_overdue

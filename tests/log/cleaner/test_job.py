@@ -32,4 +32,4 @@ def test_aborted_transactions_of_all_segments_s86(tmp_path: Path) -> None:
     assert [one.first_offset for one in job.aborted_from(2)] == [2, 4]
     assert [one.first_offset for one in job.aborted_from(4)] == [4]
     assert [source.end_offset for source in job.sources] == [2, 4]
-    assert job.sources[0].sizes.log_bytes == given.log.segments[0].size_bytes
+    assert job.sources[0].sizes.log_bytes == given.log.segments.all[0].size_bytes

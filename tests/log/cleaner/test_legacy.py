@@ -116,7 +116,7 @@ def test_a_log_of_old_messages_is_compacted_s82_s84(tmp_path: Path) -> None:
     assert cleaned.clean() == 9
     found = cleaned.batches()
     assert [offset for batch in found for offset in offsets(batch)] == [4, 5, 6, 8, 9]
-    assert cleaned.log.segments[0].max_timestamp == T0 + 8
+    assert cleaned.log.segments.all[0].max_timestamp == T0 + 8
 
 
 def test_tombstones_go_when_the_clean_part_is_so_much_younger_s84(tmp_path: Path) -> None:
@@ -133,9 +133,9 @@ def test_tombstones_go_when_the_clean_part_is_so_much_younger_s84(tmp_path: Path
     given.roll()
     given.append(("end", "1"))
     for offset, seconds in ((0, 100), (1, 100 + RETENTION_MS // 1000), (2, 999)):
-        path = given.log.segment_for(offset).path
+        path = given.log.segments.holding(offset).path
         os.utime(path, (seconds, seconds))
     given.cleaner.checkpoint.note(("topic", 0), 2)
     given.clean()
-    log_bytes = Path(given.log.segments[0].path).read_bytes()
+    log_bytes = Path(given.log.segments.all[0].path).read_bytes()
     assert log_bytes[:8] == (1).to_bytes(8, "big")  # the first one went

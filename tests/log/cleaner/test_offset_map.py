@@ -132,7 +132,7 @@ def test_a_damaged_batch_is_an_error_s91(tmp_path: Path) -> None:
     given.append(("a", "1"))
     given.roll()
     given.append(("b", "1"))
-    path = Path(given.log.segments[0].path)
+    path = Path(given.log.segments.all[0].path)
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)

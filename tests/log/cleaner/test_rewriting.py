@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from broker_lite.errors import CorruptMessage
+from broker_lite.log import timestamps
 from broker_lite.record.control import EndTransactionMarker
 from tests.log.cleaner.cleaning import RETENTION_MS, CleanedLog, config
 from tests.log.logs import T0, batch_bytes, end_transaction
@@ -77,7 +78,7 @@ def test_transactions_s86(tmp_path: Path) -> None:
     given.append(("z", "4"))
     given.clean()
     assert [batch.base_offset for batch in given.batches()][:4] == [0, 1, 3, 4]
-    assert [e.first_offset for e in given.log.segments[0].transaction_index.entries()] == [2]
+    assert [e.first_offset for e in given.log.segments.all[0].transaction_index.entries()] == [2]
     assert f"{0:020d}.txnindex" in given.files()
     assert not given.batches()[2].has_delete_horizon
 
@@ -86,7 +87,7 @@ def test_transactions_s86(tmp_path: Path) -> None:
     given.clean()  # the data is gone: the marker gets its horizon, the index has no entry
     marker = next(batch for batch in given.batches() if batch.base_offset == 3)
     assert marker.delete_horizon_ms == given.now_ms + RETENTION_MS
-    assert given.log.segments[0].transaction_index.entries() == []
+    assert given.log.segments.all[0].transaction_index.entries() == []
     assert f"{0:020d}.txnindex" not in given.files()
 
     given.roll()
@@ -115,15 +116,15 @@ def test_segments_become_one_with_indexes_s83_s88(tmp_path: Path) -> None:
             given.roll()
     given.append(("key 0", "w"))
     given.clean()
-    assert [one.base_offset for one in given.log.segments] == [0, 6]
-    first = given.log.segments[0]
+    assert [one.base_offset for one in given.log.segments.all] == [0, 6]
+    first = given.log.segments.all[0]
     size = first.size_bytes // 6
     assert [first.offset_index.entry(i) for i in range(5)] == [
         (i + 1, size * (i + 1)) for i in range(5)
     ]
     assert first.max_timestamp_entry() == (T0 + 5, 5)
     assert first.time_index.last_entry() == (T0 + 5, 5)
-    assert given.log.offset_for_timestamp(T0 + 3).offset == 3  # type: ignore[union-attr]
+    assert timestamps.offset_for_timestamp(given.log, T0 + 3).offset == 3  # type: ignore[union-attr]
 
 
 def test_a_limit_of_size_makes_groups_s83(tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_a_limit_of_size_makes_groups_s83(tmp_path: Path) -> None:
         given.roll()
     given.append(("end", "v"))
     given.clean()
-    assert [one.base_offset for one in given.log.segments] == [0, 2, 4, 5]
+    assert [one.base_offset for one in given.log.segments.all] == [0, 2, 4, 5]
 
 
 def test_the_age_of_the_file_stays_s89(tmp_path: Path) -> None:
@@ -141,9 +142,9 @@ def test_the_age_of_the_file_stays_s89(tmp_path: Path) -> None:
     given.append(("a", "1"))
     given.roll()
     given.append(("a", "2"))
-    os.utime(given.log.segments[0].path, ns=(10**18, 10**18))
+    os.utime(given.log.segments.all[0].path, ns=(10**18, 10**18))
     given.clean()
-    assert given.log.segments[0].modified_ms() == 10**12
+    assert given.log.segments.all[0].modified_ms() == 10**12
 
 
 def test_a_damaged_batch_changes_nothing_s91(tmp_path: Path) -> None:
@@ -155,7 +156,7 @@ def test_a_damaged_batch_changes_nothing_s91(tmp_path: Path) -> None:
     before = given.files()
     cleaning = given.begin()
     cleaning.gather()
-    path = Path(given.log.segments[0].path)
+    path = Path(given.log.segments.all[0].path)
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     with pytest.raises(CorruptMessage):
         cleaning.rewrite_next()

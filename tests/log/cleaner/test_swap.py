@@ -9,6 +9,7 @@ import pytest
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.cleaner.pace import CleaningStopped
 from broker_lite.log.config import LogConfig
+from broker_lite.log.read import read_log
 from tests.log.cleaner.cleaning import CleanedLog, records_of, view
 from tests.log.logs import batches_of, content, end_transaction, open_log
 from tests.support.disk import Disk
@@ -34,11 +35,11 @@ AFTER = [(3, "b", "2"), (5, "c", "2"), (6, "d", "1"), (7, "e", "1")]
 
 def test_s_89_a_swap(tmp_path: Path) -> None:
     given = three_segments(tmp_path)
-    with_reader = given.log.read(0, max_bytes=10_000)
+    with_reader = read_log(given.log, 0, max_bytes=10_000)
     before = content(with_reader)
     given.clean()
     assert given.records() == AFTER
-    assert [one.base_offset for one in given.log.segments] == [0, 7]
+    assert [one.base_offset for one in given.log.segments.all] == [0, 7]
     assert content(with_reader) == before  # who reads goes on reading
     plain = [name for name in given.files() if not name.endswith(".deleted")]
     assert plain == [
@@ -47,7 +48,8 @@ def test_s_89_a_swap(tmp_path: Path) -> None:
         "leader-epoch-checkpoint",
     ]
     assert (
-        records_of(map(view, batches_of(content(given.log.read(0, max_bytes=9999))))) == AFTER[:3]
+        records_of(map(view, batches_of(content(read_log(given.log, 0, max_bytes=9999)))))
+        == AFTER[:3]
     )
     given.log.flush()
     given.log.close()
@@ -88,7 +90,7 @@ def test_a_crash_at_each_rename_s41_s89(tmp_path: Path, disk: Disk) -> None:
             with pytest.raises(_Crash):
                 given.clean()
         log = given.reopened()
-        left = [p for one in log.segments for p in batches_of(Path(one.path).read_bytes())]
+        left = [p for one in log.segments.all for p in batches_of(Path(one.path).read_bytes())]
         records = records_of(map(view, left))
         outcomes.append({tuple(before): "before", tuple(AFTER): "after"}[tuple(records)])
         assert log.log_end_offset == 8
@@ -108,7 +110,7 @@ def test_an_error_before_the_swap_changes_nothing_s89(
         with pytest.raises(OSError, match="no rename"):
             given.clean()
     assert given.records() == before
-    assert not given.log.is_being_cleaned
+    assert not given.log.segments.is_being_cleaned
     assert [n for n in given.files() if not n.endswith(".cleaned")] == names
     assert given.clean() == 7  # at the next time
     assert given.records() == AFTER
@@ -120,7 +122,7 @@ def test_an_error_in_the_swap_is_told_s89(tmp_path: Path, disk: Disk) -> None:
         crash_at(disk, 4, OSError)
         with pytest.raises(KafkaStorageError):
             given.clean()
-    assert [one.base_offset for one in given.log.segments] == [0, 7]
+    assert [one.base_offset for one in given.log.segments.all] == [0, 7]
     assert given.cleaner.checkpoint.get(("topic", 0)) is None
 
 

@@ -40,7 +40,7 @@ def test_s32_a_file_that_somebody_took_away_is_noticed(
     """What was acknowledged would be gone at the next start: no more of that."""
     log = open_log(tmp_path)
     append(log)
-    path = Path(log.active.path)
+    path = Path(log.segments.active.path)
     if is_rolled:
         log.roll(NOW_MS)
         append(log)
@@ -48,7 +48,9 @@ def test_s32_a_file_that_somebody_took_away_is_noticed(
     else:
         lose(path)
     with pytest.raises(errors.KafkaStorageError):
-        log.flush(log.active.base_offset)  # as the checkpoint does, without the active segment
+        log.flush(
+            log.segments.active.base_offset
+        )  # as the checkpoint does, without the active segment
     assert [each.split()[:2] for each in caplog.messages] == [["partition", "offline"]]
     assert str(path) in caplog.text
     with pytest.raises(errors.KafkaStorageError):
@@ -61,11 +63,11 @@ def test_s32_nothing_is_acknowledged_that_the_next_start_does_not_find(
 ) -> None:
     log = open_log(tmp_path)
     append(log)
-    lose(Path(log.active.path))
+    lose(Path(log.segments.active.path))
     append(log)
     with pytest.raises(errors.KafkaStorageError):
-        log.flush_records(2)
-    assert log.recovery_point == 0
+        log.flusher.flush_records(2)
+    assert log.flusher.recovery_point == 0
 
 
 def test_s54_the_file_of_a_deleted_log_is_not_missed(
@@ -73,7 +75,7 @@ def test_s54_the_file_of_a_deleted_log_is_not_missed(
 ) -> None:
     log = open_log(tmp_path)
     append(log)
-    Path(log.active.path).unlink()
+    Path(log.segments.active.path).unlink()
     log.delete()
     with pytest.raises(errors.KafkaStorageError):
         log.flush()
@@ -96,7 +98,7 @@ def test_s32_a_flushed_segment_that_somebody_took_away_is_noticed_before_it_is_r
         append(log)
         log.flush()
     manager.checkpoint()
-    path = Path(logs[0].segments[0].path)
+    path = Path(logs[0].segments.all[0].path)
     lose(path)
     with pytest.raises(errors.KafkaStorageError):
         manager.checkpoint()
@@ -122,10 +124,10 @@ def test_s32_a_rolled_segment_that_cannot_be_looked_at_is_no_lost_one(
 
     disk.answer("stat", refuse)
     with pytest.raises(errors.KafkaStorageError):
-        log.look_at_rolled_files()
+        log.flusher.look_at_rolled_files()
     disk.mend()
-    assert log.offline_reason is None
-    log.look_at_rolled_files()
+    assert log.flusher.offline_reason is None
+    log.flusher.look_at_rolled_files()
 
 
 @pytest.mark.parametrize("how", ["cleaned", "removed", "deleted"])
@@ -136,15 +138,15 @@ def test_s50_a_file_that_the_broker_takes_away_is_not_missed(
     log = open_log(tmp_path)
     append(log)
     log.roll(NOW_MS)
-    segment = log.segments[0]
+    segment = log.segments.all[0]
     Path(segment.path).unlink()
     if how == "cleaned":
-        log.is_being_cleaned = True
+        log.segments.is_being_cleaned = True
     elif how == "removed":
         segment.is_removed = True
     else:
         log.delete()
-    log.look_at_rolled_files()
+    log.flusher.look_at_rolled_files()
     assert caplog.messages == []
 
 
@@ -152,10 +154,10 @@ def test_s32_a_log_that_is_offline_already_is_not_looked_at(tmp_path: Path) -> N
     log = open_log(tmp_path)
     append(log)
     log.roll(NOW_MS)
-    Path(log.segments[0].path).unlink()
+    Path(log.segments.all[0].path).unlink()
     with pytest.raises(errors.KafkaStorageError):
-        log.look_at_rolled_files()
-    log.look_at_rolled_files()
+        log.flusher.look_at_rolled_files()
+    log.flusher.look_at_rolled_files()
 
 
 @pytest.mark.parametrize("is_clean", [True, False], ids=["S-47", "S-44"])
@@ -166,7 +168,7 @@ def test_s44_records_that_went_while_nobody_looked_are_told_at_the_load(
     for _ in range(3):
         append(log)
     log.close()
-    Path(log.active.path).unlink()
+    Path(log.segments.active.path).unlink()
     again = open_log(tmp_path, clean=is_clean, recovery_point=3)
     assert again.log_end_offset == 0
     told = f"records are lost directory={tmp_path} end_offset=0 were_on_disk_to=3"

@@ -14,6 +14,7 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.upkeep import flush_due
 from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.read import read_log
 from tests.log.logs import (
     FOREVER_MS,
     NOW_MS,
@@ -85,7 +86,7 @@ def test_a_restart_restores_everything(tmp_path: Path, clean: bool) -> None:
     log = again.get("t", 0)
     assert again.get("t", 0) is log
     assert (log.log_start_offset, log.log_end_offset) == (1, 3)
-    assert len(content(log.read(1, max_bytes=9999))) == 2 * len(batch_bytes())
+    assert len(content(read_log(log, 1, max_bytes=9999))) == 2 * len(batch_bytes())
     again.checkpoint()
     again.close()
     assert opened(tmp_path).was_clean
@@ -138,9 +139,9 @@ def test_unknown_and_deleted_partitions(tmp_path: Path) -> None:
             call("t", 1)
     woken: list[int] = []
     log = manager.get("t", 0)
-    log.add_waiter(lambda: woken.append(1))
+    log.visibility.add_waiter(lambda: woken.append(1))
     append(log)
-    read = log.read(0, max_bytes=100)
+    read = read_log(log, 0, max_bytes=100)
     manager.delete("t", 0)
     assert woken == [1, 1]
     assert len(content(read)) == len(batch_bytes())
@@ -335,7 +336,7 @@ def test_v72_one_log_that_cannot_be_flushed_does_not_stop_the_others(tmp_path: P
         manager.create("t", partition, ID, config)
         for _ in range(3):
             append(manager.get("t", partition))
-    broken = Path(manager.get("t", 1).segments[0].path)
+    broken = Path(manager.get("t", 1).segments.all[0].path)
     in_the_way(broken, tmp_path / "away")
     with pytest.raises(errors.KafkaStorageError):
         manager.checkpoint()
@@ -343,10 +344,10 @@ def test_v72_one_log_that_cannot_be_flushed_does_not_stop_the_others(tmp_path: P
     assert text == "0\n3\nt 0 2\nt 1 0\nt 2 2\n"
     with pytest.raises(errors.KafkaStorageError):
         flush_due(manager, NOW_MS + 1000)
-    assert [log.recovery_point for log in manager.loaded_logs()] == [3, 0, 3]
+    assert [log.flusher.recovery_point for log in manager.loaded_logs()] == [3, 0, 3]
     put_back(broken, tmp_path / "away")
     flush_due(manager, NOW_MS + 1000)
-    assert manager.get("t", 1).recovery_point == 3
+    assert manager.get("t", 1).flusher.recovery_point == 3
     manager.close()
 
 
@@ -361,7 +362,7 @@ def test_open_files_are_bounded(tmp_path: Path) -> None:
                 log = manager.get("t", partition)
                 append(log)
                 if partition % 50 == 0:
-                    held.append(log.read(0, max_bytes=100))
+                    held.append(read_log(log, 0, max_bytes=100))
         # what is held is open, too
         assert len(cache) == 16
         assert len(held) - 64 < cache.lent_count <= len(held)

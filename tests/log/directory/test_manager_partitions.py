@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from broker_lite import errors
+from broker_lite.log import timestamps
 from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.read import read_log
 from tests.log.directory.test_manager import ID, OTHER_ID, opened, started
 from tests.log.logs import FOREVER_MS, NOW_MS, append, end_transaction, files
 
@@ -57,20 +59,20 @@ def test_s46_a_partition_that_is_only_read_has_no_files(tmp_path: Path, restart:
         manager = started(tmp_path, 0)
     (tmp_path / "t-0").rename(tmp_path / "elsewhere")
     log = manager.get("t", 0)
-    assert log.read(0, max_bytes=9999) == (None, 0, 0, 0, None)
+    assert read_log(log, 0, max_bytes=9999) == (None, 0, 0, 0, None)
     with pytest.raises(errors.OffsetOutOfRange):
-        log.read(1, max_bytes=9999)
-    assert log.offset_for_leader_epoch(0) == (0, 0)
-    assert log.offset_for_leader_epoch(1) == (-1, -1)
-    assert log.offset_for_timestamp(0) is None
-    assert log.max_timestamp_offset() is None
+        read_log(log, 1, max_bytes=9999)
+    assert log.epochs.end_offset_for(0, log.log_end_offset) == (0, 0)
+    assert log.epochs.end_offset_for(1, log.log_end_offset) == (-1, -1)
+    assert timestamps.offset_for_timestamp(log, 0) is None
+    assert timestamps.max_timestamp_offset(log) is None
     assert log.delete_records_before(0) == 0
-    assert (log.size_bytes, manager.size_bytes("t", 0)) == (0, 0)
+    assert (log.segments.size_bytes, manager.size_bytes("t", 0)) == (0, 0)
     log.flush()
     manager.checkpoint()
     (tmp_path / "elsewhere").rename(tmp_path / "t-0")
-    assert log.offsets_before(-1, 9, now_ms=NOW_MS) == [0]
-    assert log.offsets_before(1, 9, now_ms=NOW_MS) == []
+    assert timestamps.offsets_before(log, -1, 9, now_ms=NOW_MS) == [0]
+    assert timestamps.offsets_before(log, 1, 9, now_ms=NOW_MS) == []
     assert files(tmp_path / "t-0").keys() == {"partition.metadata"}
     assert append(log).base_offset == 0
     assert files(tmp_path / "t-0").keys() == {

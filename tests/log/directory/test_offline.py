@@ -59,7 +59,7 @@ def test_s32_a_flush_of_another_thread_takes_its_log_offline_too(
     first, second = manager.get("t", 0), manager.get("t", 1)
     append(first)
     woken: list[bool] = []
-    first.add_waiter(lambda: woken.append(("t", 0) in manager.offline))
+    first.visibility.add_waiter(lambda: woken.append(("t", 0) in manager.offline))
     disk.refuse("fsync")
     with pytest.raises(errors.KafkaStorageError):
         first.flush()

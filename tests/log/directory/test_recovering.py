@@ -7,6 +7,7 @@ import pytest
 
 from broker_lite import errors
 from broker_lite.log.directory.manager import LogManager
+from broker_lite.log.read import read_log
 from broker_lite.log.recovery.load_watch import LoadStopped
 from tests.log.logs import NOW_MS, append, content
 
@@ -40,8 +41,8 @@ def test_s44_all_logs_are_recovered(killed: Path, threads: int) -> None:
     manager.recover(threads=threads)
     logs = {log.partition: log for log in manager.loaded_logs()}
     assert {number: log.log_end_offset for number, log in logs.items()} == {1: 1, 2: 2, 3: 3, 4: 4}
-    assert content(logs[2].read(1, max_bytes=99))
-    assert logs[4].cache is logs[1].cache
+    assert content(read_log(logs[2], 1, max_bytes=99))
+    assert logs[4].segments.cache is logs[1].segments.cache
     append(logs[4])
     manager.close()
     assert (killed / ".kafka_cleanshutdown").exists()

@@ -10,6 +10,7 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.directory.idle import IdleLog, IdleSegment
 from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.retention import due_segments
+from broker_lite.log.read import read_log
 from broker_lite.log.removal import REMOVED_AT_A_TIME
 from tests.log.logs import FOREVER_MS, NOW_MS, append, batch_bytes, content, segment_bases
 
@@ -123,7 +124,7 @@ def test_s50_time_retention_of_a_log_in_use(tmp_path: Path) -> None:
     for age_ms in (3 * DAY_MS, 2 * DAY_MS, DAY_MS, 0):
         append(log, NOW_MS - age_ms)
     woken: list[int] = []
-    log.add_waiter(lambda: woken.append(log.log_start_offset))
+    log.visibility.add_waiter(lambda: woken.append(log.log_start_offset))
     check(manager)
     assert (log.log_start_offset, log.log_end_offset, woken) == (2, 4, [2])
     assert segment_bases(tmp_path / "t-0") == [2, 3]
@@ -137,7 +138,7 @@ def test_s51_an_active_segment_goes_and_another_is_begun(tmp_path: Path) -> None
     for _ in range(3):
         append(log, NOW_MS - 2 * DAY_MS)
     check(manager)
-    assert (log.log_start_offset, log.log_end_offset, log.size_bytes) == (3, 3, 0)
+    assert (log.log_start_offset, log.log_end_offset, log.segments.size_bytes) == (3, 3, 0)
     assert segment_bases(tmp_path / "t-0") == [3]
     assert append(log, NOW_MS).base_offset == 3
     manager.close(sync=False)
@@ -154,7 +155,7 @@ def test_s53_what_delete_records_left_goes_with_whole_segments(tmp_path: Path) -
     assert log.delete_records_before(3) == 3
     check(manager)
     assert (log.log_start_offset, segment_bases(tmp_path / "t-0")) == (3, [2, 4])
-    assert len(content(log.read(3, max_bytes=9999))) == BATCH_BYTES
+    assert len(content(read_log(log, 3, max_bytes=9999))) == BATCH_BYTES
     manager.checkpoints.write_log_starts()
     assert (tmp_path / "log-start-offset-checkpoint").read_text() == "0\n1\nt 0 3\n"
     log.delete_records_before(-1)
@@ -179,7 +180,7 @@ def test_s46_a_crash_between_a_deletion_and_the_checkpoint(tmp_path: Path) -> No
     again = started(tmp_path)
     assert not again.was_clean
     assert (again.get("t", 0).log_start_offset, again.get("t", 0).log_end_offset) == (4, 6)
-    assert len(content(again.get("t", 0).read(4, max_bytes=9999))) == BATCH_BYTES
+    assert len(content(read_log(again.get("t", 0), 4, max_bytes=9999))) == BATCH_BYTES
     assert not list((tmp_path / "t-0").glob("*.deleted"))
     again.close(sync=False)
 
@@ -297,10 +298,10 @@ def test_a_log_that_is_being_cleaned_is_left_alone(tmp_path: Path) -> None:
     manager = started(tmp_path, retention_bytes=0)
     log = manager.get("t", 0)
     append(log)
-    log.is_being_cleaned = True
+    log.segments.is_being_cleaned = True
     check(manager)
     assert log.log_start_offset == 0
-    log.is_being_cleaned = False
+    log.segments.is_being_cleaned = False
     check(manager)
     assert log.log_start_offset == 1
     manager.close(sync=False)

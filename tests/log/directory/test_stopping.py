@@ -17,7 +17,7 @@ def test_s47_only_logs_that_changed_are_flushed(tmp_path: Path, disk: Disk) -> N
     append(used)
     assert put_down([used, unused]) == [used, unused]
     make_durable([used, unused])
-    assert (used.recovery_point, unused.recovery_point) == (1, 0)
+    assert (used.flusher.recovery_point, unused.flusher.recovery_point) == (1, 0)
     disk.refuse("fsync")
     make_durable([used, unused])
     append(used)
@@ -31,8 +31,8 @@ def test_s31_a_log_that_is_deleted_meanwhile_needs_no_flush(tmp_path: Path) -> N
         append(log)
     deleted.delete()
     flush_each([(deleted, 1)])
-    assert deleted.recovery_point == 0
-    broken.active.mark_deleted()
+    assert deleted.flusher.recovery_point == 0
+    broken.segments.active.mark_deleted()
     with pytest.raises(errors.KafkaStorageError):
         flush_each([(deleted, 1), (broken, 1)])
 
@@ -41,7 +41,7 @@ def test_s47_the_snapshot_of_a_clean_stop_is_on_disk(tmp_path: Path, disk: Disk)
     """S-45: without it, a machine that loses power after a clean stop forgets the producers."""
     log = open_log(tmp_path, LogConfig(flush_messages=1, segment_ms=FOREVER_MS))
     append(log, producer=(5, 0, 0))
-    assert log.recovery_point == 1
+    assert log.flusher.recovery_point == 1
     synced = disk.watch()
     make_durable(put_down([log]))
     assert synced == [str(tmp_path / "00000000000000000001.snapshot"), str(tmp_path)]

@@ -16,7 +16,7 @@ def test_s32_flush_ms_and_v65_expiry(tmp_path: Path) -> None:
     append(log, T0, producer=(5, 0, 0))
     for elapsed_ms, point in ((999, 0), (1000, 1)):
         flush_due(manager, NOW_MS + elapsed_ms)
-        assert log.recovery_point == point
+        assert log.flusher.recovery_point == point
     expire_producers(manager, T0 + 4999)
     assert len(log.producer_state) == 1
     expire_producers(manager, T0 + 5000)

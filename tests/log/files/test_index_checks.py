@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from broker_lite import errors
+from broker_lite.log import timestamps
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files.index_checks import INDEX_INTERVAL_BYTES, first_timestamp
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from tests.log.logs import (
     FOREVER_MS,
     STEM,
@@ -32,13 +34,13 @@ INDEX, TIMES = f"{STEM}.index", f"{STEM}.timeindex"
 
 def answers(log: Log) -> list[object]:
     """What readers are told who do not depend on how many entries an index has."""
-    found: list[object] = [log.read(offset, max_bytes=1).slice for offset in range(COUNT)]
+    found: list[object] = [read_log(log, offset, max_bytes=1).slice for offset in range(COUNT)]
     found = [(part.position, part.size_bytes) for part in found]  # type: ignore[attr-defined]
-    found += [log.offset_for_timestamp(T0 + 10 * moment) for moment in range(-1, COUNT)]
-    found += [log.max_timestamp_offset(), log.segments[0].largest_timestamp()]
+    found += [timestamps.offset_for_timestamp(log, T0 + 10 * moment) for moment in range(-1, COUNT)]
+    found += [timestamps.max_timestamp_offset(log), log.segments.all[0].largest_timestamp()]
     for offset in range(COUNT):
         # More than that one may be told where an index has fewer entries (F-14).
-        aborted = log.read(offset, max_bytes=1, isolation_level=1).aborted_transactions
+        aborted = read_log(log, offset, max_bytes=1, isolation_level=1).aborted_transactions
         found.append(any(entry.first_offset <= offset for entry in aborted or ()))
     return found
 
@@ -54,7 +56,7 @@ def written(tmp_path: Path) -> tuple[Path, list[object]]:
         if number in {9, 17}:
             end_transaction(log, 8, commit=False, now_ms=T0 + 10 * number)
     log.close()
-    assert len(log.segments) == 2
+    assert len(log.segments.all) == 2
     expected = answers(open_log(tmp_path, CONFIG, now_ms=T0))
     return tmp_path, expected
 
@@ -125,7 +127,7 @@ def test_s15_the_bound_of_a_read_is_looked_at(written: tuple[Path, list[object]]
     found[4] = (found[4][0] - 1, found[4][1])
     put(path, ">ii", found)
     log = open_log(directory, CONFIG, now_ms=T0)
-    bound = log.segments[0].offset_behind(found[5][1])
+    bound = log.segments.all[0].offset_behind(found[5][1])
     assert bound is not None
     assert bound > found[5][0]
     assert answers(log) == expected
@@ -163,12 +165,12 @@ def test_s15_the_index_of_a_damaged_log_stays(
     log = open_log(directory, CONFIG, now_ms=T0)
     for offset in (3, 3, 4):
         with suppress(errors.BrokerError):
-            log.read(offset, max_bytes=1)
+            read_log(log, offset, max_bytes=1)
     assert "segment is damaged" in caplog.text
     assert (directory / INDEX).read_bytes() == before
     whole = batches_of((directory / f"{STEM}.log").read_bytes()[-1571:])
-    assert content(log.read(log.segments[1].base_offset - 1, max_bytes=1)) in whole
-    assert log.segments[0].largest_timestamp() > T0 + 30
+    assert content(read_log(log, log.segments.all[1].base_offset - 1, max_bytes=1)) in whole
+    assert log.segments.all[0].largest_timestamp() > T0 + 30
 
 
 def test_s44_an_offset_out_of_order_is_a_damaged_log(damaged: Callable[[int, bytes], Path]) -> None:
@@ -176,10 +178,10 @@ def test_s44_an_offset_out_of_order_is_a_damaged_log(damaged: Callable[[int, byt
     (directory / INDEX).write_bytes(b"")
     (directory / TIMES).write_bytes(b"")
     log = open_log(directory, CONFIG, now_ms=T0)
-    assert log.segments[0].offset_index.count == 0
-    assert log.read(2, max_bytes=1).slice is not None
-    assert log.segments[0].largest_timestamp() > 0
-    assert log.segments[0].is_trusted
+    assert log.segments.all[0].offset_index.count == 0
+    assert read_log(log, 2, max_bytes=1).slice is not None
+    assert log.segments.all[0].largest_timestamp() > 0
+    assert log.segments.all[0].is_trusted
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -190,10 +192,10 @@ def test_s24_the_batch_of_the_largest_timestamp_is_damaged(
     times = entries(directory / TIMES, ">qi")
     put(directory / TIMES, ">qi", [(times[-1][0], 0)])
     log = open_log(directory, CONFIG, now_ms=T0)
-    assert log.segments[0].largest_timestamp() == times[-1][0]
+    assert log.segments.all[0].largest_timestamp() == times[-1][0]
     put(directory / INDEX, ">ii", [])
     log = open_log(directory, CONFIG, now_ms=T0)
-    assert log.segments[0].largest_timestamp() == times[-1][0]
+    assert log.segments.all[0].largest_timestamp() == times[-1][0]
 
 
 def test_s24_an_entry_of_both_indexes_leads_to_the_damaged_batch(
@@ -203,7 +205,7 @@ def test_s24_an_entry_of_both_indexes_leads_to_the_damaged_batch(
     times = entries(directory / TIMES, ">qi")
     put(directory / TIMES, ">qi", [(times[-1][0], 5)])
     log = open_log(directory, CONFIG, now_ms=T0)
-    assert log.segments[0].largest_timestamp() == times[-1][0]
+    assert log.segments.all[0].largest_timestamp() == times[-1][0]
 
 
 def test_s15_the_last_entry_is_looked_at_first(damaged: Callable[[int, bytes], Path]) -> None:
@@ -212,8 +214,8 @@ def test_s15_the_last_entry_is_looked_at_first(damaged: Callable[[int, bytes], P
         found = entries(directory / INDEX, ">ii")
         put(directory / INDEX, ">ii", [*found[:-1], (found[-1][0], position)][-1:])
         log = open_log(directory, CONFIG, now_ms=T0)
-        assert log.segments[0].largest_timestamp() >= T0 + 90
-        assert log.segments[0].offset_index.count < len(found) or position == 1 << 30
+        assert log.segments.all[0].largest_timestamp() >= T0 + 90
+        assert log.segments.all[0].offset_index.count < len(found) or position == 1 << 30
 
 
 def test_s15_the_indexes_of_the_active_segment_stay_open(tmp_path: Path) -> None:
@@ -226,7 +228,7 @@ def test_s15_the_indexes_of_the_active_segment_stay_open(tmp_path: Path) -> None
         path = tmp_path / str(timestamp) / TIMES
         path.write_bytes(path.read_bytes()[:-3])
         log = open_log(tmp_path / str(timestamp), CONFIG, now_ms=T0)
-        assert log.active.max_timestamp == timestamp
+        assert log.segments.active.max_timestamp == timestamp
         append(log, T0 + 1)
         log.close()
         assert entries(path, ">qi")[-1] == (T0 + 1, 4)
@@ -234,13 +236,13 @@ def test_s15_the_indexes_of_the_active_segment_stay_open(tmp_path: Path) -> None
 
 def test_s30_a_damaged_first_batch_has_no_timestamp(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    assert first_timestamp(log.active) == -1
+    assert first_timestamp(log.segments.active) == -1
     append(log, T0)
-    assert first_timestamp(log.active) == T0
+    assert first_timestamp(log.segments.active) == T0
     with (tmp_path / f"{STEM}.log").open("r+b") as file:
         file.seek(8)
         file.write(bytes(4))
-    assert first_timestamp(log.active) == -1
+    assert first_timestamp(log.segments.active) == -1
 
 
 @pytest.mark.parametrize("length", [*LENGTHS, b"\x80\0\0\0"])
@@ -283,5 +285,5 @@ def test_s14_the_timestamps_of_old_formats_are_looked_at(
     (tmp_path / f"{STEM}.log").write_bytes(message)
     put(tmp_path / INDEX, ">ii", [])
     put(tmp_path / TIMES, ">qi", [(T0, 0)])
-    assert open_log(tmp_path, CONFIG, now_ms=T0).active.max_timestamp == T0
+    assert open_log(tmp_path, CONFIG, now_ms=T0).segments.active.max_timestamp == T0
     assert caplog.messages == []

@@ -24,23 +24,23 @@ def test_the_file_keeps_its_size_and_gives_the_rest_back(tmp_path: Path) -> None
     log = open_log(tmp_path)
     for _ in range(5):
         append(log, T0, value=LARGE)
-    path = Path(log.active.path)
-    size_bytes = log.active.size_bytes
+    path = Path(log.segments.active.path)
+    size_bytes = log.segments.active.size_bytes
     assert path.stat().st_size == size_bytes
     if allocated_bytes(path) < 4 << 20:
         pytest.skip("this file system reserves nothing")
-    log.active.save()
+    log.segments.active.save()
     assert path.stat().st_size == size_bytes
     assert allocated_bytes(path) < size_bytes + 65_536
     append(log, T0, value=LARGE)
-    assert path.stat().st_size == log.active.size_bytes > size_bytes
+    assert path.stat().st_size == log.segments.active.size_bytes > size_bytes
 
 
 @on_linux
 def test_a_small_segment_reserves_nothing(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     append(log, T0, value=LARGE)
-    assert allocated_bytes(Path(log.active.path)) < 1 << 20
+    assert allocated_bytes(Path(log.segments.active.path)) < 1 << 20
 
 
 def test_a_rolled_segment_holds_no_more_than_it_needs(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_rolled_segment_holds_no_more_than_it_needs(tmp_path: Path) -> None:
     for _ in range(9):
         append(log, T0, value=LARGE)
     assert len(segment_bases(tmp_path)) == 3
-    for segment in log.segments[:-1]:
+    for segment in log.segments.all[:-1]:
         assert allocated_bytes(Path(segment.path)) < segment.size_bytes + 65_536
 
 
@@ -64,5 +64,5 @@ def test_without_fallocate_everything_else_is_the_same(
     finally:
         monkeypatch.undo()
         reserve.fallocate.cache_clear()
-    assert Path(log.active.path).stat().st_size == log.active.size_bytes
+    assert Path(log.segments.active.path).stat().st_size == log.segments.active.size_bytes
     assert reserve.reserve_room(-1, 0, 4096) is False

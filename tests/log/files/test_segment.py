@@ -9,6 +9,7 @@ from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from tests.log.logs import (
     FOREVER_MS,
     STEM,
@@ -37,8 +38,8 @@ def test_v72_a_full_disk(tmp_path: Path, room: int) -> None:
         for _ in range(2):
             with pytest.raises(errors.KafkaStorageError):
                 append(log, producer=(5, 0, 3))
-        assert os.stat(log.active.path).st_size == 3 * SIZE
-        assert len(content(log.read(0, max_bytes=9999))) == 3 * SIZE
+        assert os.stat(log.segments.active.path).st_size == 3 * SIZE
+        assert len(content(read_log(log, 0, max_bytes=9999))) == 3 * SIZE
         assert log.log_end_offset == 3
     assert append(log, producer=(5, 0, 3)).base_offset == 3
     assert open_log(tmp_path, clean=False).log_end_offset == 4
@@ -72,10 +73,10 @@ def test_v72_what_could_not_be_cut_is_cut_before_the_next_append(
         for _ in range(2):
             with pytest.raises(errors.KafkaStorageError):
                 append(log, value=b"x" * 200)
-        assert os.stat(log.active.path).st_size == SIZE + torn_bytes
+        assert os.stat(log.segments.active.path).st_size == SIZE + torn_bytes
     disk.mend()
     append(log)
-    assert os.stat(log.active.path).st_size == 2 * SIZE
+    assert os.stat(log.segments.active.path).st_size == 2 * SIZE
 
 
 def test_v72_what_could_not_be_cut_is_cut_before_the_next_marker(
@@ -83,14 +84,14 @@ def test_v72_what_could_not_be_cut_is_cut_before_the_next_marker(
 ) -> None:
     log = open_log(tmp_path)
     append(log, producer=(5, 0, 0), transactional=True)
-    begun = log.size_bytes
+    begun = log.segments.size_bytes
     with files_end_at(begun + 300):
         disk.refuse("ftruncate")
         with pytest.raises(errors.KafkaStorageError):
             append(log, value=b"x" * 400)
     disk.mend()
     end_transaction(log, 5, commit=True)
-    assert log.size_bytes == os.stat(log.active.path).st_size
+    assert log.segments.size_bytes == os.stat(log.segments.active.path).st_size
     assert open_log(tmp_path, clean=False).log_end_offset == 2
 
 
@@ -105,7 +106,7 @@ def test_v72_a_torn_tail_is_cut_at_a_clean_stop(tmp_path: Path, disk: Disk) -> N
             log.close()
     disk.mend()
     log.close()
-    assert os.stat(log.active.path).st_size == SIZE
+    assert os.stat(log.segments.active.path).st_size == SIZE
 
 
 def test_v72_a_full_disk_while_rolling(tmp_path: Path) -> None:
@@ -116,9 +117,9 @@ def test_v72_a_full_disk_while_rolling(tmp_path: Path) -> None:
         append(log)
     with files_end_at(0), pytest.raises(errors.KafkaStorageError):
         append(log)
-    assert len(log.segments) == 1
+    assert len(log.segments.all) == 1
     assert append(log).base_offset == 600
-    assert [segment.base_offset for segment in log.segments] == [0, 600]
+    assert [segment.base_offset for segment in log.segments.all] == [0, 600]
     log.close()
     expected = files(tmp_path)
     again = open_log(tmp_path, config, clean=False)
@@ -156,7 +157,7 @@ def test_s32_a_flush_of_rolled_segments_leaves_the_active_one_alone(
     append(log)
     synced = disk.watch()
     log.flush(1)
-    assert log.recovery_point == 1
+    assert log.flusher.recovery_point == 1
     assert [name for name in synced if name.endswith(".log")] == [str(tmp_path / f"{STEM}.log")]
     assert synced[-2:] == [str(tmp_path), str(tmp_path.parent)]
 
@@ -167,12 +168,12 @@ def test_v72_a_flush_that_fails(tmp_path: Path, disk: Disk) -> None:
     disk.refuse("fsync")
     with pytest.raises(errors.KafkaStorageError):
         log.flush()
-    assert log.recovery_point == 0
+    assert log.flusher.recovery_point == 0
     disk.mend()
     for use in (log.flush, lambda: append(log), log.close):  # a second fsync would prove nothing
         with pytest.raises(errors.KafkaStorageError):
             use()
-    assert log.recovery_point == 0
+    assert log.flusher.recovery_point == 0
 
 
 def test_s32_a_flush_leaves_the_cache_of_open_files_alone(tmp_path: Path) -> None:
@@ -180,18 +181,18 @@ def test_s32_a_flush_leaves_the_cache_of_open_files_alone(tmp_path: Path) -> Non
     cache = FileCache()
     log = open_log(tmp_path, cache=cache)
     append(log)
-    cache.discard(log.active.path)
+    cache.discard(log.segments.active.path)
     log.flush()
-    assert (log.recovery_point, len(cache)) == (1, 0)
+    assert (log.flusher.recovery_point, len(cache)) == (1, 0)
 
 
 def test_s16_the_newest_timestamp_is_that_of_the_time_index(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    assert log.active.max_timestamp_entry() == (-1, 0)
+    assert log.segments.active.max_timestamp_entry() == (-1, 0)
     append(log, T0)
     append(log, T0 - 1)
     log.close()
-    segment = open_log(tmp_path, recovery_point=2).active
+    segment = open_log(tmp_path, recovery_point=2).segments.active
     segment.forget_max_timestamp()
     assert segment.max_timestamp_entry() == (T0, 0)
 
@@ -200,8 +201,8 @@ def test_the_recent_positions_are_few(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     for _ in range(200):
         append(log)
-    assert len(log.active.recent) <= 64
-    assert [len(content(log.read(o, max_bytes=SIZE))) for o in (0, 100, 199)] == [SIZE] * 3
+    assert len(log.segments.active.recent) <= 64
+    assert [len(content(read_log(log, o, max_bytes=SIZE))) for o in (0, 100, 199)] == [SIZE] * 3
 
 
 @pytest.mark.parametrize("value_bytes", [30, 3_000, 9_000])
@@ -210,10 +211,10 @@ def test_s20_each_offset_is_found_in_its_batch(tmp_path: Path, value_bytes: int)
     log = open_log(tmp_path)
     sizes = []
     for number in range(40):
-        size_bytes = log.active.size_bytes
+        size_bytes = log.segments.active.size_bytes
         append(log, T0, T0, value=b"x" * (value_bytes if number % 3 else 5_000))
-        sizes.append(log.active.size_bytes - size_bytes)
-    segment = log.active
+        sizes.append(log.segments.active.size_bytes - size_bytes)
+    segment = log.segments.active
     places = [(sum(sizes[:number]), size) for number, size in enumerate(sizes)]
     for _ in range(2):
         assert [segment.find(offset) for offset in range(80)] == sorted(places * 2)

@@ -7,6 +7,7 @@ import pytest
 from broker_lite.log.config import LogConfig
 from broker_lite.log.files.txn_index import ENTRY
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from tests.log.logs import FOREVER_MS, STEM, T0, append, end_transaction, open_log
 
 CONFIG = LogConfig(segment_ms=FOREVER_MS)
@@ -28,7 +29,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def aborted(log: Log) -> list[tuple[int, int, int, int]] | None:
-    return log.read(0, max_bytes=99, isolation_level=1).aborted_transactions  # type: ignore[return-value]
+    return read_log(log, 0, max_bytes=99, isolation_level=1).aborted_transactions  # type: ignore[return-value]
 
 
 RIGHT = [(8, 2, 3, 1), (9, 1, 4, 5)]
@@ -67,7 +68,7 @@ def test_s16_a_part_of_an_entry_is_no_index(directory: Path) -> None:
 
 def test_s86_a_transaction_whose_first_batch_was_cleaned_away_is_right(directory: Path) -> None:
     log = open_log(directory, CONFIG, now_ms=T0)
-    position, size_bytes = log.active.find(2) or (0, 0)
+    position, size_bytes = log.segments.active.find(2) or (0, 0)
     log.close()
     path = directory / f"{STEM}.log"
     data = path.read_bytes()
@@ -85,7 +86,7 @@ def test_s52_a_transaction_that_began_below_the_log_is_right(tmp_path: Path) -> 
     for path in tmp_path.glob(f"{STEM}.*"):
         path.unlink()
     log = open_log(tmp_path, CONFIG, now_ms=T0)
-    assert log.read(1, max_bytes=9, isolation_level=1).aborted_transactions == [(8, 0, 1, 2)]
+    assert read_log(log, 1, max_bytes=9, isolation_level=1).aborted_transactions == [(8, 0, 1, 2)]
 
 
 def test_s15_a_damaged_log_is_no_proof(directory: Path) -> None:
@@ -104,4 +105,4 @@ def test_r02_a_message_of_an_old_format_is_no_marker(tmp_path: Path) -> None:
     (tmp_path / f"{STEM}.index").touch()
     (tmp_path / PATH).write_bytes(ENTRY.pack(0, 8, 0, 0, 1))
     log = open_log(tmp_path, CONFIG, now_ms=T0)
-    assert not log.segments[0].transaction_index.exists
+    assert not log.segments.all[0].transaction_index.exists

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from broker_lite import errors
+from broker_lite.log import timestamps
 from broker_lite.log.config import LogConfig
+from broker_lite.log.read import read_log
 from tests.log.logs import (
     FOREVER_MS,
     NOW_MS,
@@ -37,9 +39,9 @@ def test_a_clean_restart_changes_nothing(tmp_path: Path) -> None:
     log.close()
     before = files(tmp_path)
     again = open_log(tmp_path, SMALL, now_ms=T0)
-    assert (again.log_end_offset, again.recovery_point) == (5, 5)
+    assert (again.log_end_offset, again.flusher.recovery_point) == (5, 5)
     assert again.producer_state.describe() == log.producer_state.describe()
-    assert again.max_timestamp_offset() == (T0 + 4, 4, 0)
+    assert timestamps.max_timestamp_offset(again) == (T0 + 4, 4, 0)
     again.close()
     assert files(tmp_path) == before
     append(open_log(tmp_path, SMALL, now_ms=T0), producer=(5, 0, 5))
@@ -131,7 +133,7 @@ def test_s15_what_cannot_be_trusted_is_recovered(
         (tmp_path / name).write_bytes(data)
     again = open_log(tmp_path, SMALL, now_ms=T0)
     assert again.log_end_offset == (4 if name.endswith("4.log") else 6)
-    assert content(again.read(3, max_bytes=999)) == content(log.read(3, max_bytes=999))
+    assert content(read_log(again, 3, max_bytes=999)) == content(read_log(log, 3, max_bytes=999))
     again.close()
     if not name.endswith(("4.log", "timeindex")):
         assert files(tmp_path) == before
@@ -231,7 +233,7 @@ def test_s43_an_open_transaction_survives(tmp_path: Path) -> None:
     assert again.last_stable_offset == 0
     end_transaction(again, 8, commit=False, now_ms=T0)
     assert again.last_stable_offset == 4
-    read = again.read(0, max_bytes=1, isolation_level=1)
+    read = read_log(again, 0, max_bytes=1, isolation_level=1)
     assert read.aborted_transactions == [(8, 0, 3, 4)]
 
 
@@ -253,10 +255,10 @@ def test_bytes_behind_the_last_batch_of_a_clean_log_are_cut(tmp_path: Path) -> N
     append(log)
     log.close()
     for tail in (b"abc", bytes(40), batch_bytes()[:-1]):
-        with Path(log.active.path).open("ab") as file:
+        with Path(log.segments.active.path).open("ab") as file:
             file.write(tail)
-        assert open_log(tmp_path).size_bytes == len(batch_bytes())
-        assert os.stat(log.active.path).st_size == len(batch_bytes())
+        assert open_log(tmp_path).segments.size_bytes == len(batch_bytes())
+        assert os.stat(log.segments.active.path).st_size == len(batch_bytes())
 
 
 def test_a_directory_that_cannot_be_read(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def segments(tmp_path: Path) -> list[LogSegment]:
     log.close()
     for path in tmp_path.glob("*.snapshot"):
         path.unlink()
-    return log.segments
+    return log.segments.all
 
 
 def snapshots(directory: Path) -> list[int]:

@@ -12,6 +12,7 @@ import pytest
 from broker_lite import errors
 from broker_lite.log.config import LogConfig
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.log.recovery.recover_segment import read_batches
 from tests.log.logs import (
     FOREVER_MS,
@@ -91,7 +92,7 @@ def test_s44_recovery_begins_at_the_recovery_point(tmp_path: Path) -> None:
     last.write_bytes(b"\xff" * 8)
     (tmp_path / f"{log.log_end_offset:020d}.snapshot").write_bytes(b"of an earlier crash")
     again = open_log(tmp_path, CONFIG, clean=False, recovery_point=middle + 1, now_ms=T0)
-    assert again.recovery_point == middle + 1
+    assert again.flusher.recovery_point == middle + 1
     again.close()
     found = files(tmp_path)
     assert (
@@ -109,10 +110,10 @@ def test_s33_the_recovery_point_is_never_above_the_end(tmp_path: Path) -> None:
     for _ in range(2):
         append(log)
     again = open_log(tmp_path, CONFIG, clean=False, recovery_point=99)
-    assert again.recovery_point == 2
+    assert again.flusher.recovery_point == 2
     append(again)
     again.flush()
-    assert again.recovery_point == 3
+    assert again.flusher.recovery_point == 3
 
 
 def test_torn_tails_of_every_length(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_torn_tails_of_every_length(tmp_path: Path) -> None:
         again = open_log(directory, CONFIG, clean=False)
         complete = length == len(whole)
         assert again.log_end_offset == 1 + complete
-        assert again.size_bytes == len(whole) * (1 + complete)
+        assert again.segments.size_bytes == len(whole) * (1 + complete)
         assert append(again).base_offset == 1 + complete
 
 
@@ -139,13 +140,13 @@ def test_s43_a_damaged_batch_ends_the_log(tmp_path: Path, position: int) -> None
     log = open_log(tmp_path, CONFIG)
     for _ in range(3):
         append(log)
-    path = Path(log.active.path)
+    path = Path(log.segments.active.path)
     data = bytearray(path.read_bytes())
     data[len(data) // 3 + position] ^= 0x7D
     path.write_bytes(data)
     again = open_log(tmp_path, CONFIG, clean=False)
     assert again.log_end_offset == 1
-    assert again.size_bytes == len(batch_bytes())
+    assert again.segments.size_bytes == len(batch_bytes())
 
 
 def test_s44_a_cut_segment_ends_the_log(tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_s45_producers_of_what_was_cut_are_unknown(tmp_path: Path) -> None:
     log.roll(T0)
     for sequence in (1, 2):
         append(log, producer=(5, 0, sequence))
-    path = Path(log.active.path)
+    path = Path(log.segments.active.path)
     data = bytearray(path.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 8] = bytes(8)
     path.write_bytes(data)
@@ -205,7 +206,7 @@ def test_s44_offsets_that_do_not_rise_end_the_log(tmp_path: Path, magic: int) ->
     batch = legacy_message(magic, 0) if magic < 2 else batch_bytes()
     (tmp_path / f"{STEM}.log").write_bytes(batch * 3)
     again = open_log(tmp_path, CONFIG, clean=False)
-    assert (again.log_end_offset, again.size_bytes) == (1, len(batch))
+    assert (again.log_end_offset, again.segments.size_bytes) == (1, len(batch))
 
 
 def test_s43_an_offset_that_does_not_fit_the_segment_ends_it(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_s43_an_offset_that_does_not_fit_the_segment_ends_it(tmp_path: Path) -> 
     log = open_log(tmp_path, CONFIG)
     for _ in range(3):
         append(log)
-    path = Path(log.active.path)
+    path = Path(log.segments.active.path)
     data = bytearray(path.read_bytes())
     data[len(data) // 3] = 1
     path.write_bytes(data)
@@ -231,11 +232,11 @@ def test_s43_old_formats_are_recovered(tmp_path: Path, magic: int) -> None:
     config = LogConfig(index_interval_bytes=0)
     log = open_log(tmp_path, config, clean=False)
     assert path.read_bytes() == b"".join(messages[:4])
-    assert (log.log_end_offset, log.active.max_timestamp) == (7, T0 + 6 if magic else -1)
-    assert log.active.offset_index.count == 3
+    assert (log.log_end_offset, log.segments.active.max_timestamp) == (7, T0 + 6 if magic else -1)
+    assert log.segments.active.offset_index.count == 3
     assert log.producer_state.describe() == []
-    assert content(log.read(3, max_bytes=1)) == messages[2]
-    assert log.active.find(6) == (3 * len(messages[0]), len(messages[0]))
+    assert content(read_log(log, 3, max_bytes=1)) == messages[2]
+    assert log.segments.active.find(6) == (3 * len(messages[0]), len(messages[0]))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +246,7 @@ def test_s43_what_no_format_can_be_is_cut(tmp_path: Path, magic: int, length: in
     content = bytes([magic]) + bytes(length - 5)
     message = bytes(8) + length.to_bytes(4, "big") + zlib.crc32(content).to_bytes(4, "big")
     (tmp_path / f"{STEM}.log").write_bytes(message + content + bytes(magic == 1))
-    assert open_log(tmp_path, CONFIG, clean=False).size_bytes == 0
+    assert open_log(tmp_path, CONFIG, clean=False).segments.size_bytes == 0
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -255,9 +256,9 @@ def test_r02_old_formats_are_of_no_use_for_the_brokers_own_state(
     (tmp_path / f"{STEM}.log").write_bytes(batch_bytes() + legacy_message(magic, 4))
     log = open_log(tmp_path, CONFIG, clean=False)
     with pytest.raises(errors.KafkaStorageError, match=f"format {magic}"):
-        list(read_batches(log.active, 0))
-    log.active.file().cut(len(batch_bytes()))
-    assert [batch.base_offset for batch in read_batches(log.active, 0)] == [0]
+        list(read_batches(log.segments.active, 0))
+    log.segments.active.file().cut(len(batch_bytes()))
+    assert [batch.base_offset for batch in read_batches(log.segments.active, 0)] == [0]
 
 
 def test_batches_larger_than_the_read_buffer(tmp_path: Path) -> None:
@@ -280,14 +281,14 @@ def test_s33_a_crash_after_the_flush_loses_nothing(tmp_path: Path) -> None:
     log = open_log(tmp_path, CONFIG, now_ms=T0)
     write_at_random(log, 3, 50)
     log.flush()
-    point = log.recovery_point
+    point = log.flusher.recovery_point
     again = open_log(tmp_path, CONFIG, clean=False, recovery_point=point, now_ms=T0)
     assert again.log_end_offset == log.log_end_offset
     assert again.producer_state.describe() == log.producer_state.describe()
-    first = log.read(0, max_bytes=1 << 20)
-    assert content(again.read(0, max_bytes=1 << 20)) == content(first)
-    os.unlink(log.active.path)
-    assert again.roll(NOW_MS) is again.active
+    first = read_log(log, 0, max_bytes=1 << 20)
+    assert content(read_log(again, 0, max_bytes=1 << 20)) == content(first)
+    os.unlink(log.segments.active.path)
+    assert again.roll(NOW_MS) is again.segments.active
 
 
 def test_s17_a_control_batch_of_another_kind_ends_no_transaction(tmp_path: Path) -> None:
@@ -298,7 +299,7 @@ def test_s17_a_control_batch_of_another_kind_ends_no_transaction(tmp_path: Path)
     end_transaction(log, 8, commit=False, now_ms=T0)
     again = open_log(tmp_path, CONFIG, clean=False, now_ms=T0)
     assert again.last_stable_offset == again.log_end_offset == 3
-    assert not again.active.transaction_index.exists
+    assert not again.segments.active.transaction_index.exists
 
 
 @pytest.mark.parametrize(
@@ -312,7 +313,7 @@ def test_s43_the_log_says_how_many_sound_batches_are_cut(
     ends = []
     for _ in range(4):
         append(log, T0)
-        ends.append(log.segments[-1].size_bytes)
+        ends.append(log.segments.all[-1].size_bytes)
     log.close()
     path = tmp_path / "p" / f"{STEM}.log"
     data = bytearray(path.read_bytes())

@@ -9,6 +9,7 @@ import pytest
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.files.batch_reader import SegmentOverflow
 from broker_lite.log.log import Log
+from broker_lite.log.read import read_log
 from broker_lite.record.builder import BatchBuilder
 from broker_lite.record.control import EndTransactionMarker, end_transaction_batch
 from broker_lite.record.legacy.message_builder import LegacySetBuilder
@@ -63,10 +64,10 @@ def write_segment(directory: Path, *batches: bytes, base: int = 0) -> Path:
 def everything(log: Log) -> bytes:
     """Read from the log start on, as a client does."""
     found = b""
-    for segment in log.segments:
+    for segment in log.segments.all:
         if segment.size_bytes:
             start = max(segment.base_offset, log.log_start_offset)
-            found += content(log.read(start, max_bytes=READ_MAX))
+            found += content(read_log(log, start, max_bytes=READ_MAX))
     return found
 
 
@@ -135,7 +136,7 @@ def test_s42_a_first_batch_that_does_not_fit_leaves_an_empty_segment(tmp_path: P
     log = open_log(tmp_path, clean=False)
     assert segment_bases(tmp_path) == [0, FAR]
     assert (tmp_path / f"{0:020}.log").read_bytes() == b""
-    assert content(log.read(0, max_bytes=READ_MAX)) == batch_at(FAR) + batch_at(FAR + 1)
+    assert content(read_log(log, 0, max_bytes=READ_MAX)) == batch_at(FAR) + batch_at(FAR + 1)
 
 
 def test_s42_what_cannot_be_read_is_cut_from_the_last_part(tmp_path: Path) -> None:
@@ -164,7 +165,7 @@ def test_s16_s42_a_transaction_over_both_parts(tmp_path: Path) -> None:
     write_segment(tmp_path, *batches)
     (tmp_path / f"{0:020}.index").touch()
     log = open_log(tmp_path)
-    read = log.read(0, max_bytes=READ_MAX, isolation_level=COMMITTED)
+    read = read_log(log, 0, max_bytes=READ_MAX, isolation_level=COMMITTED)
     assert read.aborted_transactions is not None
     assert [(each.producer_id, each.first_offset) for each in read.aborted_transactions] == [(7, 0)]
     assert log.last_stable_offset == FAR + 3
@@ -179,7 +180,7 @@ def test_r65_s42_a_wrapper_that_begins_below_its_segment(tmp_path: Path) -> None
     log = open_log(tmp_path, clean=False)
     assert segment_bases(tmp_path) == [0, 2]
     for offset in (2, FAR - 2, FAR, FAR + 1):
-        assert content(log.read(offset, max_bytes=READ_MAX)) == old
+        assert content(read_log(log, offset, max_bytes=READ_MAX)) == old
 
 
 def test_s41_s42_a_crash_at_any_call_leaves_all_batches(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from broker_lite.pipeline.read.corruption import (
     CorruptLog,
     raise_corruption,
 )
-from broker_lite.pipeline.read.plan import SegmentRange, Split
+from broker_lite.pipeline.read.split import SegmentRange, Split
 from broker_lite.record.legacy.messages import LegacyMessage
 from broker_lite.record.records import iterate_records
 from tests.pipeline.support import (

@@ -12,7 +12,7 @@ from broker_lite.pipeline.read.options import (
     ReadOptions,
     View,
 )
-from broker_lite.pipeline.read.selection import AllTopics, Assigned, TopicPattern, Topics
+from broker_lite.pipeline.read.selection import ALL_TOPICS, Assigned, TopicPattern, Topics
 
 
 def parse(is_stream: bool = False, **options: str) -> ReadOptions:
@@ -31,7 +31,7 @@ def test_the_defaults_of_a_batch_query():
     options = parse()
     assert options == ReadOptions(
         path="/logs",
-        selection=AllTopics(),
+        selection=ALL_TOPICS,
         starting=Bound.EARLIEST,
         ending=Bound.LATEST,
         on_no_match=OnNoMatch.ERROR,

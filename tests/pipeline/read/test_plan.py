@@ -12,7 +12,8 @@ from broker_lite.pipeline.files.file_io import LocalFileIO
 from broker_lite.pipeline.read.batches import read_batches
 from broker_lite.pipeline.read.corruption import raise_corruption
 from broker_lite.pipeline.read.options import ReadOptions
-from broker_lite.pipeline.read.plan import Split, plan
+from broker_lite.pipeline.read.plan import plan
+from broker_lite.pipeline.read.split import Split
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.records import iterate_records
 from tests.pipeline.support import (

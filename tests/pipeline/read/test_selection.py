@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from broker_lite.pipeline.read.selection import AllTopics, Assigned, TopicPattern, Topics
+from broker_lite.pipeline.read.selection import ALL_TOPICS, Assigned, TopicPattern, Topics
 
 OFFSETS = "__consumer_offsets"
 
@@ -10,7 +10,7 @@ OFFSETS = "__consumer_offsets"
 @pytest.mark.parametrize(
     ("selection", "wanted", "unwanted", "missing"),
     [
-        (AllTopics(), [("a", 0), ("__mine", 3)], [(OFFSETS, 0)], []),
+        (ALL_TOPICS, [("a", 0), ("__mine", 3)], [(OFFSETS, 0)], []),
         (
             Topics(frozenset(("a", "b", OFFSETS))),
             [("a", 0), ("a", 9), (OFFSETS, 0)],

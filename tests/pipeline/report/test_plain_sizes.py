@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.report.plain_sizes import PlainSizes, plain_sizes
+from broker_lite.pipeline.report.data import CodecFacts
+from broker_lite.pipeline.report.plain_sizes import plain_sizes
 from tests.pipeline.support import NewRecord, Partition, damage, whole_split
 
 RECORDS = [NewRecord(b"k", b"v" * 1000, timestamp_ms=0)] * 4
@@ -19,7 +20,7 @@ def write_log(root: Path) -> Path:
         return next(partition.directory.glob("*.log"))
 
 
-def sizes(root: Path) -> dict[str, PlainSizes]:
+def sizes(root: Path) -> dict[str, CodecFacts]:
     return {one.codec: one for one in plain_sizes(LocalFileIO(), whole_split(root))}
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, ReadMinRows
 from pyspark.sql.streaming.query import StreamingQuery
 
-from broker_lite.pipeline.read.options import OptionError
+from broker_lite.pipeline.read.option_values import OptionError
 from broker_lite.pipeline.read.ranges import DataLossError
 from broker_lite.pipeline.spark.source import KafkaSegmentsSource
 from broker_lite.pipeline.spark.stream import SegmentsStreamReader

@@ -191,7 +191,7 @@ def test_s_40_s_70_a_data_directory_at_rest(tmp_path: Path) -> None:
     assert second.was_clean
     second.create("topic", 0, b"t" * 16)
     log = second.get("topic", 0)
-    assert (log.log_end_offset, log.recovery_point) == (7, 7)
+    assert (log.log_end_offset, log.flusher.recovery_point) == (7, 7)
     with pytest.raises(WriteRefused, match="in use"):
         commit(IO, str(tmp_path), relative(tmp_path, "b", 1))
     second.close()

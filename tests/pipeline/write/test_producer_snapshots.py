@@ -11,7 +11,9 @@ def test_s_45_the_newest_readable_one_up_to_an_offset(tmp_path: Path) -> None:
     with Partition(tmp_path) as partition:
         for producer_id in (1, 2, 3):
             partition.append(numbered(2), producer_id=producer_id)
-            partition.log.take_snapshot(partition.log.log_end_offset)
+            partition.log.segments.take_snapshot(
+                partition.log.log_end_offset, partition.log.producer_state
+            )
     directory = str(partition.directory)
     assert list(newest_producers(LocalFileIO(), directory, 6)) == [1, 2, 3]
     assert list(newest_producers(LocalFileIO(), directory, 5)) == [1, 2]

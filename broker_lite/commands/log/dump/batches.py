@@ -19,7 +19,7 @@ from broker_lite.commands.shared.internal_records import (
     decode_text,
 )
 from broker_lite.errors import BrokerError
-from broker_lite.pipeline.read.measured import Measured, Unsound, measure_batch
+from broker_lite.pipeline.read.measured import Measured, Unsound, append_records, measure_batch
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.codecs.compression import Codec
 from broker_lite.record.codecs.decompressed import Bounds
@@ -28,7 +28,6 @@ from broker_lite.record.legacy.messages import LegacyMessage, LegacyRecord, iter
 from broker_lite.record.loops.columns import HEADERS, KEYS, VALUES, RecordColumns
 from broker_lite.record.records import Record, iterate_records
 
-_CREATE_TIME: Final = -2
 _SEQUENCE_MASK: Final = 0x7FFFFFFF
 _ALL: Final = 1 << 62
 _WRAPPED_BYTES_MAX: Final = 256 << 20
@@ -107,18 +106,7 @@ def optional_text(number: int | None) -> str:
 def columns_of(measured: Measured) -> RecordColumns:
     """Read all records of a measured batch."""
     columns = RecordColumns(KEYS | VALUES | HEADERS, *measured.totals)
-    append_time = measured.append_time_ms
-    columns.append(
-        measured.buffer,
-        measured.start,
-        measured.end,
-        measured.record_count,
-        measured.base_offset,
-        measured.base_timestamp,
-        _CREATE_TIME if append_time is None else append_time,
-        0,
-        _ALL,
-    )
+    append_records(columns, measured, 0, _ALL)
     return columns
 
 

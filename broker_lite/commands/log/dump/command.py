@@ -8,7 +8,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -40,18 +40,14 @@ from broker_lite.record.legacy.messages import LegacyMessage
 
 _SNAPSHOT: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _BOOTSTRAP: Final = "bootstrap.checkpoint"
-_DECODERS: Final[dict[str, Decoder]] = {
-    "cluster_metadata": decode_metadata,
-    "offsets": decode_group,
-    "transaction_log": decode_transaction,
-    "share_group_state": decode_share_state,
+_DECODERS: Final[Mapping[str, tuple[str, Decoder]]] = {
+    "cluster_metadata": ("__cluster_metadata", decode_metadata),
+    "offsets": ("__consumer_offsets", decode_group),
+    "transaction_log": ("__transaction_state", decode_transaction),
+    "share_group_state": ("__share_group_state", decode_share_state),
 }
-_TOPIC_DECODERS: Final[dict[str, Decoder]] = {
-    "__cluster_metadata": decode_metadata,
-    "__consumer_offsets": decode_group,
-    "__transaction_state": decode_transaction,
-    "__share_group_state": decode_share_state,
-}
+"""The topic and the decoder of each flag."""
+_BY_TOPIC: Final = dict(_DECODERS.values())
 _MAX_BYTES: Final = 2**31 - 1
 
 
@@ -304,12 +300,12 @@ def _title(path: Path) -> str:
 
 def _wanted(options: argparse.Namespace, path: Path) -> Wanted:
     """Choose what to print; records of internal topics are decoded even without a flag."""
-    decoder = _DECODERS.get(options.decoder or "", decode_text)
+    _, decoder = _DECODERS.get(options.decoder, ("", decode_text))
     content = options.print_data_log or options.decoder is not None or options.json
     content = content or options.skip_record_metadata
     if options.decoder is None and (content or options.deep_iteration):
         parsed = parse_partition_directory(path.absolute().parent.name)
-        decoder = _TOPIC_DECODERS.get(parsed[0] if parsed is not None else "", decode_text)
+        decoder = _BY_TOPIC.get(parsed[0] if parsed is not None else "", decode_text)
     return Wanted(
         records=content or options.deep_iteration,
         content=content,

@@ -19,7 +19,7 @@ from broker_lite.pipeline.compact.round import offline_round
 from broker_lite.pipeline.compact.survivors import OffsetSet
 from broker_lite.pipeline.compact.swap import Swap, swap_all
 from broker_lite.pipeline.files.file_io import LocalFileIO
-from broker_lite.pipeline.files.layout import find_partitions
+from broker_lite.pipeline.files.layout import EVERY_OFFSET, find_partitions
 from broker_lite.pipeline.files.log_root import sweep
 from broker_lite.pipeline.read.corruption import raise_corruption
 from broker_lite.pipeline.read.transactions import find_aborted
@@ -28,8 +28,6 @@ from broker_lite.pipeline.write.producer_snapshots import Producers, newest_prod
 FORMAT: Final = "kafka_segments_compaction"
 SURVIVORS: Final = "survivors"
 EMPTIED_MARKERS: Final = "emptied markers"
-
-_ANY_OFFSET: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -120,6 +118,6 @@ def _known(io: LocalFileIO, directory: str, now_ms: int) -> Producers:
     """
     return {
         producer_id: entry
-        for producer_id, entry in newest_producers(io, directory, _ANY_OFFSET).items()
+        for producer_id, entry in newest_producers(io, directory, EVERY_OFFSET).items()
         if now_ms - entry.last_timestamp_ms < PRODUCER_EXPIRATION_MS
     }

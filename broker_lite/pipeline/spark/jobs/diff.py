@@ -19,7 +19,6 @@ from broker_lite.pipeline.spark.jobs.export import records_of
 
 COMPARED: Final = ("key", "value", "headers", "timestamp", "timestampType")
 
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _PLACE: Final = ("topic", "partition", "offset")
 
 
@@ -64,11 +63,11 @@ def diff(
     spark: SparkSession,
     left: str,
     right: str,
-    options: Mapping[str, str] = _NOTHING,
+    options: Mapping[str, str] = MappingProxyType({}),
     *,
     by: By = By.OFFSET,
     columns: Sequence[str] = COMPARED,
-    renamed: Mapping[str, str] = _NOTHING,
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> Difference:
     """Compare two logs.
 

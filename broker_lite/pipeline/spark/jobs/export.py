@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame, SparkSession
 PARQUET: Final = "parquet"
 DELTA: Final = "delta"
 
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _DIRECTORIES: Final = ("topic", "partition")
 
 
@@ -22,7 +21,7 @@ def export(
     spark: SparkSession,
     path: str,
     target: str,
-    options: Mapping[str, str] = _NOTHING,
+    options: Mapping[str, str] = MappingProxyType({}),
     *,
     table_format: str = PARQUET,
     compression: str = "zstd",
@@ -55,7 +54,9 @@ def export(
         writer.option("compression", compression).save(place)
 
 
-def records_of(spark: SparkSession, path: str, options: Mapping[str, str] = _NOTHING) -> DataFrame:
+def records_of(
+    spark: SparkSession, path: str, options: Mapping[str, str] = MappingProxyType({})
+) -> DataFrame:
     """Read the records of a log with their headers."""
     reader = spark.read.format("kafka_segments").options(**options)
     return reader.option("includeHeaders", "true").load(path)

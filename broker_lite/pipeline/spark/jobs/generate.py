@@ -85,15 +85,9 @@ def _check(io: FileIO, root: str, spec: GenerateSpec) -> dict[str, int]:
 
 def segment_of(root: str, row: Row) -> StagedSegment:
     """Make a staged segment of a row."""
-    return StagedSegment(
-        Placement(root, row.topic, row.partition, row.tag),
-        row.base_offset,
-        row.end_offset,
-        row.size_bytes,
-        row.record_count,
-        tuple(row.suffixes),
-        bytes(row.producers),
-    )
+    topic, partition, tag, *numbers, suffixes, producers = row
+    placement = Placement(root, topic, partition, tag)
+    return StagedSegment._make((placement, *numbers, tuple(suffixes), bytes(producers)))
 
 
 class GenerateSource(DataSource):
@@ -146,14 +140,7 @@ class GenerateReader(DataSourceReader):
 
 
 def _row(segment: StagedSegment) -> tuple[object, ...]:
-    return (
-        segment.placement.topic,
-        segment.placement.partition,
-        segment.placement.tag,
-        segment.base_offset,
-        segment.end_offset,
-        segment.size_bytes,
-        segment.record_count,
-        list(segment.suffixes),
-        segment.producers,
-    )
+    """Make a row of a staged segment; Spark wants lists for arrays."""
+    placement, *numbers, suffixes, producers = segment
+    place = placement.topic, placement.partition, placement.tag
+    return (*place, *numbers, list(suffixes), producers)

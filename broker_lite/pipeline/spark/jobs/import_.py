@@ -2,20 +2,17 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from broker_lite.pipeline.spark.jobs.export import PARQUET, read_export
-
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def import_table(
     spark: SparkSession,
     table: str,
     path: str,
-    options: Mapping[str, str] = _NOTHING,
+    options: Mapping[str, str] = MappingProxyType({}),
     *,
     table_format: str = PARQUET,
 ) -> None:
@@ -31,7 +28,9 @@ def import_table(
     import_records(read_export(spark, table, table_format), path, options)
 
 
-def import_records(records: DataFrame, path: str, options: Mapping[str, str] = _NOTHING) -> None:
+def import_records(
+    records: DataFrame, path: str, options: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Write records as logs, at their own offsets unless the options say keepOffsets=false.
 
     Args:

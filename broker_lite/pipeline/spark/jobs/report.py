@@ -22,6 +22,7 @@ from broker_lite.pipeline.report.data import (
     RatePoint,
     SizeCount,
     TimePoint,
+    times_of,
 )
 from broker_lite.pipeline.spark.jobs.plain_size_source import FORMAT as PLAIN_SIZES
 from broker_lite.pipeline.spark.jobs.plain_size_source import PlainSizeSource
@@ -31,7 +32,6 @@ PRODUCERS_MAX: Final = 20
 LINES_MAX: Final = 8
 TOP_KEYS: Final = 10
 
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _WIDTHS_MS: Final = (
     *(1, 10, 100, 1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000),
     *(6 * 3_600_000, 86_400_000, 7 * 86_400_000, 28 * 86_400_000),
@@ -41,7 +41,7 @@ _WIDTHS_MS: Final = (
 def report(
     spark: SparkSession,
     path: str,
-    options: Mapping[str, str] = _NOTHING,
+    options: Mapping[str, str] = MappingProxyType({}),
     *,
     with_records: bool = True,
 ) -> LogReport:
@@ -110,9 +110,8 @@ def _prepared(batches: DataFrame) -> DataFrame:
 
 def bucket_width_ms(partitions: tuple[PartitionFacts, ...]) -> int:
     """Choose the width of time buckets so that there are at most BUCKETS of them."""
-    firsts = [one.first_ms for one in partitions if one.first_ms is not None]
-    lasts = [one.last_ms for one in partitions if one.last_ms is not None]
-    span_ms = max(lasts) - min(firsts) if firsts and lasts else 0
+    first_ms, last_ms = times_of(partitions)
+    span_ms = 0 if first_ms is None or last_ms is None else last_ms - first_ms
     return next((width for width in _WIDTHS_MS if width * BUCKETS >= span_ms), _WIDTHS_MS[-1])
 
 

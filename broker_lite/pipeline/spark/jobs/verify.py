@@ -29,13 +29,11 @@ MAX_SPLIT_BYTES: Final = "1g"
 DEEP_SPLIT_BYTES: Final = "128m"
 """Checking each record takes ten times as long, and more if they are compressed."""
 
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-
 
 def verify(
     spark: SparkSession,
     path: str,
-    options: Mapping[str, str] = _NOTHING,
+    options: Mapping[str, str] = MappingProxyType({}),
     *,
     is_deep: bool = False,
     is_live: bool = False,
@@ -68,15 +66,7 @@ def verify(
         found += _batch_findings(neighbours, cleaned.get(key, 0), is_live)
     every = [one for neighbours in audits.values() for one in neighbours]
     found += small_files(io, root, logs, every)
-    return Verification(
-        path=path,
-        partitions=len(logs),
-        segments=sum(len(log.segments) for log in logs.values()),
-        batches=sum(one.batches for one in every),
-        records=sum(one.records for one in every),
-        size_bytes=sum(one.size_bytes for one in every),
-        findings=tuple(sorted(found)),
-    )
+    return Verification.of(path, logs, every, found)
 
 
 def _batch_findings(audits: list[Audit], cleaned_end: int, is_live: bool) -> Iterable[Finding]:

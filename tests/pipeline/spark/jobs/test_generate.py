@@ -136,5 +136,5 @@ def test_the_command_tells_what_came_to_be(
     assert spark_generate.run(spark, parser.parse_args([*words, "records=10"])) == 0
     size_bytes = sum(path.stat().st_size for path in tmp_path.rglob("*.log"))
     assert capsys.readouterr().out == f"t: partitions=2 records=10 bytes={size_bytes} segments=2\n"
-    with pytest.raises(SettingsError, match="spark generate: topic t: there is no colour"):
+    with pytest.raises(SettingsError, match="spark generate: topic t: unknown field colour"):
         spark_generate.run(spark, parser.parse_args([*words, "colour=1"]))

@@ -1,4 +1,4 @@
-"""Flags of Kafka's tools that set properties, by a file or as `NAME=VALUE`."""
+"""Flags that several commands have alike: actions, repeatable flags, and properties of clients."""
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
@@ -7,18 +7,33 @@ from pathlib import Path
 from broker_lite.client.client_properties import read_client_properties
 
 
+def add_actions(
+    parser: argparse.ArgumentParser, actions: Mapping[str, str]
+) -> argparse._MutuallyExclusiveGroup:
+    """Add a flag for each action; exactly one is required, and `action` has its name.
+
+    Args:
+        parser: of the command.
+        actions: help texts by name.
+
+    Returns:
+        The group of the flags, for further ones.
+    """
+    group = parser.add_mutually_exclusive_group(required=True)
+    for name, text in actions.items():
+        group.add_argument(f"--{name}", dest="action", action="store_const", const=name, help=text)
+    return group
+
+
 def add_repeatable(
-    parser: argparse.ArgumentParser, *flags: str, text: str, dest: str | None = None
+    parser: argparse.ArgumentParser,
+    *flags: str,
+    text: str,
+    metavar: str = "NAME=VALUE",
+    dest: str | None = None,
 ) -> None:
-    """Add a repeatable flag `--flag NAME=VALUE` with its aliases."""
-    parser.add_argument(
-        *flags, action="append", default=[], metavar="NAME=VALUE", help=text, dest=dest
-    )
-
-
-def add_file(parser: argparse.ArgumentParser, flag: str, text: str) -> None:
-    """Add a flag that names a file of properties."""
-    parser.add_argument(flag, type=Path, metavar="FILE", help=text)
+    """Add a repeatable flag with its aliases; its value is a list."""
+    parser.add_argument(*flags, action="append", default=[], metavar=metavar, help=text, dest=dest)
 
 
 def add_alias(

@@ -1,9 +1,11 @@
 import argparse
 from pathlib import Path
 
-from broker_lite.commands.shared.property_flags import (
+import pytest
+
+from broker_lite.commands.shared.flags import (
+    add_actions,
     add_alias,
-    add_file,
     add_repeatable,
     properties_of,
 )
@@ -12,11 +14,21 @@ from broker_lite.commands.shared.property_flags import (
 def test_flags_under_several_names(tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
     add_repeatable(parser, "--new-property", "--property", text="", dest="pairs")
-    add_file(parser, "--file", "")
+    parser.add_argument("--file", type=Path)
     add_alias(parser, "--old-file", dest="file", metavar="FILE", kind=Path)
     options = parser.parse_args(["--property", "a=1", "--new-property", "b=2=3"])
     assert (options.pairs, options.file) == (["a=1", "b=2=3"], None)
     assert parser.parse_args(["--old-file", str(tmp_path)]).file == tmp_path
+
+
+def test_exactly_one_action_is_needed() -> None:
+    parser = argparse.ArgumentParser()
+    add_actions(parser, {"list": "", "delete-all": ""}).add_argument("--check")
+    assert parser.parse_args(["--delete-all"]).action == "delete-all"
+    assert parser.parse_args(["--check", "x"]).action is None
+    for arguments in ([], ["--list", "--delete-all"], ["--list", "--check", "x"]):
+        with pytest.raises(SystemExit):
+            parser.parse_args(arguments)
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
