@@ -89,6 +89,12 @@ class UnknownTopicOrPartition(BrokerError):
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+class NotEnoughReplicas(BrokerError):
+    """Fewer replicas in sync than min.insync.replicas asks for (19)."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS
+
+
 class NotLeaderOrFollower(BrokerError):
     """Not leader, or not a replica (6)."""
 

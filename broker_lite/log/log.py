@@ -65,6 +65,8 @@ class Log:
         leader_epoch: stamped into every batch; changed by become_leader() only.
         leader_id: the broker whose clients may append. The log does not care: it is kept here
             because each request asks for it.
+        lacks_replicas: fewer replicas are in sync than min.insync.replicas says; kept here for the
+            same reason.
         is_failing: the last append failed on the disk; the caller of append() keeps this, to log
             such a failure once.
     """
@@ -78,6 +80,7 @@ class Log:
         "epochs",
         "flusher",
         "is_failing",
+        "lacks_replicas",
         "leader_epoch",
         "leader_id",
         "log_end_offset",
@@ -111,6 +114,7 @@ class Log:
         self.flusher = Flusher(parts)
         self.visibility = Visibility(parts, self.flusher)
         self.is_failing = False
+        self.lacks_replicas = False
         self._epoch_file = parts.epoch_file
         self._first_use = first_use
         # Whether the next batch has to wait for a file, or must not be written at all.

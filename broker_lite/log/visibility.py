@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from broker_lite.errors import KafkaStorageError
 from broker_lite.log.flusher import Flusher
 from broker_lite.log.parts import LogParts
+from broker_lite.log.replicas import Replicas
 
 Waiter: TypeAlias = Callable[[], None]
 FlushWaiter: TypeAlias = Callable[[KafkaStorageError | None], None]
@@ -25,16 +26,18 @@ class Commits:
 
     Attributes:
         held: the logs that hold records back; empty where no log has to be flushed.
+        lagging: the logs of which a replica is behind; empty where none is.
         failures: how many flushes failed for which somebody may have waited.
         start: begins a flush in the background, after which flush_ended() has to be called; None
             where nobody flushes in the background.
         went_offline: is called with a log that must not be used any more.
     """
 
-    __slots__ = ("failures", "held", "start", "went_offline")
+    __slots__ = ("failures", "held", "lagging", "start", "went_offline")
 
     def __init__(self) -> None:
         self.held: dict[Visibility, None] = {}
+        self.lagging: set[Visibility] = set()
         self.failures = 0
         self.start: Callable[[Visibility], None] | None = None
         self.went_offline: Callable[[Visibility], None] = _ignore
@@ -50,6 +53,7 @@ class Visibility:
         end_offset: the log end offset after the last append.
         high_watermark: readers see the records below this offset: with one replica all of them,
             except those that are held back.
+        replicas: the replicas of other brokers while one of them is behind; else None.
         commits: shared with the other logs of the data directory.
     """
 
@@ -65,6 +69,7 @@ class Visibility:
         "flusher",
         "high_watermark",
         "partition",
+        "replicas",
         "topic",
     )
 
@@ -79,6 +84,7 @@ class Visibility:
         self.partition = parts.partition
         self.flusher = flusher
         self.commits = Commits()
+        self.replicas: Replicas | None = None
         self.end_offset = self.high_watermark = parts.log_end_offset
         self._producers = parts.producer_state
         self._waiters: dict[Waiter, None] = {}
@@ -128,6 +134,11 @@ class Visibility:
         else:
             waiter(None)
 
+    def look_at_replicas(self) -> None:
+        """Move the high watermark as far as the replicas allow now, and wake who waits for it."""
+        if self not in self.commits.held:  # else the end of the flush does it
+            self._show(self.end_offset)
+
     # -- appends
 
     def show_or_hold(self, end_offset: int) -> None:
@@ -143,6 +154,9 @@ class Visibility:
             self._show(end_offset)
 
     def _show(self, offset: int) -> None:
+        if self.replicas is not None:
+            # the high watermark of a leader never goes back
+            offset = max(self.replicas.high_watermark(offset), self.high_watermark)
         self.high_watermark = offset
         self._producers.high_watermark_moved(offset)
         if self._waiters:

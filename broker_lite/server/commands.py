@@ -11,7 +11,9 @@ from typing import Final
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.cluster.elections import Election, change
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
+from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.errors import BrokerError, SettingsError
+from broker_lite.log.replicas import Lag
 from broker_lite.server.nodes import Nodes, NodeState, WrongState
 
 Arguments = Mapping[str, object]
@@ -20,9 +22,10 @@ Arguments = Mapping[str, object]
 class Commands:
     """Carries out commands, one after the other."""
 
-    def __init__(self, cluster: Cluster, nodes: Nodes) -> None:
+    def __init__(self, cluster: Cluster, nodes: Nodes, replicas: ReplicaManager) -> None:
         """Remember what commands are about."""
         self._cluster = cluster
+        self._replicas = replicas
         self._nodes = nodes
 
     async def carry_out(self, text: bytes) -> dict[str, object]:
@@ -88,6 +91,41 @@ class Commands:
         if to != before.leader:
             self._alter(topic, index, _led_by(before, to))
 
+    async def _lag(self, asked: Arguments) -> None:
+        topic, index, node_id = self._asked_follower(asked)
+        lag = Lag(
+            is_frozen=not (asked.get("records") or asked.get("ms")),
+            records=_number(asked, "records") if asked.get("records") else 0,
+            ms=_number(asked, "ms") if asked.get("ms") else 0,
+        )
+        self._replicas.fall_behind(topic, index, node_id, lag)
+
+    async def _catch_up(self, asked: Arguments) -> None:
+        topic, index, node_id = self._asked_follower(asked)
+        self._replicas.catch_up(topic, index, node_id)
+
+    async def _shrink_isr(self, asked: Arguments) -> None:
+        topic, index, node_id = self._asked_follower(asked)
+        self._replicas.shrink_isr(topic, index, node_id)
+
+    async def _elect_unclean(self, asked: Arguments) -> None:
+        topic, index = self._asked_partition(asked)
+        to = _number(asked, "to")
+        if to not in topic.partitions[index].replicas:
+            raise WrongState(f"broker {to} has no replica of {topic.name}-{index}")
+        if not self._cluster.brokers.is_active(to):
+            raise WrongState(f"broker {to} is not there")
+        self._replicas.elect_unclean(topic, index, to)
+
+    def _asked_follower(self, asked: Arguments) -> tuple[Topic, int, int]:
+        topic, index = self._asked_partition(asked)
+        partition, node_id = topic.partitions[index], _number(asked, "node")
+        if node_id not in partition.replicas:
+            raise WrongState(f"broker {node_id} has no replica of {topic.name}-{index}")
+        if node_id == partition.leader:
+            raise WrongState(f"broker {node_id} leads {topic.name}-{index}")
+        return topic, index, node_id
+
     async def _elect_preferred(self, asked: Arguments) -> None:
         name = asked.get("topic")
         for topic in [*self._cluster.topics.values()]:
@@ -136,4 +174,8 @@ _COMMANDS: Final[Mapping[str, _Method]] = {
     "partition": Commands._partition,
     "move_leader": Commands._move_leader,
     "elect_preferred": Commands._elect_preferred,
+    "elect_unclean": Commands._elect_unclean,
+    "lag": Commands._lag,
+    "catch_up": Commands._catch_up,
+    "shrink_isr": Commands._shrink_isr,
 }

@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 
 from broker_lite.control.cluster.membership import Membership
 from broker_lite.control.metadata.brokers import Endpoint
+from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.settings import join_address
 
@@ -57,6 +58,7 @@ class Nodes:
         make_node: "Callable[[int, Listeners], Node]",
         register: Callable[[int, Sequence[Endpoint]], None],
         membership: Membership,
+        replicas: ReplicaManager,
     ) -> None:
         """Start nothing yet.
 
@@ -67,6 +69,7 @@ class Nodes:
             make_node: makes the server of a node.
             register: tells the cluster of a node whose listeners are open.
             membership: takes nodes out of the cluster.
+            replicas: are behind while their nodes are not there.
         """
         self._slots = {node_id: _Slot(node_id, each) for node_id, each in listeners.items()}
         self._addresses = dict(addresses)
@@ -74,6 +77,7 @@ class Nodes:
         self._make_node = make_node
         self._register = register
         self._membership = membership
+        self._replicas = replicas
         self._group: TaskGroup | None = None
 
     @property
@@ -150,6 +154,7 @@ class Nodes:
         await self._end(slot)
         slot.was_killed = True
         logger.info("node killed node=%d", node_id)
+        self._replicas.node_gone(node_id)
         self._membership.go_silent(node_id)
 
     async def stop(self, node_id: int) -> None:
@@ -166,6 +171,7 @@ class Nodes:
         await self._end(slot)
         slot.was_killed = False
         logger.info("node stopped node=%d", node_id)
+        self._replicas.node_gone(node_id)
         self._membership.fence(node_id)
 
     async def hang(self, node_id: int) -> None:
@@ -181,6 +187,7 @@ class Nodes:
         slot.node.hang()
         slot.state = NodeState.HUNG
         logger.info("node hung node=%d", node_id)
+        self._replicas.node_gone(node_id)
         self._membership.go_silent(node_id)
 
     async def bring_up(self, node_id: int) -> None:
@@ -200,6 +207,7 @@ class Nodes:
             self._membership.prepare_return(node_id, was_killed=slot.was_killed)
             self._open(slot)
             self._start(slot)
+        self._replicas.node_back(node_id)
         self._membership.catch_up(node_id)
         logger.info("node is up node=%d", node_id)
 

@@ -24,6 +24,7 @@ from broker_lite import seed
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
 from broker_lite.control.coordinators.start import Coordinators
+from broker_lite.control.replication.replica_manager import ReplicaManager
 from broker_lite.handler.context import HandlerContext, Hook, ListenerInfo
 from broker_lite.handler.fetch.session import FetchSessionCache
 from broker_lite.handler.lane import Lane
@@ -142,7 +143,9 @@ async def _live(
         gc.disable()
         coordinators = Coordinators.start(cluster, clock)
         cluster.membership.due_at = coordinators.alarm.due_at
-        nodes = _nodes(site, cluster, coordinators, clock)
+        replicas = ReplicaManager(cluster, clock)
+        nodes = _nodes(site, cluster, coordinators, clock, replicas)
+        commands = Commands(cluster, nodes, replicas)
         address = nodes.open()
         if ready is not None:
             # The objects of the start stay alive, so a full collection need not look at them.
@@ -152,13 +155,13 @@ async def _live(
             gc.freeze()
         gc.enable()
         if not await seed.apply(cluster, clock, site.orders.are_waiting):
-            order = await _next_order(site, cluster, clock, nodes)
+            order = await _next_order(site, clock, cluster, commands)
             return order
         async with GroupCommit(cluster.logs.commits), anyio.create_task_group() as group:
             group.start_soon(nodes.run)
             group.start_soon(maintain, cluster.logs, site.settings, clock)
             group.start_soon(compact, cluster.logs, lambda: cluster.settings, clock)
-            timed = (*coordinators[:2], cluster.membership)
+            timed = (*coordinators[:2], cluster.membership, replicas)
             group.start_soon(run_timers, timed, clock, coordinators.alarm)
             if ready is not None:
                 ready(address)
@@ -166,7 +169,7 @@ async def _live(
             # a limiter of its own, so that it takes no thread that requests wait for
             preload = partial(to_thread.run_sync, coordinators.groups.preload)
             group.start_soon(partial(preload, limiter=CapacityLimiter(1)))
-            order = await _next_order(site, cluster, clock, nodes)
+            order = await _next_order(site, clock, cluster, commands)
             if order is Order.STOP:
                 await nodes.stop_all()
             group.cancel_scope.cancel()
@@ -180,9 +183,8 @@ async def _live(
     return order
 
 
-async def _next_order(site: _Site, cluster: Cluster, clock: Clock, nodes: Nodes) -> Order:
+async def _next_order(site: _Site, clock: Clock, cluster: Cluster, commands: Commands) -> Order:
     """Wait for the order that ends this life; other orders are carried out meanwhile."""
-    commands = Commands(cluster, nodes)
     while not isinstance(order := await site.orders.next(), Order):
         if isinstance(order, Step):
             clock.step(order.step_ms)
@@ -193,7 +195,13 @@ async def _next_order(site: _Site, cluster: Cluster, clock: Clock, nodes: Nodes)
     return order
 
 
-def _nodes(site: _Site, cluster: Cluster, coordinators: Coordinators, clock: Clock) -> Nodes:
+def _nodes(
+    site: _Site,
+    cluster: Cluster,
+    coordinators: Coordinators,
+    clock: Clock,
+    replicas: ReplicaManager,
+) -> Nodes:
     """Make the nodes of the process, which share what their clients may hold."""
     client_log = RateLimitedLog(clock.monotonic_ms)
     get_limits = CurrentLimits(lambda: cluster.settings)
@@ -252,6 +260,7 @@ def _nodes(site: _Site, cluster: Cluster, coordinators: Coordinators, clock: Clo
         make_node=make_node,
         register=cluster.register,
         membership=cluster.membership,
+        replicas=replicas,
     )
 
 

@@ -260,6 +260,57 @@ class Broker:
         """
         self._carry("move_leader", topic=topic, partition=partition, to=to)
 
+    def elect_unclean(self, topic: str, partition: int, *, to: int) -> None:
+        """Let a replica lead although it is not in sync; what it lacks is lost.
+
+        Raises:
+            BrokerFailed: it has no replica of the partition, or is down.
+        """
+        self._carry("elect_unclean", topic=topic, partition=partition, to=to)
+
+    def lag(
+        self,
+        topic: str,
+        partition: int,
+        *,
+        node: int,
+        records: int = 0,
+        delay: timedelta = timedelta(),
+    ) -> None:
+        """Let a follower be behind: for good, by a number of records, or by a time.
+
+        While it is in the ISR, the high watermark waits for it, and so do producers with acks=all.
+        A follower that is behind for longer than replica.lag.time.max.ms leaves the ISR.
+
+        Args:
+            topic: of the partition.
+            partition: its number.
+            node: the follower.
+            records: how many records it is behind.
+            delay: how much later it gets each record; without both it fetches nothing any more.
+
+        Raises:
+            BrokerFailed: it has no replica of the partition, or leads it.
+        """
+        arguments = {"records": records, "ms": delay // timedelta(milliseconds=1)}
+        self._carry("lag", topic=topic, partition=partition, node=node, **arguments)
+
+    def catch_up(self, topic: str, partition: int, *, node: int) -> None:
+        """Let a follower have all records again, and join the ISR.
+
+        Raises:
+            BrokerFailed: it has no replica of the partition, or leads it.
+        """
+        self._carry("catch_up", topic=topic, partition=partition, node=node)
+
+    def shrink_isr(self, topic: str, partition: int, *, node: int) -> None:
+        """Let a follower leave the ISR at once, as if it had been behind for too long.
+
+        Raises:
+            BrokerFailed: it has no replica of the partition, or leads it.
+        """
+        self._carry("shrink_isr", topic=topic, partition=partition, node=node)
+
     def elect_preferred(self, topic: str | None = None) -> None:
         """Let the first replica of each partition lead where it is in the ISR.
 

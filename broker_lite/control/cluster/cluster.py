@@ -56,6 +56,7 @@ from broker_lite.log.directory.manager import LogManager
 from broker_lite.log.directory.recovery_progress import RecoveryProgress
 from broker_lite.log.files.checkpoints import parse_uuid
 from broker_lite.log.files.file_cache import FileCache
+from broker_lite.log.log import Log
 from broker_lite.settings import Settings, validate_topic_configs
 
 _log = logging.getLogger("broker_lite.control")
@@ -387,10 +388,23 @@ class Cluster(ClusterView):
 
     def _moved(self, moved: Collection[Moved]) -> None:
         """Let logs and watchers go on with partitions that the controller has changed."""
-        for topic, index, before, after in moved:
-            if after.leader_epoch != before.leader_epoch:
-                self._logs.become_leader(topic.name, index, after)
+        for topic, index, before, _ in moved:
+            current = self._image.topics_by_id.get(topic.topic_id)
+            if current is not None:
+                self._logs.moved(current, index, before)
         self.watchers.partitions_moved(moved)
+
+    def loaded_logs(self) -> list[Log]:
+        """The logs of partitions that are in use."""
+        return [*self._logs.loaded.values()]
+
+    def when_loaded(self, callback: Callable[[Log], None]) -> None:
+        """Have a function called with each log that is loaded from now on."""
+        self._logs.when_loaded = callback
+
+    def truncate(self, topic_name: str, partition: int, offset: int) -> int:
+        """Cut the end of a log; see PartitionLogs.truncate."""
+        return self._logs.truncate(topic_name, partition, offset)
 
     def write(self, records: Sequence[MetadataChange]) -> None:
         """Write a checked change to the metadata log, and apply it to the image.

@@ -212,6 +212,21 @@ class Controller:
             election=election,
         )
 
+    def join(self, topic: Topic, index: int, node_id: int) -> None:
+        """Let a broker that has all records join the ISR of one partition.
+
+        Raises:
+            KafkaStorageError: not written; nothing was changed.
+
+        See: C-27.
+        """
+        before = topic.partitions[index]
+        is_missing = node_id in before.replicas and node_id not in before.isr
+        if is_missing and before.leader != NO_LEADER and self._image.brokers.is_active(node_id):
+            terms = self.terms(topic, Election.ONLINE)
+            after = change(before, terms, isr=(*before.isr, node_id))
+            self.alter(topic, index, after._replace(is_recovering=False))
+
     def alter(self, topic: Topic, index: int, after: PartitionRegistration) -> None:
         """Change one partition.
 

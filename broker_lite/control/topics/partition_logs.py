@@ -5,7 +5,7 @@ disk, it is made when its partition is used. If one cannot be removed, the next 
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from broker_lite.control.metadata.image import MetadataImage
 from broker_lite.control.metadata.topic import PartitionRegistration, Topic
@@ -27,6 +27,7 @@ class PartitionLogs:
     def __init__(self, image: MetadataImage, manager: LogManager, configs: TopicConfigs) -> None:
         self.configs = configs
         self.loaded: dict[tuple[str, int], Log] = {}
+        self.when_loaded: Callable[[Log], None] | None = None
         self._image = image
         self._manager = manager
         manager.offline.when_taken = self._forget
@@ -50,8 +51,10 @@ class PartitionLogs:
         except UnknownTopicOrPartition:
             self._make(topic, partition, self.configs.log_config(topic))
             log = self._manager.get(topic_name, partition)
-        log.leader_id = topic.partitions[partition].leader
+        self._follow(log, topic)
         self.loaded[topic_name, partition] = log
+        if self.when_loaded is not None:
+            self.when_loaded(log)
         return log
 
     def make(self, topic: Topic, partitions: Iterable[int]) -> None:
@@ -75,23 +78,51 @@ class PartitionLogs:
             leader_epoch=topic.partitions[partition].leader_epoch,
         )
 
-    def become_leader(
-        self, topic_name: str, partition: int, registration: PartitionRegistration
-    ) -> None:
-        """Let a partition go on under a new leader; who waits at its log is woken.
+    def moved(self, topic: Topic, partition: int, before: PartitionRegistration) -> None:
+        """Let a log go on after its partition was changed; whoever waits at it is woken.
 
         Where the file of epochs cannot be written, the next append tries again.
+
+        Args:
+            topic: after the change.
+            partition: its index.
+            before: the partition before the change.
         """
-        log = self.loaded.get((topic_name, partition))
+        if topic.partitions[partition].leader_epoch != before.leader_epoch:
+            try:
+                epoch = topic.partitions[partition].leader_epoch
+                self._manager.become_leader(topic.name, partition, epoch)
+            except (UnknownTopicOrPartition, KafkaStorageError) as error:
+                _log.error(
+                    "leader epoch not written topic=%s-%d reason=%s",
+                    *(topic.name, partition, cause_of(error)),
+                )
+        log = self.loaded.get((topic.name, partition))
         if log is not None:
-            log.leader_id = registration.leader
-        try:
-            self._manager.become_leader(topic_name, partition, registration.leader_epoch)
-        except (UnknownTopicOrPartition, KafkaStorageError) as error:
-            _log.error(
-                "leader epoch not written topic=%s-%d reason=%s",
-                *(topic_name, partition, cause_of(error)),
-            )
+            self._follow(log, topic)
+            log.visibility.wake()
+
+    def _follow(self, log: Log, topic: Topic) -> None:
+        """Note in a log what each request asks for: who leads, and whether enough replicas do."""
+        partition = topic.partitions[log.partition]
+        log.leader_id = partition.leader
+        min_isr = min(self.configs.of(topic).min_insync_replicas, len(partition.replicas))
+        log.lacks_replicas = len(partition.isr) < min_isr
+
+    def truncate(self, topic_name: str, partition: int, offset: int) -> int:
+        """Cut the end of a log; who waits at it is woken, and finds the log loaded anew.
+
+        Returns:
+            How many offsets were cut off.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+            KafkaStorageError: the files are cut in part.
+
+        See: C-52.
+        """
+        self.loaded.pop((topic_name, partition), None)
+        return self._manager.truncate(topic_name, partition, offset)
 
     def remove(self, topic: Topic) -> None:
         """Remove the logs of a deleted topic; requests that wait at them are woken.
@@ -111,3 +142,7 @@ class PartitionLogs:
         self.configs.forget(topic.name)
         config = self.configs.log_config(topic)
         self._manager.update_config(topic.name, topic.partition_count, config)
+        for partition in range(topic.partition_count):
+            log = self.loaded.get((topic.name, partition))
+            if log is not None:
+                self._follow(log, topic)

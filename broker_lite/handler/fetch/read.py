@@ -19,7 +19,7 @@ from broker_lite.handler.fetch.partition import FetchPartition
 from broker_lite.handler.leadership import check_leader, check_leader_epoch
 from broker_lite.log.files.open_file import FileSlice
 from broker_lite.log.log import Log
-from broker_lite.log.read import read_log
+from broker_lite.log.read import WHOLE_LOG, read_log
 from broker_lite.wire.fetch import AbortedTransaction, FetchedPartition
 
 if TYPE_CHECKING:
@@ -347,6 +347,7 @@ def _read(
         max_bytes=max_bytes,
         isolation_level=isolation_level,
         min_one_batch=is_first,
+        replica_end=WHOLE_LOG if log.leader_id == terms.node_id else replica_end(log, terms),
     )
     limit = stable_offset if isolation_level == READ_COMMITTED else high_watermark
     return PartitionRead(
@@ -360,6 +361,17 @@ def _read(
         records,
         is_drained=fetch_offset >= limit,
     )
+
+
+def replica_end(log: Log, terms: FetchTerms) -> int:
+    """Return where a follower's replica ends; WHOLE_LOG if it is not behind.
+
+    Rule: C-54 (Partition.fetchRecords, a follower's log).
+    """
+    replicas = log.visibility.replicas
+    if replicas is None or terms.node_id not in replicas.behind:
+        return WHOLE_LOG
+    return replicas.end_of(terms.node_id)
 
 
 def _without_room(log: Log, partition: FetchPartition, isolation_level: int) -> PartitionRead:

@@ -13,8 +13,8 @@ checks are done. Then the partitions are validated and appended one after the ot
 - v11 TRANSACTION_ABORTABLE, v12 partitions are added to the transaction (KIP-890).
 - v13 topic ids instead of names (KIP-516).
 
-With one replica acks -1 means what acks 1 means: the high watermark moves with the append, and
-min.insync.replicas is compared with at most the replica count (V-13).
+With acks -1 the answer waits for the high watermark, which stands still while a replica in sync is
+behind, and min.insync.replicas is compared with the ISR (V-13).
 
 Not done: authorization.
 """
@@ -30,9 +30,10 @@ from broker_lite.handler.endpoints import LEADERS_FROM, endpoints_of, leaders_el
 from broker_lite.handler.flushed import wait_for_coordinators
 from broker_lite.handler.large import LargeRequest
 from broker_lite.handler.produce.append import append
-from broker_lite.handler.produce.check import NO_TOPIC, OLDEST_OF_BATCHES, check, unknown
+from broker_lite.handler.produce.check import NO_TOPIC, OLDEST_OF_BATCHES, Accepted, check, unknown
 from broker_lite.handler.produce.flushed import wait_until_flushed
 from broker_lite.handler.produce.many import answer_many, check_many, plain_request, refuse_all
+from broker_lite.handler.produce.replicated import wait_until_replicated
 from broker_lite.handler.produce.transaction import Verdict, check_transaction
 from broker_lite.handler.refusals import tell_produce
 from broker_lite.log.validate.single_records import RECORD_ERRORS_MAX
@@ -40,6 +41,7 @@ from broker_lite.record.batch import ATTRIBUTES_OFFSET, CODEC_MASK, RECORD_BATCH
 from broker_lite.wire.produce import (
     PartitionAnswer,
     PartitionKey,
+    ProduceRequest,
     decode_produce_request,
     encode_produce_response,
 )
@@ -48,6 +50,7 @@ from broker_lite.wire.produce import (
 
 _NO_LEADERS: Final[dict[PartitionKey, tuple[int, int]]] = {}
 _ACKS: Final = frozenset((-1, 0, 1))
+_ALL: Final = -1
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 _GO_ON: Final = Verdict(None)
 
@@ -107,15 +110,20 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
             answer, guard = verdicts.get(key, _GO_ON) if verdicts else _GO_ON
             if answer is None:
                 answer = _refused(topic, request, acks_are_valid) or await append(
-                    context, topic, index, records, guard, is_old=version < OLDEST_OF_BATCHES
+                    context,
+                    topic,
+                    index,
+                    records,
+                    guard,
+                    is_old=version < OLDEST_OF_BATCHES,
+                    needs_all=produce.acks == _ALL,
                 )
             answer = answer or PartitionAnswer(unknown(None, version), why=NO_TOPIC)
             answers[key] = answer = answer.with_errors_up_to(room) if answer[0] else answer
             room -= len(answer.record_errors) if answer[0] else 0
             failed |= answer[0]
-        if commits.held or commits.failures != failures:
-            context.has_waited = True
-            await wait_until_flushed(context.cluster, accepted, answers)
+        if commits.held or commits.lagging or commits.failures != failures:
+            failed |= await _wait(context, produce, accepted, answers, failures)
         answers.update(refused)
         failed |= len(refused)
     if failed:
@@ -132,6 +140,34 @@ async def handle(context: HandlerContext, request: Request) -> Parts | None:
         if large is None
         else await answer_many(large, answers, leaders, endpoints)
     )
+
+
+async def _wait(
+    context: HandlerContext,
+    produce: ProduceRequest,
+    accepted: dict[PartitionKey, Accepted],
+    answers: dict[PartitionKey, PartitionAnswer],
+    failures: int,
+) -> bool:
+    """Wait until the records are where acks and settings want them: on disk, at the replicas.
+
+    Args:
+        context: of the connection.
+        produce: the request.
+        accepted: its partitions that passed the checks.
+        answers: an answer becomes an error where the wait fails.
+        failures: how many flushes had failed before the appends.
+
+    Returns:
+        Whether any answer is an error.
+    """
+    commits = context.cluster.logs.commits
+    context.has_waited = True
+    if commits.held or commits.failures != failures:
+        await wait_until_flushed(context.cluster, accepted, answers)
+    if commits.lagging and produce.acks == _ALL:
+        await wait_until_replicated(context, produce.timeout_ms, accepted, answers)
+    return any(answer.error_code for answer in answers.values())
 
 
 def _cost_bytes(records: memoryview) -> int:

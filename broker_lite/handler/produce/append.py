@@ -17,6 +17,7 @@ from broker_lite.errors import (
     BrokerError,
     ErrorCode,
     KafkaStorageError,
+    NotEnoughReplicas,
     NotLeaderOrFollower,
     cause_of,
 )
@@ -71,6 +72,7 @@ async def append(
     guard: object | None = None,
     *,
     is_old: bool = False,
+    needs_all: bool = False,
 ) -> PartitionAnswer | None:
     """Validate and append one batch.
 
@@ -80,6 +82,7 @@ async def append(
         index: of the partition.
         records: one complete v2 batch, maybe with a rest; stamped and corrected in place.
         guard: the guard that the verification of a transaction returned.
+        needs_all: acks is -1, so that enough replicas have to be in sync.
         is_old: the request's version is below 3, so that records may be anything.
 
     Returns:
@@ -99,7 +102,7 @@ async def append(
         return None
     try:
         config = cluster.validation_config(topic)
-        log = _led_log(context, name, index)
+        log = _led_log(context, name, index, needs_all)
         now_ms = context.clock.now_ms()
         validated = validate_at_once(records, config, now_ms, index, is_old=is_old)
         if validated is None:
@@ -110,7 +113,7 @@ async def append(
             # is another topic.
             if topic.topic_id not in cluster.topics_by_id:
                 return None
-            log = _led_log(context, name, index)
+            log = _led_log(context, name, index, needs_all)
         info = log.append(
             validated,
             now_ms=now_ms,
@@ -139,11 +142,12 @@ async def append(
     )
 
 
-def _led_log(context: HandlerContext, name: str, index: int) -> "Log":
+def _led_log(context: HandlerContext, name: str, index: int, needs_all: bool) -> "Log":
     """Return the log of a partition that this broker leads.
 
     Raises:
         NotLeaderOrFollower: another one does.
+        NotEnoughReplicas: needs_all, and too few replicas are in sync.
         UnknownTopicOrPartition, KafkaStorageError: see Cluster.log.
 
     Rule: V-13 (Partition.appendRecordsToLeader).
@@ -151,6 +155,8 @@ def _led_log(context: HandlerContext, name: str, index: int) -> "Log":
     log = context.cluster.log(name, index)
     if log.leader_id != context.node_id:
         raise NotLeaderOrFollower
+    if needs_all and log.lacks_replicas:
+        raise NotEnoughReplicas
     return log
 
 

@@ -38,6 +38,7 @@ from broker_lite.log.files.names import METADATA_TOPIC, partition_directory
 from broker_lite.log.log import Log
 from broker_lite.log.recovery.loading import LoadRequest, load_log, new_log
 from broker_lite.log.removal import SegmentRemoval
+from broker_lite.log.truncation import cut_files
 from broker_lite.log.visibility import Commits
 
 logger = logging.getLogger("broker_lite.log")
@@ -308,6 +309,33 @@ class LogManager:
         except OSError as error:
             raise KafkaStorageError from error
         self.chores.index_files_of(log)
+
+    def truncate(self, topic: str, partition: int, offset: int) -> int:
+        """Cut the end of a partition's log; the next use loads it anew.
+
+        Returns:
+            How many offsets were cut off.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition here.
+            KafkaStorageError: the files are cut in part; the next try goes on.
+
+        See: C-52 (LogManager.truncateTo).
+        """
+        log = self.get(topic, partition)
+        end_offset, offset = log.log_end_offset, max(offset, log.log_start_offset)
+        if offset >= end_offset:
+            return 0
+        entry = self._partitions[topic, partition]
+        recovery_point = cut_files(log, offset)
+        # a recovery point of 0 would say that there are no records
+        entry.recovery_point = min(
+            max(log.flusher.recovery_point, 1), max(recovery_point, 1), offset
+        )
+        entry.is_clean, entry.log = False, None
+        self._cache.discard_directory(log.directory)
+        log.delete()
+        return end_offset - self.get(topic, partition).log_end_offset
 
     def delete(self, topic: str, partition: int) -> None:
         """Forget a partition; `chores` removes its files. Ranges being sent stay readable.
