@@ -62,6 +62,14 @@ class Commands:
                 await self._nodes.bring_up(node_id)
                 await self._elect_preferred({})
 
+    async def _heal(self, _: Arguments) -> None:
+        """Bring every node back, let every replica catch up, and let preferred replicas lead."""
+        for node_id, state in self._nodes.states.items():
+            if state is not NodeState.UP:
+                await self._nodes.bring_up(node_id)
+        self._replicas.catch_up_all()
+        await self._elect_preferred({})
+
     async def _states(self, _: Arguments) -> list[dict[str, object]]:
         brokers = self._cluster.brokers.by_id
         return [
@@ -170,6 +178,7 @@ _COMMANDS: Final[Mapping[str, _Method]] = {
     "hang": Commands._hang,
     "up": Commands._up,
     "roll": Commands._roll,
+    "heal": Commands._heal,
     "nodes": Commands._states,
     "partition": Commands._partition,
     "move_leader": Commands._move_leader,

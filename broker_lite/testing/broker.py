@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from broker_lite.errors import ClientError
+from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.forks import BrokerDied, BrokerFailed, forks_of_process
 from broker_lite.testing.plan import Plan, setting_text
 from broker_lite.testing.process import BrokerProcess
@@ -16,13 +17,12 @@ from broker_lite.testing.process import BrokerProcess
 if TYPE_CHECKING:
     from broker_lite.testing.aio import AsyncBroker
     from broker_lite.testing.batches import Headers
-    from broker_lite.testing.nodes import BrokerNode
     from broker_lite.testing.records import Record
 
 _HOST: Final = "127.0.0.1"
 
 
-class Broker:
+class Broker(ClusterCommands):
     """A broker in its own process: `with Broker() as broker: connect(broker.bootstrap)`.
 
     It stops when the context ends, or when this process ends in any way. Environment variables do
@@ -31,6 +31,8 @@ class Broker:
 
     If the broker is killed by somebody else, or crashes, every method raises BrokerDied until
     restart(), start() or stop(). The error says how the broker ended and what it logged last.
+
+    With several brokers, `brokers` and the methods of ClusterCommands say what happens to them.
 
     Attributes:
         settings: the given settings, as texts by Kafka's names.
@@ -238,115 +240,6 @@ class Broker:
             self._note_end(error)
             raise
 
-    # -- several brokers
-
-    @property
-    def brokers(self) -> "Mapping[int, BrokerNode]":
-        """The brokers of the cluster by id, from 1 on: `broker.brokers[2].down()`."""
-        from broker_lite.testing.nodes import nodes_of
-
-        first_id = int(self.settings.get("node.id", "1"))
-        return nodes_of(self, first_id, self._carry)
-
-    def roll(self) -> None:
-        """Restart the brokers one after the other, each by a controlled shutdown."""
-        self._carry("roll")
-
-    def move_leader(self, topic: str, partition: int, *, to: int) -> None:
-        """Let another broker lead a partition.
-
-        Raises:
-            BrokerFailed: it is not in the ISR of the partition.
-        """
-        self._carry("move_leader", topic=topic, partition=partition, to=to)
-
-    def elect_unclean(self, topic: str, partition: int, *, to: int) -> None:
-        """Let a replica lead although it is not in sync; what it lacks is lost.
-
-        Raises:
-            BrokerFailed: it has no replica of the partition, or is down.
-        """
-        self._carry("elect_unclean", topic=topic, partition=partition, to=to)
-
-    def lag(
-        self,
-        topic: str,
-        partition: int,
-        *,
-        node: int,
-        records: int = 0,
-        delay: timedelta = timedelta(),
-    ) -> None:
-        """Let a follower be behind: for good, by a number of records, or by a time.
-
-        While it is in the ISR, the high watermark waits for it, and so do producers with acks=all.
-        A follower that is behind for longer than replica.lag.time.max.ms leaves the ISR.
-
-        Args:
-            topic: of the partition.
-            partition: its number.
-            node: the follower.
-            records: how many records it is behind.
-            delay: how much later it gets each record; without both it fetches nothing any more.
-
-        Raises:
-            BrokerFailed: it has no replica of the partition, or leads it.
-        """
-        arguments = {"records": records, "ms": delay // timedelta(milliseconds=1)}
-        self._carry("lag", topic=topic, partition=partition, node=node, **arguments)
-
-    def catch_up(self, topic: str, partition: int, *, node: int) -> None:
-        """Let a follower have all records again, and join the ISR.
-
-        Raises:
-            BrokerFailed: it has no replica of the partition, or leads it.
-        """
-        self._carry("catch_up", topic=topic, partition=partition, node=node)
-
-    def shrink_isr(self, topic: str, partition: int, *, node: int) -> None:
-        """Let a follower leave the ISR at once, as if it had been behind for too long.
-
-        Raises:
-            BrokerFailed: it has no replica of the partition, or leads it.
-        """
-        self._carry("shrink_isr", topic=topic, partition=partition, node=node)
-
-    def elect_preferred(self, topic: str | None = None) -> None:
-        """Let the first replica of each partition lead where it is in the ISR.
-
-        Args:
-            topic: None for all.
-        """
-        self._carry("elect_preferred", topic=topic)
-
-    def partition(self, topic: str, partition: int) -> dict[str, object]:
-        """Return who has a partition and leads it, as the cluster's metadata has it.
-
-        Returns:
-            leader, leader_epoch, replicas, isr, eligible, last_leader, partition_epoch,
-            is_recovering.
-        """
-        found = self._carry("partition", topic=topic, partition=partition)
-        assert isinstance(found, dict)
-        return found
-
-    def _carry(self, name: str, /, **arguments: object) -> object:
-        """Have a command carried out; see broker_lite.server.commands.
-
-        Raises:
-            BrokerFailed: it cannot be, or the broker does not run.
-            BrokerDied: it ended by itself.
-        """
-        process = self._running()
-        try:
-            answer = process.command({"do": name, **arguments}, self._timeout_s)
-        except BrokerFailed as error:
-            self._note_end(error)
-            raise
-        if "error" in answer:
-            raise BrokerFailed(str(answer["error"]))
-        return answer["result"]
-
     # -- topics and records
 
     def create_topic(
@@ -445,6 +338,23 @@ class Broker:
             await self.aio.stop()
 
     # -- internals
+
+    def _carry(self, name: str, /, **arguments: object) -> object:
+        """Have a command carried out; see broker_lite.server.commands.
+
+        Raises:
+            BrokerFailed: it cannot be, or the broker does not run.
+            BrokerDied: it ended by itself.
+        """
+        process = self._running()
+        try:
+            answer = process.command({"do": name, **arguments}, self._timeout_s)
+        except BrokerFailed as error:
+            self._note_end(error)
+            raise
+        if "error" in answer:
+            raise BrokerFailed(str(answer["error"]))
+        return answer["result"]
 
     @contextmanager
     def _asked(self) -> Iterator[None]:

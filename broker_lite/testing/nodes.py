@@ -1,10 +1,7 @@
 """The single brokers of a cluster under test: what can happen to each."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from broker_lite.testing.broker import Broker
+from typing import Protocol
 
 
 class Carry(Protocol):
@@ -87,13 +84,21 @@ class BrokerNode:
         self._carry("up", node=self.node_id)
 
 
-def nodes_of(broker: "Broker", first_id: int, carry: Carry) -> dict[int, BrokerNode]:
-    """Return the brokers of a cluster by their ids."""
+def nodes_of(
+    addresses: Callable[[], list[str]], first_id: int, carry: Carry
+) -> dict[int, BrokerNode]:
+    """Return the brokers of a cluster by their ids.
+
+    Args:
+        addresses: returns HOST:PORT of each, now.
+        first_id: the id of the first; those of the others follow.
+        carry: sends commands to the cluster.
+    """
 
     def address(position: int) -> Callable[[], str]:
-        return lambda: broker.addresses[position]
+        return lambda: addresses()[position]
 
     return {
         first_id + position: BrokerNode(first_id + position, address(position), carry)
-        for position in range(len(broker.addresses))
+        for position in range(len(addresses()))
     }

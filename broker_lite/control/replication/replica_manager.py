@@ -85,6 +85,20 @@ class ReplicaManager:
             self._look(key, self._cluster.log(*key))
         self._cluster.controller.join(topic, partition, node_id)
 
+    def catch_up_all(self) -> None:
+        """Let all replicas have all records, and join their ISRs.
+
+        Raises:
+            KafkaStorageError: a change of an ISR is not written.
+        """
+        for key, replicas in [*self._lagging.items()]:
+            for node_id in [*replicas.behind]:
+                if node_id not in self._gone:
+                    replicas.catch_up(node_id)
+            self._look(key, self._cluster.log(*key))
+        for node_id in self._cluster.node_ids:
+            self._cluster.controller.catch_up(node_id)
+
     def shrink_isr(self, topic: Topic, partition: int, node_id: int) -> None:
         """Take a replica out of the ISR now, as when it has been behind for too long.
 

@@ -332,7 +332,7 @@ class LogManager:
         entry.recovery_point = min(
             max(log.flusher.recovery_point, 1), max(recovery_point, 1), offset
         )
-        entry.is_clean, entry.log = False, None
+        entry.is_clean, entry.is_new, entry.log = False, False, None
         self._cache.discard_directory(log.directory)
         log.delete()
         return end_offset - self.get(topic, partition).log_end_offset
