@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 from broker_lite.errors import ClientError
 from broker_lite.testing.cluster_commands import ClusterCommands
 from broker_lite.testing.forks import BrokerDied, BrokerFailed, forks_of_process
-from broker_lite.testing.plan import Plan, setting_text
+from broker_lite.testing.plan import Plan, given_settings, setting_text
 from broker_lite.testing.process import BrokerProcess
 
 if TYPE_CHECKING:
@@ -73,17 +73,11 @@ class Broker(ClusterCommands):
             racks: of the brokers in turns.
             timeout_s: how long a start or a reset may take.
         """
-        self.settings = {name: setting_text(value) for name, value in (settings or {}).items()}
-        if brokers != 1:
-            self.settings["broker.lite.brokers"] = str(brokers)
-        if racks:
-            self.settings["broker.lite.racks"] = ",".join(racks)
-        if topics:
-            specs = [topics] if isinstance(topics, str) else topics
-            self.settings["broker.lite.topics"] = "\n".join(specs)
-        if seed_file is not None:
-            self.settings["broker.lite.seed.file"] = os.path.abspath(seed_file)
-        self.addresses: list[str] = []
+        self.settings = given_settings(
+            settings or {}, brokers=brokers, racks=racks, topics=topics, seed_file=seed_file
+        )
+        self.addresses = []
+        self._carry = self._have_carried_out
         self.host = host or _HOST
         self.port = port
         self._config = None if config is None else os.path.abspath(config)
@@ -101,9 +95,7 @@ class Broker(ClusterCommands):
     @property
     def bootstrap(self) -> str:
         """HOST:PORT for clients; with several brokers all of them, separated by commas."""
-        if len(self.addresses) > 1:
-            return ",".join(self.addresses)
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return ",".join(self.addresses) or f"{self.host}:{self.port}"
 
     @property
     def data_dir(self) -> Path:
@@ -339,22 +331,13 @@ class Broker(ClusterCommands):
 
     # -- internals
 
-    def _carry(self, name: str, /, **arguments: object) -> object:
-        """Have a command carried out; see broker_lite.server.commands.
-
-        Raises:
-            BrokerFailed: it cannot be, or the broker does not run.
-            BrokerDied: it ended by itself.
-        """
+    def _have_carried_out(self, name: str, /, **arguments: object) -> object:
         process = self._running()
         try:
-            answer = process.command({"do": name, **arguments}, self._timeout_s)
-        except BrokerFailed as error:
+            return process.carry({"do": name, **arguments}, self._timeout_s)
+        except BrokerDied as error:
             self._note_end(error)
             raise
-        if "error" in answer:
-            raise BrokerFailed(str(answer["error"]))
-        return answer["result"]
 
     @contextmanager
     def _asked(self) -> Iterator[None]:

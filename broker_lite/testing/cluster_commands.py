@@ -1,15 +1,14 @@
 """What a test does to a cluster of several brokers."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker_lite.testing.nodes import BrokerNode
+    from broker_lite.testing.nodes import BrokerNode, Carry
 
 
-class ClusterCommands(ABC):
+class ClusterCommands:
     """The commands about brokers and partitions; each returns when all brokers know of it.
 
     Attributes:
@@ -19,10 +18,7 @@ class ClusterCommands(ABC):
 
     settings: dict[str, str]
     addresses: list[str]
-
-    @abstractmethod
-    def _carry(self, name: str, /, **arguments: object) -> object:
-        """Have a command carried out; see broker_lite.server.commands."""
+    _carry: "Carry"
 
     @property
     def brokers(self) -> "Mapping[int, BrokerNode]":

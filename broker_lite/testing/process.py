@@ -84,21 +84,21 @@ class BrokerProcess:
         while self._line(deadline_s, timeout_s) != "stepped":
             self._lives_due -= 1  # the answer to an interrupted reset
 
-    def command(self, asked: dict[str, object], timeout_s: float) -> dict[str, object]:
-        """Have a command carried out; see broker_lite.server.commands.
-
-        Returns:
-            Its answer, with `result` or `error`.
+    def carry(self, command: dict[str, object], timeout_s: float) -> object:
+        """Have a command carried out, and return its result; see broker_lite.server.commands.
 
         Raises:
             BrokerDied: it has ended.
+            BrokerFailed: the command cannot be carried out.
         """
-        self._order(json.dumps(asked).encode() + b"\n")
+        self._order(json.dumps(command).encode() + b"\n")
         deadline_s = time.monotonic() + timeout_s
         while not (line := self._line(deadline_s, timeout_s)).startswith("{"):
             self._lives_due -= 1  # the answer to an interrupted reset
         answer: dict[str, object] = json.loads(line)
-        return answer
+        if "error" in answer:
+            raise BrokerFailed(str(answer["error"]))
+        return answer["result"]
 
     def stop(self) -> None:
         """Stop it, and wait for its end.
