@@ -1,12 +1,13 @@
 """The log room: partitions on disk, in Kafka's files.
 
-In come validated batches and questions by offset or timestamp; out go offsets and ranges of files
-(files.open_file.FileSlice), never record bytes. The only room that touches data files; it knows no
-socket, no event loop and no clock. From the top down:
+Validated batches and questions by offset or timestamp come in. Offsets and ranges of files
+(files.open_file.FileSlice) go out, never record bytes. Only this room touches data files; it knows
+no socket, no event loop and no clock. From the top down:
 
 - cleaner: compaction
-- directory: all logs of a data directory; directory.manager.LogManager is where others come in
+- directory: all logs of a data directory; other rooms begin with directory.manager.LogManager
 - recovery: loading one partition and repairing it
-- the modules beside this one: the log of one partition (log.Log)
-- files: what is on disk; validate: what clients produce; producers: who wrote what
+- the modules beside this one: the log of one partition. log.Log appends; it consists of segments,
+  flusher, visibility and epoch_file. read and timestamps look at a log, removal removes segments
+- files: the files on disk; validate: the batches that clients produce; producers: who wrote them
 """

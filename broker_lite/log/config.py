@@ -1,4 +1,4 @@
-"""What a log has to know of its topic's configuration."""
+"""The settings of a topic that its logs need."""
 
 from dataclasses import dataclass
 

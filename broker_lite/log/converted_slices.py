@@ -1,11 +1,11 @@
-"""Ranges of segment files rewritten for clients that know only messages of magic 0 and 1.
+"""Converts ranges of segment files for clients that know only messages of magic 0 and 1.
 
-The answer is as long as the range, as its size was counted already when the request's limits were
-applied: what is longer after conversion is cut, what is shorter ends with a message that seems to
-go on behind the answer's end, which such clients pass over. So memory holds no more than the answer
-and the entries that are being converted, a piece of the file at a time.
+The answer is as long as the range, because the request's limits have counted that size already. A
+result that is longer is cut. A result that is shorter ends with the begin of a message that seems
+to go on behind the answer's end; such clients ignore it. The file is converted piece by piece, so
+memory holds only the answer and the entries that are being converted.
 
-Kafka converts while it sends; here all of an answer is converted before.
+Kafka converts while it sends; this module converts the whole answer before.
 
 A difference to Kafka: where control batches come first in the answer to a Fetch below version 4,
 the records behind them come once. Kafka 3.9 sends them twice.
@@ -41,23 +41,23 @@ def convert_slice(
     first_offset: int,
     bounds: Bounds,
 ) -> bytes:
-    """Read a range and give its records in an older format; may run in a worker thread.
+    """Convert the records of a range to an older format; may run in a worker thread.
 
     Args:
-        records: begins with an entry, and may end inside one.
+        records: the range; it begins with an entry, and may end inside one.
         magic: 0 or 1, the highest that the client knows.
-        first_offset: that the client asked for.
+        first_offset: the offset that the client asked for.
         bounds: of each batch's records.
 
     Returns:
-        As many bytes as the range has, more if its first entry needs them, fewer when no record is
-        left; none when the range holds no whole entry.
+        As many bytes as the range has; more if the first entry needs more; fewer if no record is
+        left; none if the range holds no whole entry.
 
     Raises:
-        UnsupportedCompressionType: the first records are of zstd.
+        UnsupportedCompressionType: the first records are compressed with zstd.
         BrokerError: the first entries are damaged.
         KafkaStorageError: the file cannot be read.
-        WorkStopped: by the bounds' stop.
+        WorkStopped: the bounds' stop has ended the work.
     """
     pieces = _Pieces(records, magic, first_offset, bounds)
     try:
@@ -77,7 +77,7 @@ def convert_slice(
             converted.append(piece[:left_bytes])
             left_bytes -= len(piece)
     except (BrokerError, OSError) as error:
-        # The client gets what is in front of it, and the error when it asks for what is here.
+        # The client gets the records before this place. It gets the error when it asks for these.
         logger.debug("conversion ends early magic=%d reason=%r", magic, error)
     if left_bytes > 0:
         converted.append(_overflow(left_bytes))
@@ -85,13 +85,13 @@ def convert_slice(
 
 
 def _overflow(size_bytes: int) -> bytes:
-    """The begin of a message that is longer than what is left of the answer."""
+    """Make the begin of a message that is longer than the rest of the answer."""
     head = _OVERFLOW.pack(-1, max(size_bytes + 1, _OVERFLOW_LENGTH_MIN))
     return head[:size_bytes].ljust(size_bytes, b"\0")
 
 
 class _Pieces:
-    """The entries of a range, read and converted a few at a time."""
+    """Reads and converts the entries of a range, a few at a time."""
 
     def __init__(self, records: FileSlice, magic: int, first_offset: int, bounds: Bounds) -> None:
         self.has_begun = False
@@ -103,16 +103,16 @@ class _Pieces:
         self._next: Entry | None = None
 
     def has_more(self) -> bool:
-        """Whether another entry lies wholly in the range."""
+        """Tell whether another whole entry lies in the range."""
         if self._next is None:
             self._next = next(self._entries, None)
         return self._next is not None
 
     def convert(self, size_bytes_max: int) -> bytes:
-        """Convert entries of up to so many bytes, at least one.
+        """Convert entries of up to this size, at least one.
 
         Raises:
-            BrokerError: one of them cannot be converted, so none of them is.
+            BrokerError: an entry cannot be converted, and so the call converts none.
             OSError: the file cannot be read.
         """
         converted: list[bytes | memoryview] = []

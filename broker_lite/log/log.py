@@ -1,11 +1,12 @@
-"""The log of one partition: append, read, roll, and what changes when its start moves.
+"""The log of one partition: it takes batches, rolls, and moves its start.
 
-A Log is made of parts: its segments, the flusher that makes them durable, what readers see of them
-(visibility), the leader epochs with their file, and the producers.
+A Log consists of parts: the segments; the flusher, which makes them durable; the visibility, which
+knows how far readers see; the leader epochs with their file; the producers. The functions of
+read.py and timestamps.py read a Log.
 
-One node, one replica: the high watermark is the log end offset, unless records are held back until
-they are flushed. A Log is used by one thread; only the flusher may run in other threads beside it.
-Times come in as now_ms.
+There is one node with one replica. So the high watermark is the log end offset, unless records are
+held back until they are flushed. One thread uses a Log; only its flusher may run in other threads
+at the same time. The caller passes the time as now_ms.
 """
 
 import logging
@@ -37,14 +38,14 @@ COORDINATOR: Final = AppendOrigin.COORDINATOR
 REPLICATION: Final = AppendOrigin.REPLICATION
 HIGH_WATERMARK: Final = -1
 NO_LEADER: Final = -1
-# base offset, length, leader epoch: what the checksum does not cover.
+# Base offset, length, leader epoch: the checksum does not cover them.
 _STAMP: Final = struct.Struct(">qii")
 
 
 class AppendInfo(NamedTuple):
-    """Where records were written, or, as a duplicate, where they are already.
+    """Where a batch was written; for a duplicate, where it was written before.
 
-    log_append_time_ms is -1 with CreateTime; of a duplicate it is its batch's max timestamp.
+    log_append_time_ms is -1 with CreateTime. For a duplicate it is the batch's max timestamp.
 
     See: V-14 (LogAppendInfo).
     """
@@ -57,7 +58,7 @@ class AppendInfo(NamedTuple):
 
 
 class Log:
-    """The log of one partition, made by loading.load_log or loading.new_log.
+    """The log of one partition; loading.load_log or loading.new_log makes it.
 
     Attributes:
         config: changed by update_config() only.
@@ -147,22 +148,23 @@ class Log:
         verification_enabled: bool = False,
         verification_guard: object | None = None,
     ) -> AppendInfo:
-        """Give one validated batch its offsets, in place, and write it with one system call.
+        """Stamp offsets and leader epoch into one validated batch, and write it with one call.
 
         Args:
-            records: of the validator; its buffer is written to (offset, leader epoch).
-            now_ms: only for rolling a segment without timestamps.
-            origin: decides what of the producer is checked.
+            records: from the validator; the stamp changes the buffer.
+            now_ms: decides when a segment without timestamps rolls.
+            origin: decides which checks of the producer are made.
             verification_enabled: see ProducerStateManager.check.
             verification_guard: see ProducerStateManager.check.
 
         Raises:
-            RecordListTooLarge: larger than segment.bytes.
-            OutOfOrderSequenceNumber: a gap, or a wrong first sequence of an epoch.
-            InvalidProducerEpoch: an older epoch.
-            InvalidTxnState: not verified, or plain inside an open transaction.
-            KafkaStorageError: not written; the log is as before, and may work again later. With
-                flush.messages it may also be written, but not known to be on disk.
+            RecordListTooLarge: the batch is larger than segment.bytes.
+            OutOfOrderSequenceNumber: there is a gap, or an epoch begins with a wrong sequence.
+            InvalidProducerEpoch: the epoch is older than the known one.
+            InvalidTxnState: the transaction is not verified; or a plain batch comes inside an open
+                transaction.
+            KafkaStorageError: the batch is not written; the log is as before, and may work again
+                later. With flush.messages the batch may be written, but maybe not to the disk.
 
         Rule: V-51 to V-53 (UnifiedLog.append).
         See: V-54 to V-59.
@@ -204,15 +206,15 @@ class Log:
     def append_batch(
         self, batch: bytes | bytearray, *, now_ms: int, origin: AppendOrigin = REPLICATION
     ) -> AppendInfo:
-        """Append one batch made by this node: its offsets are given, its content is trusted.
+        """Append one batch that this node made; its content is trusted.
 
         Args:
             batch: a whole v2 batch; a bytearray is stamped in place, bytes are copied.
-            now_ms: as in append.
+            now_ms: as in append().
             origin: COORDINATOR for the records of a coordinator, which may be transactional.
 
         Raises:
-            BrokerError: as append.
+            BrokerError: as append().
         """
         view = memoryview(batch if isinstance(batch, bytearray) else bytearray(batch))
         header = RecordBatch(view, 0, len(view))
@@ -228,12 +230,15 @@ class Log:
         now_ms: int,
         transaction_version: int = 0,
     ) -> int:
-        """Write the marker that ends a transaction, and give its offset.
+        """Write the marker that ends a transaction.
+
+        Returns:
+            The offset of the marker.
 
         Raises:
             InvalidProducerEpoch: the epoch is below the known one.
             TransactionCoordinatorFenced: the coordinator epoch is below the known one.
-            KafkaStorageError: as in append; it may be written twice then.
+            KafkaStorageError: as append(); a second try may write the marker again.
 
         See: V-62 (UnifiedLog.appendAsLeader, AppendOrigin.COORDINATOR).
         """
@@ -270,15 +275,15 @@ class Log:
     # -- changes
 
     def update_config(self, config: LogConfig) -> None:
-        """Take new settings; they count from the next append on."""
+        """Take new settings; they hold from the next append on."""
         self.config = config
         self.visibility.set_flush_messages(config.flush_messages)
 
     def become_leader(self, leader_epoch: int) -> None:
-        """Begin a leader epoch at the log end offset; an epoch below the newest is not taken.
+        """Begin a leader epoch at the log end offset; an epoch below the newest is ignored.
 
         Raises:
-            KafkaStorageError: the epoch counts, but its file is not written yet.
+            KafkaStorageError: the epoch has begun, but its file is not written yet.
 
         See: S-61, S-63 (UnifiedLog.assignEpochStartOffset).
         """
@@ -288,14 +293,19 @@ class Log:
             self._settle()
 
     def delete_records_before(self, offset: int) -> int:
-        """Move the log start offset forward, to HIGH_WATERMARK (-1) or an offset; give the new one.
+        """Move the log start offset forward; retention removes the files later.
 
-        The files stay until retention removes whole segments.
+        Args:
+            offset: where the log is to start; HIGH_WATERMARK (-1) stands for the high watermark.
+
+        Returns:
+            The log start offset.
 
         Raises:
             PolicyViolation: cleanup.policy is without delete.
-            OffsetOutOfRange: below -1 or above the high watermark.
-            KafkaStorageError: the log is offline.
+            OffsetOutOfRange: the offset is below -1 or above the high watermark.
+            KafkaStorageError: the log is offline or deleted; or the leader epochs' file is not
+                written.
 
         Rule: S-53 (Partition.deleteRecordsOnLeader).
         See: F-90.
@@ -313,10 +323,10 @@ class Log:
         return self.log_start_offset
 
     def advance_start(self, offset: int) -> None:
-        """Move the log start offset forward, if it is below an offset, with all that follows it.
+        """Move the log start offset forward, unless it is there already; wake the readers.
 
-        The leader epochs' file follows at the next roll or at the end: to replace a file takes up
-        to 5 ms on a disk that is busy, and retention moves the start of many logs at once.
+        The leader epochs' file is written at the next roll or at the end. To replace a file takes
+        up to 5 ms on a busy disk, and retention moves the start of many logs at once.
 
         Rule: S-53 (UnifiedLog.maybeIncrementLogStartOffset).
         See: S-52, S-65.
@@ -331,11 +341,11 @@ class Log:
     # -- files
 
     def _settle(self) -> None:
-        """Write what has to be there before the next batch; for a new log, also its first segment.
+        """Write the files that the next batch needs: the leader epochs, and a new log's segment.
 
         Raises:
-            KafkaStorageError: something is still missing, and the next batch tries again; or the
-                log is offline or deleted.
+            KafkaStorageError: a file is not written, and the next batch tries again; or the log is
+                offline or deleted.
         """
         self.flusher.check_online()
         directory = self.segments.writable_directory()
@@ -351,10 +361,10 @@ class Log:
             self._is_unsettled = False
 
     def roll(self, now_ms: int) -> LogSegment:
-        """Begin a new segment at the log end offset; an empty active one of that base is replaced.
+        """Begin a new segment at the log end offset; it replaces an empty one of that base offset.
 
         Raises:
-            KafkaStorageError: the old segment is still the active one.
+            KafkaStorageError: the old segment is still active.
 
         See: S-31 (UnifiedLog.roll).
         """
@@ -364,14 +374,14 @@ class Log:
         return segment
 
     def flush(self, offset: int | None = None) -> None:
-        """Make everything below an offset durable, by default the whole log; as Flusher.flush."""
+        """Make everything below an offset durable, by default everything; see Flusher.flush."""
         self.flusher.flush(self.log_end_offset if offset is None else offset)
 
     def close(self) -> None:
-        """Put the log down so that it can be loaded as after a clean stop; flush() comes after it.
+        """Bring the files into the state of a clean stop; the caller flushes after that.
 
         Raises:
-            KafkaStorageError: recovery is needed.
+            KafkaStorageError: the next start has to recover the log.
 
         See: S-47 (UnifiedLog.close).
         """
@@ -382,11 +392,11 @@ class Log:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the topic is gone; its files' names may belong to a new topic."""
+        """Whether the topic is gone; a new topic of that name may have the directory."""
         return self.segments.is_deleted
 
     def delete(self) -> None:
-        """Refuse every further use, and tell readers that wait; the manager removes the files."""
+        """Refuse every further use, and wake the readers; the manager removes the files."""
         self.segments.delete()
         self._is_unsettled = True
         self.visibility.wake()

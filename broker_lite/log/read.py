@@ -1,7 +1,6 @@
-"""Reading a log by offset: which bytes of which file answer a fetch.
+"""Reading a log by offset: finds the bytes of a file that answer a fetch.
 
-No record byte is read here. Of the file only batch headers are looked at, and for a reader at the
-end of the log not even those.
+No record is read here, only batch headers; for a reader at the end of the log not even those.
 
 Rule: F-10, F-12.
 """
@@ -30,7 +29,7 @@ _OUT_OF_DESCRIPTORS: Final = frozenset((errno.EMFILE, errno.ENFILE))
 
 
 class LogRead(NamedTuple):
-    """What a fetch of one partition answers; the offsets are those before the read.
+    """The answer to a fetch of one partition, with the offsets as they were when it was read.
 
     aborted_transactions is None for readers of uncommitted records.
 
@@ -57,10 +56,10 @@ def read_log(
 
     Args:
         log: to read.
-        offset: of the first record that is wanted; its batch is given from its start.
+        offset: of the first record that is wanted; the answer begins with the batch that holds it.
         max_bytes: at least 0; the range may end inside a batch.
         isolation_level: READ_COMMITTED for committed records only.
-        min_one_batch: the first batch is given even if it is larger than max_bytes.
+        min_one_batch: give the first batch even if it is larger than max_bytes.
         replica_end: where the replica ends that is read, if it has less than the log.
 
     Raises:
@@ -89,7 +88,7 @@ def read_log(
             return found
         except (OSError, CorruptTransactionIndex) as error:
             if isinstance(error, OSError) and error.errno in _OUT_OF_DESCRIPTORS:
-                # Too many ranges are being sent: nothing for now, the reader comes again.
+                # Too many ranges are being sent. The reader gets nothing now, and asks again.
                 return LogRead(None, end, stable, start, [] if isolation_level else None)
             logger.warning("read failed directory=%s reason=%s", log.directory, error)
             raise KafkaStorageError from error
@@ -124,10 +123,11 @@ def _read_below(
     size_bytes = limit_position - position
     file = segment.file()
     if max_bytes < size_bytes:
-        # At least one batch where asked for; otherwise nothing rather than a fragment (F-11).
+        # One whole batch if min_one_batch asks for it; otherwise nothing, but no fragment (F-11).
         first_bytes = first_bytes or first_batch_size(file, position)
         if max_bytes < first_bytes and not min_one_batch:
-            # Kafka has a list when it did not even try, and none when it gave up a fragment.
+            # Kafka answers with a list if it did not try to read, and with none if it dropped a
+            # fragment.
             tried = max_bytes > 0 or isolation_level != READ_COMMITTED
             found = None if tried else aborted_transactions(log, segment, offset, position)
             return LogRead(None, end, stable, start, found)
@@ -143,7 +143,10 @@ def _read_below(
 def locate(
     segments: Segments, segment: LogSegment, offset: int
 ) -> tuple[LogSegment, int, int] | None:
-    """Find the first batch that reaches an offset, from a segment on: segment, position, size.
+    """Find the first batch that reaches an offset, in a segment or the ones after it.
+
+    Returns:
+        The segment, the position and the size of the batch; None if no batch reaches the offset.
 
     Rule: S-20 (LocalLog.read).
     """
@@ -158,7 +161,7 @@ def locate(
 
 
 def limit_in(segments: Segments, segment: LogSegment, limit: int) -> int:
-    """Give the position in a segment where a reader's limit offset lies.
+    """Find the position in a segment at which a reader's limit offset lies.
 
     Rule: F-13, S-22 (UnifiedLog.convertToOffsetMetadataOrThrow).
     """
@@ -177,7 +180,13 @@ def limit_in(segments: Segments, segment: LogSegment, limit: int) -> int:
 def aborted_transactions(
     log: Log, segment: LogSegment, offset: int, end_position: int
 ) -> list[AbortedTransaction]:
-    """List the aborted transactions that a reader of these bytes may meet.
+    """List the aborted transactions that a reader of these bytes needs.
+
+    Args:
+        log: that is read.
+        segment: that holds the bytes.
+        offset: of the first record.
+        end_position: where the bytes end in the segment.
 
     Rule: F-14 (LocalLog.addAbortedTransactions).
     """
@@ -189,7 +198,7 @@ def aborted_transactions(
     current: LogSegment | None = segment
     while current is not None:
         entries = current.transaction_index.entries()
-        # there may be a million of them, and a reader at the end needs the last few
+        # there may be a million, and a reader at the end of the log needs the last few
         for index in range(bisect_left(entries, offset, key=_LAST_OFFSET), len(entries)):
             entry = entries[index]
             if entry.first_offset < upper_bound:

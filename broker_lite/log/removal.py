@@ -1,11 +1,11 @@
-"""The one way by which segments leave a log: retention takes the oldest, the cleaner replaces some.
+"""Removes segments from a log: retention removes the oldest ones, the cleaner replaces some.
 
-In the event loop, at once: the files get the suffix .deleted, the list of segments changes, and the
-log start offset, leader epochs and producer snapshots follow. Nothing in it waits, so no reader in
-the loop sees half of it. A reader that was given a range keeps the open file.
+The event loop does the first part at once: the files get the suffix .deleted, the list of segments
+changes, and the log start offset, leader epochs and producer snapshots follow. Nothing in this part
+waits, so readers in the loop never see half of it. A reader that has a range keeps the file open.
 
-In a worker thread, after file.delete.delay.ms: the files are unlinked. A crash before that leaves
-them to the next load of the log, which removes what is .deleted (S-41).
+After file.delete.delay.ms a worker thread unlinks the files. If the broker crashes before that, the
+next load of the log removes every file with the suffix .deleted (S-41).
 """
 
 import heapq
@@ -27,9 +27,10 @@ from broker_lite.log.log import Log
 
 logger = logging.getLogger("broker_lite.log")
 
-# Measured: a segment with its four files costs 90 us of one core, 200 to 400 us on a busy disk.
+# Measured: to remove a segment with its four files takes 90 us of one core; 200 to 400 us on a busy
+# disk.
 REMOVED_AT_A_TIME: Final = 8
-# A stop waits for a thread that has begun.
+# A stop of the broker waits until a thread has done so many.
 _REMAINS_AT_A_TIME: Final = 16
 
 
@@ -40,7 +41,7 @@ class _HasPath(Protocol):
 
 
 class _Remains(NamedTuple):
-    """Files that have their .deleted names, in the order in which they are due."""
+    """Files with the suffix .deleted; they are unlinked in the order of due_ms."""
 
     due_ms: int
     number: int
@@ -51,7 +52,7 @@ class _Remains(NamedTuple):
 class SegmentRemoval:
     """Removes and replaces segments of the logs of one data directory.
 
-    Of the event loop's thread, but for unlink_due().
+    For the event loop's thread, except unlink_due().
     """
 
     __slots__ = ("_cache", "_lock", "_now_ms", "_numbers", "_remains")
@@ -60,7 +61,7 @@ class SegmentRemoval:
         """Begin with nothing to unlink.
 
         Args:
-            cache: that of the logs.
+            cache: of the logs.
             now_ms: the clock.
         """
         self._cache = cache
@@ -72,16 +73,17 @@ class SegmentRemoval:
     # -- in the event loop
 
     def remove_oldest(self, log: Log, segment_count: int) -> None:
-        """Remove the oldest segments; when that is all of them, a new one is begun first.
+        """Remove the oldest segments; if these are all segments, begin a new one first.
 
-        A long list is removed in steps of REMOVED_AT_A_TIME, with the loop's turn between them.
+        The caller removes many segments in steps of REMOVED_AT_A_TIME, and lets the event loop do
+        other work in between.
 
         Args:
             log: not being cleaned.
             segment_count: at least 1; an empty active segment is not among them.
 
         Raises:
-            KafkaStorageError: the log is deleted, or not all of them went.
+            KafkaStorageError: the log is deleted; or some segments could not be removed.
 
         Rule: S-52, S-54 (UnifiedLog.deleteSegments).
         See: S-51.
@@ -106,20 +108,21 @@ class SegmentRemoval:
             raise KafkaStorageError from failure
 
     def replace(self, log: Log, old: Sequence[LogSegment], new: Sequence[LogSegment]) -> None:
-        """Put what the cleaner made of some segments into their place.
+        """Replace some segments by the segments that the cleaner made of them.
 
-        From here on the replacement counts, also after a crash at any point: as long as a source
-        has its name, all new files keep theirs with .swap, which the next load finishes (S-41).
+        The replacement holds from now on, even after a crash at any point. As long as one of the
+        old files has its name, all new files keep the suffix .swap, and the next load completes the
+        replacement (S-41).
 
         Args:
-            log: which is being cleaned, so that nothing else changes the list but rolls.
+            log: being cleaned, so that only rolls change its list of segments meanwhile.
             old: neighbours in the log's list, without the active segment.
-            new: closed, by rising base offset, in the range of the old ones; their files are
-                complete, durable and named .swap, their paths are the plain ones.
+            new: closed, by rising base offset, in the range of the old ones. Their files are
+                complete and durable and have the suffix .swap; their paths are without it.
 
         Raises:
-            KafkaStorageError: the log was deleted, and nothing was replaced; or not all files could
-                be renamed: the new segments are served, and recovery finishes it.
+            KafkaStorageError: the log is deleted, and nothing was replaced; or some files could not
+                be renamed, the new segments are in use, and recovery will rename the files.
 
         See: S-89 (LocalLog.replaceSegments).
         """
@@ -143,9 +146,12 @@ class SegmentRemoval:
             raise KafkaStorageError from failure
 
     def _set_aside(self, log: Log, segment: LogSegment, keeps_snapshot: bool = False) -> list[str]:
-        """Rename a segment's files and give their new paths.
+        """Add .deleted to the names of a segment's files.
 
-        The .log file comes first: what is left beside it by a crash goes when the log is loaded.
+        The .log file comes first. If a crash leaves the other files, loading the log removes them.
+
+        Returns:
+            The new paths.
 
         Raises:
             OSError: the segment's .log file keeps its name.
@@ -153,7 +159,7 @@ class SegmentRemoval:
         Rule: S-54 (LocalLog.deleteSegmentFiles, ProducerStateManager).
         See: S-04.
         """
-        segment.is_removed = True  # a flush that runs beside this may not find the file any more
+        segment.is_removed = True  # so that a flush in a thread does not miss the file
         try:
             paths = self._rename(segment)
         except OSError:
@@ -169,7 +175,7 @@ class SegmentRemoval:
     def _rename_beside(self, part: _HasPath) -> list[str]:
         try:
             return self._rename(part)
-        except OSError as error:  # the load of a log removes what belongs to no .log file
+        except OSError as error:  # loading removes files without their .log file
             logger.warning("file not set aside path=%s reason=%s", part.path, error)
             return []
 
@@ -184,9 +190,9 @@ class SegmentRemoval:
         return [aside]
 
     def _take_in(self, segment: LogSegment, failure: OSError | None) -> OSError | None:
-        """Give a new segment's files their plain names, unless something failed before."""
+        """Remove .swap from the names of a new segment's files, unless a rename failed before."""
         parts: tuple[_HasPath, ...] = (
-            segment,  # first: indexes with .swap, but no log with it, are renamed by the next load
+            segment,  # first: the next load renames indexes with .swap, if no .log file has it
             segment.offset_index,
             segment.time_index,
             segment.transaction_index,
@@ -220,7 +226,7 @@ class SegmentRemoval:
     # -- in a worker thread
 
     def unlink_due(self) -> None:
-        """Unlink some of the files whose delay is over; may run in a worker thread.
+        """Unlink some files whose delay is over; may run in a worker thread.
 
         Rule: S-54 (LogSegment.deleteIfExists).
         """
@@ -229,7 +235,8 @@ class SegmentRemoval:
             if remains is None:
                 return
             try:
-                # First the names of what replaced them: these files may be all that tells it.
+                # The names of the new files must be on disk first: until then, only the old files
+                # are sure to hold the records.
                 sync_directory(Path(remains.directory))
                 for path in remains.paths:
                     with suppress(FileNotFoundError):
@@ -251,7 +258,7 @@ class SegmentRemoval:
 
 
 class _File:
-    """A file that nobody keeps open."""
+    """A file that is not kept open."""
 
     __slots__ = ("path",)
 

@@ -1,4 +1,4 @@
-"""When a segment is full or old enough that the next batch begins a new one."""
+"""When a segment is so full or so old that the next batch begins a new one."""
 
 import secrets
 
@@ -17,8 +17,8 @@ def should_roll(
 ) -> bool:
     """Tell whether a batch of this size, last offset and max timestamp goes into a new segment.
 
-    Time counts from the first batch's max timestamp to this one's, so it follows the records; only
-    without a timestamp does the clock decide.
+    The age of a segment follows the records: it is the time from the first batch's max timestamp to
+    this one's. The clock counts only if the first batch has no timestamp.
 
     Rule: S-30 (LogSegment.shouldRoll).
     """
@@ -45,7 +45,7 @@ def should_roll(
 
 
 def draw_jitter_ms(config: LogConfig) -> int:
-    """Draw by how much earlier than the others a segment rolls.
+    """Draw at random how much earlier a segment rolls, so that not all segments roll at once.
 
     Rule: S-30 (LogConfig.randomSegmentJitter).
     """

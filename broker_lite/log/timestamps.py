@@ -1,4 +1,4 @@
-"""Finding offsets by timestamp: the slow paths behind ListOffsets."""
+"""Finds offsets by timestamp, for ListOffsets; this reads and decompresses batches."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -19,13 +19,13 @@ from broker_lite.record.loops.scan_status import scan_error
 from broker_lite.record.records import read_content
 
 AT_ONCE_FILE_BYTES_MAX: Final = 512 * 1024
-"""A larger batch is not read in the event loop."""
+"""The event loop does not read larger batches."""
 LATEST: Final = -1
 EARLIEST: Final = -2
 
 
 class TimestampOffset(NamedTuple):
-    """A record found by its timestamp; leader_epoch is that of its batch, -1 without one."""
+    """A record that was found by its timestamp; leader_epoch is -1 if its batch has none."""
 
     timestamp: int
     offset: int
@@ -36,8 +36,8 @@ class HeavyBatch(Exception):
     """A batch takes too long to be searched in the event loop.
 
     Args:
-        candidate: searches it in a thread.
-        next_offset: where the search goes on when nothing is found in it.
+        candidate: searches the batch; for a thread.
+        next_offset: where to go on if the batch does not hold the record.
     """
 
     def __init__(self, candidate: "Candidate", next_offset: int) -> None:
@@ -54,11 +54,12 @@ def offset_for_timestamp(
     Args:
         log: to search.
         timestamp: at least 0.
-        from_offset: records below were searched before.
-        at_once: whoever asks has little time.
+        from_offset: records below it were searched before.
+        at_once: the caller has little time, as the event loop.
 
     Raises:
-        HeavyBatch: at_once, and a batch takes long.
+        HeavyBatch: with at_once, a batch takes long.
+        KafkaStorageError: a file cannot be read.
 
     Rule: S-23 (UnifiedLog.searchOffsetInLocalLog).
     """
@@ -93,15 +94,16 @@ def _search(
 def max_timestamp_offset(
     log: Log, *, from_offset: int = 0, at_once: bool = False
 ) -> TimestampOffset | None:
-    """Find the first record with the largest timestamp of the log.
+    """Find the first record with the largest timestamp, even below the log start offset.
 
     Args:
         log: to search.
-        from_offset: batches that end below were searched before.
-        at_once: whoever asks has little time.
+        from_offset: batches that end below it were searched before.
+        at_once: the caller has little time, as the event loop.
 
     Raises:
-        HeavyBatch: at_once, and a batch takes long.
+        HeavyBatch: with at_once, a batch takes long.
+        KafkaStorageError: a file cannot be read.
 
     Rule: S-24 (UnifiedLog.fetchOffsetByTimestamp, LogSegment).
     """
@@ -122,7 +124,19 @@ def max_timestamp_offset(
 
 
 def offsets_before(log: Log, timestamp: int, max_offsets: int, now_ms: int) -> list[int]:
-    """List offsets descending from the last candidate that is not younger than a timestamp.
+    """List the base offsets of segments in descending order, for ListOffsets version 0.
+
+    The first one is of the newest segment that is not younger than the timestamp. If the active
+    segment has records, the log end offset counts as the base offset of a segment that begins now.
+
+    Args:
+        log: to search.
+        timestamp: in milliseconds; or LATEST or EARLIEST.
+        max_offsets: how many offsets to give at most.
+        now_ms: the time.
+
+    Raises:
+        KafkaStorageError: a file cannot be looked at.
 
     Rule: F-74 (UnifiedLog.legacyFetchOffsetsBefore).
     """
@@ -147,14 +161,14 @@ def offsets_before(log: Log, timestamp: int, max_offsets: int, now_ms: int) -> l
 
 
 class Candidate:
-    """A batch that may have the record, and what that record must be like.
+    """A batch that may hold the record that is looked for.
 
     Args:
-        file: of the segment; stays open as long as this is there.
+        file: of the segment; stays open as long as this object exists.
         place: of the batch.
-        timestamp: that the record has at least.
-        exactly: it must have that timestamp.
-        offset_min: it has no lower offset.
+        timestamp: the record's timestamp is not below.
+        exactly: the record has this very timestamp.
+        offset_min: the record's offset is not below.
     """
 
     __slots__ = ("_file", "_offset_min", "_place", "_timestamp", "exactly")
@@ -175,10 +189,13 @@ class Candidate:
         self.exactly = exactly
 
     def search(self, *, at_once: bool) -> TimestampOffset | None:
-        """Read the batch, unless it is to be done at once and takes long.
+        """Search the batch.
+
+        Args:
+            at_once: search it only if that does not take long.
 
         Raises:
-            HeavyBatch: it does.
+            HeavyBatch: with at_once, the search takes long.
         """
         if at_once and self._place.size_bytes > AT_ONCE_FILE_BYTES_MAX:
             raise HeavyBatch(self, self._place.last_offset + 1)
@@ -189,13 +206,13 @@ class Candidate:
             raise HeavyBatch(self, self._place.last_offset + 1) from None
 
     def search_within(self, bounds: Bounds) -> TimestampOffset | None:
-        """Read the batch and find the record; may run in a worker thread.
+        """Search the batch; may run in a worker thread.
 
         Raises:
             BrokerError: the records are damaged.
-            TakesLong: there is more of them than the bounds allow.
+            TakesLong: there are more records than the bounds allow.
             OSError: the file cannot be read.
-            WorkStopped: by the bounds' stop.
+            WorkStopped: the bounds' stop has ended the work.
         """
         data = memoryview(self._file.read_at(self._place.position, self._place.size_bytes))
         epoch = self._place.leader_epoch

@@ -24,12 +24,14 @@ _EACH: Final = 0
 class Commits:
     """Knows which logs of a data directory hold records back; for the event loop's thread.
 
+    A log is known here by its Visibility.
+
     Attributes:
         held: the logs that hold records back; empty where no log has to be flushed.
         lagging: the logs of which a replica is behind; empty where none is.
         failures: how many flushes failed for which somebody may have waited.
-        start: begins a flush in the background, after which flush_ended() has to be called; None
-            where nobody flushes in the background.
+        start: begins a flush in the background, and calls flush_ended() after it; None where the
+            append itself flushes.
         went_offline: is called with a log that must not be used any more.
     """
 

@@ -1,5 +1,5 @@
 """The producers that wrote to one partition: duplicates, sequences, epochs, transactions.
 
-state has them all, entry what is known of one, checks the rules by which a batch or a marker is
-taken, snapshot their form in a file. Pure: bytes and numbers in and out, no file.
+state keeps all producers, entry one of them. checks has the rules for batches and markers, snapshot
+the content of a .snapshot file. Nothing here touches a file: bytes and numbers come in and go out.
 """

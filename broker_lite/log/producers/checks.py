@@ -1,7 +1,7 @@
-"""The rules by which a producer's batch or marker is taken, in Kafka's order; nothing is changed.
+"""The rules that a producer's batch or marker has to keep, in Kafka's order; they change nothing.
 
-Every function gets what is known of the producer on this partition: its entry and its verification
-entry, None where there is none. Kafka sends no text with these errors (V-14); the log has one.
+Each function gets the producer's entry and verification entry of this partition, None where there
+is none. Kafka sends no text with these errors (V-14); the text is for the broker's own log.
 """
 
 from broker_lite.errors import (
@@ -39,10 +39,10 @@ def check_guard(
     verification: VerificationEntry | None,
     verification_guard: object | None,
 ) -> None:
-    """Demand that the first transactional batch of a transaction was verified by this request.
+    """Refuse the first batch of a transaction unless this request has verified the transaction.
 
     Raises:
-        InvalidTxnState: it was not.
+        InvalidTxnState: it has not.
 
     Rule: V-55 (UnifiedLog.batchMissingRequiredVerification).
     """
@@ -64,7 +64,7 @@ def check_epoch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
     """Refuse a batch of an older epoch.
 
     Raises:
-        InvalidProducerEpoch: the epoch is below the known one.
+        InvalidProducerEpoch: the batch's epoch is below the known one.
 
     Rule: V-56 (ProducerAppendInfo.checkProducerEpoch).
     """
@@ -76,10 +76,10 @@ def check_epoch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
 def check_sequence(
     batch: RecordBatch, entry: ProducerEntry | None, verification: VerificationEntry | None
 ) -> None:
-    """Demand that a client's batch goes on where the last one ended.
+    """Refuse a client's batch that does not go on where the last one ended.
 
     Raises:
-        OutOfOrderSequenceNumber: a gap, or a new epoch that does not start with 0.
+        OutOfOrderSequenceNumber: there is a gap, or a new epoch does not begin with 0.
 
     Rule: V-57 (ProducerAppendInfo.checkSequence).
     """
@@ -100,10 +100,10 @@ def check_sequence(
 
 
 def check_plain_batch(batch: RecordBatch, entry: ProducerEntry | None) -> None:
-    """Refuse a plain batch of a producer that has a transaction open here.
+    """Refuse a plain batch while a transaction of its producer is open here.
 
     Raises:
-        InvalidTxnState: it has.
+        InvalidTxnState: a transaction is open.
 
     Rule: V-58 (ProducerAppendInfo.appendDataBatch).
     """
@@ -124,10 +124,10 @@ def check_marker(
     coordinator_epoch: int,
     transaction_version: int,
 ) -> None:
-    """Decide whether an end marker may be written.
+    """Refuse an end marker whose epochs are too low.
 
-    With transaction version 2 every marker has a new epoch, and the known one is refused unless the
-    marker only comes again after its transaction was completed.
+    With transaction version 2 every marker has a new epoch. The known epoch is refused while the
+    transaction is open; after that, it is the same marker once more.
 
     Raises:
         InvalidProducerEpoch: the epoch is too low.

@@ -1,7 +1,7 @@
-"""What a partition remembers of one producer: plain values and the arithmetic of sequences.
+"""What a partition remembers of one producer: plain values, and the arithmetic of sequences.
 
-A sequence counts a producer's records on one partition from 0 to 2147483647 and goes on with 0.
-Of each producer the newest five batches are kept, so that a retried one is known again.
+A sequence counts a producer's records on one partition, from 0 to 2147483647 and then from 0 again.
+The newest five batches of each producer are kept, to recognise a batch that is sent again.
 """
 
 from enum import IntEnum
@@ -16,7 +16,7 @@ NO_COORDINATOR_EPOCH: Final = -1
 
 
 class AppendOrigin(IntEnum):
-    """Who wrote the records of an append, which decides what is checked.
+    """Who wrote the records of an append; that decides which checks are made.
 
     Rule: V-80 (AppendOrigin).
     """
@@ -42,7 +42,7 @@ class BatchMetadata(NamedTuple):
 
 
 class DuplicateBatch(NamedTuple):
-    """Where a batch that came again is already; timestamp_ms is its max timestamp.
+    """Where a batch that was sent again was written before; timestamp_ms is its max timestamp.
 
     See: V-54 (ProducerStateEntry.findDuplicateBatch).
     """
@@ -79,7 +79,7 @@ class ActiveProducer(NamedTuple):
 
 
 class VerificationEntry:
-    """A producer whose transaction the coordinator is asked about before its first batch here.
+    """A producer about whose transaction the coordinator is asked before its first batch here.
 
     See: V-61 (VerificationStateEntry).
     """
@@ -96,7 +96,7 @@ class VerificationEntry:
         self.supports_epoch_bump = supports_epoch_bump
 
     def note(self, sequence: int, epoch: int) -> None:
-        """Keep the lowest sequence of an epoch, or start again with a higher epoch."""
+        """Note a batch: keep the lowest sequence of the epoch; a higher epoch begins anew."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.lowest_sequence = sequence
@@ -141,14 +141,14 @@ class ProducerEntry:
         return self.transaction_first_offset >= 0
 
     def move_to_epoch(self, epoch: int) -> None:
-        """Take the epoch of a batch or marker; the batches of another epoch are forgotten."""
+        """Take the epoch of a batch or marker, and forget the batches of any other epoch."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
             self.last_sequence = NO_SEQUENCE
 
     def add_batch(self, batch: BatchMetadata) -> None:
-        """Remember a batch as the newest; the oldest of six goes.
+        """Remember a batch as the newest, and forget the oldest of six.
 
         See: V-59 (ProducerStateEntry.addBatch).
         """
@@ -186,7 +186,7 @@ class ProducerEntry:
 
 
 def decrement_sequence(sequence: int, count: int) -> int:
-    """Go back by count (0 to 2147483647), from 0 on to 2147483647.
+    """Go back by count (0 to 2147483647); the sequence before 0 is 2147483647.
 
     See: R-14 (DefaultRecordBatch.decrementSequence).
     """
@@ -196,7 +196,7 @@ def decrement_sequence(sequence: int, count: int) -> int:
 
 
 def follows_in_sequence(last_sequence: int, sequence: int) -> bool:
-    """Tell whether a batch may start with a sequence after last_sequence.
+    """Tell whether a batch may begin with a sequence after last_sequence.
 
     See: V-57row 4 (ProducerAppendInfo.inSequence).
     """
@@ -204,5 +204,5 @@ def follows_in_sequence(last_sequence: int, sequence: int) -> bool:
 
 
 def next_sequence(last_sequence: int) -> int:
-    """The sequence after another one; after the largest comes 0."""
+    """Give the sequence after another one; 0 follows the largest."""
     return 0 if last_sequence == SEQUENCE_MAX else last_sequence + 1

@@ -1,7 +1,8 @@
 """The .snapshot file of a segment: the producers of a partition as bytes, version 1.
 
 Layout, big-endian: int16 version, uint32 CRC-32C of everything after it, int32 count, then 46 bytes
-an entry. Only the newest batch of a producer is kept (V-67). No files here: bytes in, bytes out.
+for each entry, with the newest batch of a producer only (V-67). Nothing here touches a file: bytes
+come in and go out.
 
 Rule: V-67.
 """
@@ -25,11 +26,11 @@ CRC_COVERS_FROM: Final = 6
 
 
 class CorruptSnapshot(ValueError):
-    """A producer snapshot cannot be read; the file is to be deleted and an older one used."""
+    """A snapshot cannot be read; the caller deletes the file and takes an older one."""
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
-    """Write the entries in their order.
+    """Encode the entries in their order.
 
     Rule: S-17 (ProducerStateManager.writeSnapshot).
     """
@@ -53,7 +54,7 @@ def _pack(entry: ProducerEntry) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:
-    """Read all entries, expired ones too.
+    """Decode all entries, even expired ones.
 
     Raises:
         CorruptSnapshot: another version, a wrong checksum, or a size that does not fit the count.

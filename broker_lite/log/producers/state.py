@@ -1,10 +1,10 @@
 """The producers of one partition: duplicates, sequences, open transactions, the last stable offset.
 
-An append goes in two steps around the write: check() changes nothing and raises or finds a
-duplicate, apply() changes the state and cannot fail. Markers have check_marker() and
-apply_marker(). Recovery replays batches from the file instead, with nothing checked.
+An append calls check() before the write and apply() after it. check() changes nothing; it raises,
+or finds a duplicate. apply() changes the state and cannot fail. For markers there are
+check_marker() and apply_marker(). Recovery replays the batches of the file without any check.
 
-An empty instance is four references: a broker holds many partitions without any producer.
+An empty instance holds four references, because a broker has many partitions without producers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ from broker_lite.log.producers.snapshot import decode_snapshot, encode_snapshot
 from broker_lite.record.batch import RecordBatch
 from broker_lite.record.control import EndTransactionMarker, read_end_transaction_marker
 
-# Module names: an enum's member costs a slower look-up on each append.
+# Names of the module, because to look up a member of an enum on each append is slower.
 CLIENT: Final = AppendOrigin.CLIENT
 REPLICATION: Final = AppendOrigin.REPLICATION
 
@@ -49,9 +49,10 @@ class ProducerStateManager:
 
     def __init__(self) -> None:
         self._producers: dict[int, ProducerEntry] | None = None
-        # First offsets of open transactions, in order: a dict keeps it, so the first is the least.
+        # First offsets of open transactions, in their order, so that the first one is the lowest.
         self._ongoing: dict[int, None] | None = None
-        # First offset -> marker offset, of transactions whose marker is not below the watermark.
+        # First offset -> marker offset, of transactions whose marker is not below the high
+        # watermark.
         self._unreplicated: dict[int, int] | None = None
         self._verification: dict[int, VerificationEntry] | None = None
 
@@ -62,11 +63,11 @@ class ProducerStateManager:
         return iter(self._producers.values() if self._producers is not None else ())
 
     def get(self, producer_id: int) -> ProducerEntry | None:
-        """The entry of a producer, None when it is unknown here."""
+        """Give the entry of a producer, None if it is unknown here."""
         return self._producers.get(producer_id) if self._producers is not None else None
 
     def describe(self) -> list[ActiveProducer]:
-        """All producers as DescribeProducers shows them.
+        """List all producers as DescribeProducers shows them.
 
         See: P-143 (DescribeProducers).
         """
@@ -86,17 +87,18 @@ class ProducerStateManager:
 
         Args:
             batch: validated; its base offset does not matter.
-            origin: markers go through check_marker(); replicated batches are all taken.
-            verification_enabled: a first transactional batch needs the guard of its verification.
-            verification_guard: what verification() gave for this request, None without one.
+            origin: every replicated batch may be appended; markers have check_marker().
+            verification_enabled: the first batch of a transaction needs the verification's guard.
+            verification_guard: of the verification that this request has begun, None without one.
 
         Returns:
-            Where the batch is already, None when it is to be appended.
+            Where a duplicate was written before; None if the batch is to be appended.
 
         Raises:
-            InvalidTxnState: not verified, or plain inside an open transaction.
-            InvalidProducerEpoch: an epoch below the known one.
-            OutOfOrderSequenceNumber: a gap, or a new epoch that does not start with 0.
+            InvalidTxnState: the transaction is not verified; or a plain batch comes inside an open
+                transaction.
+            InvalidProducerEpoch: the epoch is below the known one.
+            OutOfOrderSequenceNumber: there is a gap, or a new epoch does not begin with 0.
 
         See: V-54 to V-58 (UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo).
         """
@@ -112,7 +114,7 @@ class ProducerStateManager:
             and self._verification is None
             and origin is CLIENT
         ):
-            # The next batch in order; within one known epoch it cannot be a duplicate.
+            # The batch is the next one in order, so it cannot be a duplicate within its epoch.
             return None
         if origin is REPLICATION:
             return None
@@ -128,7 +130,7 @@ class ProducerStateManager:
         return None
 
     def apply(self, batch: RecordBatch, base_offset: int) -> None:
-        """Take in a batch that was written at base_offset.
+        """Note a batch that was written at base_offset.
 
         Rule: V-59 (ProducerStateManager.update).
         """
@@ -170,7 +172,7 @@ class ProducerStateManager:
     # -- verification of transactions
 
     def verification(self, producer_id: int) -> VerificationEntry | None:
-        """The verification entry of a producer, None when nothing is being verified."""
+        """Give the verification entry of a producer, None if nothing is being verified."""
         return self._verification.get(producer_id) if self._verification is not None else None
 
     def begin_verification(
@@ -235,10 +237,10 @@ class ProducerStateManager:
         offset: int,
         timestamp_ms: int,
     ) -> CompletedTransaction | None:
-        """Take in an end marker that was written at offset.
+        """Note an end marker that was written at offset.
 
         Returns:
-            The transaction it ended, None when none was open here.
+            The transaction that it ended, None if none was open here.
 
         Rule: V-62 (ProducerAppendInfo.appendEndTxnMarker, ProducerStateManager.completeTxn).
         """
@@ -262,7 +264,7 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset whose transaction is open or not yet decided below the watermark.
+        """The first offset of a transaction that has no marker below the high watermark.
 
         Rule: V-64 (ProducerStateManager.firstUnstableOffset).
         """
@@ -285,17 +287,17 @@ class ProducerStateManager:
         return high_watermark
 
     def last_stable_offset_after(self, completed: CompletedTransaction) -> int:
-        """The last stable offset that the transaction index stores for a completed transaction.
+        """Give the last stable offset that the transaction index stores for a transaction.
 
         Args:
-            completed: what apply_marker() or replay() has just returned.
+            completed: the result of the last apply_marker() or replay().
 
         See: S-16 (ProducerStateManager.lastStableOffset).
         """
         return next(iter(self._ongoing)) if self._ongoing else completed.last_offset + 1
 
     def high_watermark_moved(self, high_watermark: int) -> None:
-        """Forget the completed transactions whose marker is below the high watermark.
+        """Forget the completed transactions whose marker is now below the high watermark.
 
         Rule: V-64 (ProducerStateManager.onHighWatermarkUpdated).
         """
@@ -304,10 +306,10 @@ class ProducerStateManager:
             self._unreplicated = left or None
 
     def expire(self, now_ms: int, expiration_ms: int) -> list[int]:
-        """Drop producers without an open transaction that are as old as expiration_ms.
+        """Forget producers that wrote nothing for expiration_ms and have no open transaction.
 
         Returns:
-            The ids of the dropped producers.
+            The ids of the forgotten producers.
 
         Rule: V-65 (ProducerStateManager.removeExpiredProducers).
         """
@@ -325,10 +327,10 @@ class ProducerStateManager:
     # -- recovery
 
     def replay(self, batch: RecordBatch) -> CompletedTransaction | None:
-        """Take in a batch of the log file, data or marker, with nothing checked.
+        """Note a batch of the log file, data or marker, without any check.
 
         Returns:
-            The transaction that a marker ended.
+            The transaction that the marker ended, None if the batch ended none.
 
         See: S-43 (LogSegment.updateProducerState).
         """
@@ -349,18 +351,18 @@ class ProducerStateManager:
         )
 
     def clear(self) -> None:
-        """Forget everything but what is being verified."""
+        """Forget everything except the verifications."""
         self._producers = self._ongoing = self._unreplicated = None
 
     def to_snapshot(self) -> bytes:
-        """The content of a .snapshot file.
+        """Make the content of a .snapshot file.
 
         See: S-17 (ProducerStateManager.writeSnapshot).
         """
         return encode_snapshot(self)
 
     def load_snapshot(self, data: bytes, now_ms: int, expiration_ms: int) -> None:
-        """Replace the state with a snapshot's, without its expired producers.
+        """Replace the state by that of a snapshot, without expired producers.
 
         Raises:
             CorruptSnapshot: the data cannot be read; the state is as before.
@@ -370,7 +372,7 @@ class ProducerStateManager:
         self.load(decode_snapshot(data), now_ms, expiration_ms)
 
     def load(self, entries: Iterable[ProducerEntry], now_ms: int, expiration_ms: int) -> None:
-        """Replace the state with these entries, without the expired ones."""
+        """Replace the state by these entries, without expired ones."""
         kept = [entry for entry in entries if not _is_expired(entry, now_ms, expiration_ms)]
         self.clear()
         if kept:

@@ -1,7 +1,7 @@
-"""What is lost when a log is cut at its first bad batch: the sound ones behind it.
+"""Counts the sound batches that are lost when a log is cut at its first bad batch.
 
-Kafka cuts there, whatever follows. A torn tail has nothing sound behind it; where there is, the
-disk or somebody has damaged the file, and a person wants to know before the next write.
+Kafka cuts at that place, whatever follows. After a torn write nothing sound follows. If sound
+batches follow, the disk or somebody has damaged the file, and a person wants to know that.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from broker_lite.record.framing import LOG_OVERHEAD
 from broker_lite.record.resync import possible_starts
 
 LOOKED_AT_BYTES: Final = 16 << 20
-"""Of what is cut off: enough to tell a torn tail from damage."""
+"""How much of the part that is cut off is searched: enough to tell a torn write from damage."""
 
 CHECKED_BYTES_MAX: Final = 1 << 30
 
@@ -23,8 +23,8 @@ def count_sound(file: OpenFile, position: int, end: int, lowest_offset: int) -> 
     Args:
         file: the segment.
         position: where the part begins.
-        end: where it ends; only the first LOOKED_AT_BYTES of it are looked at.
-        lowest_offset: batches below do not belong there; a record may hold one.
+        end: where the part ends; only its first LOOKED_AT_BYTES are searched.
+        lowest_offset: a batch below it is no part of the log, but the content of some record.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,23 +1,26 @@
-"""Who is told how the loading of a log goes, and may end it by raising."""
+"""The interface of an object that follows the loading of a log."""
 
 from typing import Final, Protocol
 
 
 class LoadStopped(Exception):
-    """The loading was ended before its time; nothing is lost by it."""
+    """The loading was stopped before its end; nothing is lost."""
 
 
 class LoadWatch(Protocol):
-    """Is told by the thread that loads."""
+    """Follows the loading of a log; each method may end the loading by raising LoadStopped.
+
+    The thread that loads calls the methods.
+    """
 
     def expect(self, segment_count: int, size_bytes: int) -> None:
-        """Be told that segments of that many bytes are going to be recovered."""
+        """Note that some segments with this total size are going to be recovered."""
 
     def read(self, size_bytes: int) -> None:
-        """Be told that so much of them was read."""
+        """Note that this many bytes of these segments were read."""
 
     def finish_segment(self) -> None:
-        """Be told that one of them is done."""
+        """Note that one of these segments is recovered."""
 
 
 class _Nobody:

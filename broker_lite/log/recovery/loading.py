@@ -1,4 +1,4 @@
-"""Loading a partition from its directory, after a clean stop or an unclean one.
+"""Loads a partition from its directory, after a clean stop or an unclean one.
 
 Rule: S-97, S-42, S-44, S-46 (LogLoader).
 See: S-41, S-43, S-45.
@@ -9,7 +9,6 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from broker_lite.errors import KafkaStorageError
@@ -17,11 +16,9 @@ from broker_lite.log.config import LogConfig
 from broker_lite.log.epoch_file import EpochFile
 from broker_lite.log.files import txn_index_checks
 from broker_lite.log.files.batch_reader import SegmentOverflow
-from broker_lite.log.files.checkpoints import CorruptCheckpoint, read_file
 from broker_lite.log.files.file_cache import FileCache
 from broker_lite.log.files.index import RELATIVE_OFFSET_MAX
 from broker_lite.log.files.index_checks import find_end
-from broker_lite.log.files.leader_epochs import FILE_NAME as EPOCH_FILE
 from broker_lite.log.files.leader_epochs import LeaderEpochCache
 from broker_lite.log.files.names import (
     INDEX_SUFFIX,
@@ -32,11 +29,11 @@ from broker_lite.log.files.names import (
     parse_segment_file,
     segment_stem,
 )
-from broker_lite.log.files.open_file import OpenFile
 from broker_lite.log.files.segment import LogSegment
 from broker_lite.log.log import Log
 from broker_lite.log.parts import LogParts
 from broker_lite.log.producers.state import ProducerStateManager
+from broker_lite.log.recovery.epoch_loading import load_epochs
 from broker_lite.log.recovery.load_watch import NOBODY, LoadWatch
 from broker_lite.log.recovery.producer_loading import ProducerLoader
 from broker_lite.log.recovery.recover_segment import recover_segment
@@ -44,18 +41,17 @@ from broker_lite.log.recovery.splitting import split_segment
 from broker_lite.log.recovery.temporary_files import finish_interrupted_changes
 from broker_lite.log.roll import draw_jitter_ms
 from broker_lite.log.segments import Segments
-from broker_lite.record.framing import CURRENT_MAGIC, MAGIC_OFFSET
 
 logger = logging.getLogger("broker_lite.log")
 
 
 class LoadRequest(NamedTuple):
-    """What is known of a partition before its directory is read.
+    """The facts about a partition that are known before its directory is read.
 
     Attributes:
-        log_start_offset: of the checkpoint, None when it names none.
-        is_clean: the last stop was clean, so that nothing is walked.
-        watch: is told how the recovery goes, and can end it.
+        log_start_offset: of the checkpoint, None if the checkpoint has none.
+        is_clean: the last stop was clean, so that no batches have to be read.
+        watch: follows the recovery, and can end it.
     """
 
     topic: str
@@ -69,7 +65,7 @@ class LoadRequest(NamedTuple):
 
 
 def load_log(request: LoadRequest, cache: FileCache, *, now_ms: int) -> Log:
-    """Load a partition; an unclean one is recovered from the recovery point on.
+    """Load a partition; after an unclean stop, recover it from the recovery point on.
 
     Raises:
         KafkaStorageError: a file cannot be read or written.
@@ -92,13 +88,13 @@ def new_log(
     *,
     now_ms: int,
 ) -> Log:
-    """Make the log of a partition that nothing was ever written to; its directory is not looked at.
+    """Make the log of a partition without files; the first append makes them.
 
     Args:
         request: without offsets.
-        cache: of open files.
-        first_use: see LogParts; the files are made by the first append.
-        now_ms: as in load_log.
+        cache: keeps the files open.
+        first_use: see Log.
+        now_ms: the time.
 
     Rule: S-46 (LogLoader.load).
     """
@@ -128,7 +124,7 @@ def new_log(
 
 
 class _Loader:
-    """The steps of loading one partition, in order, with what they hand on."""
+    """The steps of loading one partition, with the state that they share."""
 
     def __init__(self, request: LoadRequest, cache: FileCache, now_ms: int) -> None:
         self.request = request
@@ -142,7 +138,7 @@ class _Loader:
         self.incomplete: set[int] = set()
         # End offsets of the recovered segments, by base offset.
         self.recovered: dict[int, int] = {}
-        # Of which segment's end the producers' state is; None when it is of nothing in particular.
+        # The producer state is as of the end of this segment; None: of no end in particular.
         self.replayed: LogSegment | None = None
         self.producers = ProducerLoader(
             self.directory, self.config, self.checkpointed_start, now_ms
@@ -155,7 +151,7 @@ class _Loader:
         See: S-43, S-45.
         """
         self._open_segments()
-        self._read_epochs()
+        self.epochs = load_epochs(self.directory, self.segments[: self._first_unflushed()])
         saved_epochs = self.epochs.entries
         self._recover_suspects()
         if not self.request.is_clean:
@@ -166,7 +162,7 @@ class _Loader:
             end_offset = self._begin_anew()
         recovery_point = self.request.recovery_point
         if end_offset < recovery_point:
-            # what was on disk is not there any more; the checkpoint is written anew soon
+            # records that were on disk are gone; the checkpoint is written anew soon
             logger.error(
                 "records are lost directory=%s end_offset=%d were_on_disk_to=%d",
                 self.directory,
@@ -195,7 +191,7 @@ class _Loader:
                 self.now_ms,
             )
         )
-        # The log knows the newest epoch by now, which counts even if there is no batch of it.
+        # Not before: the log has to know the newest epoch, even if no batch is of that epoch.
         epoch_file.fit(self.directory, start_offset, end_offset, saved_epochs)
         return log
 
@@ -244,35 +240,16 @@ class _Loader:
             with suppress(FileNotFoundError):
                 os.unlink(stem + suffix)
 
-    def _read_epochs(self) -> None:
-        try:
-            text = read_file(Path(self.directory, EPOCH_FILE))
-            if not text and self._has_unread_batches():
-                raise CorruptCheckpoint(f"{EPOCH_FILE} is {'missing' if text is None else 'empty'}")
-            self.epochs = LeaderEpochCache.from_text(text or "")
-        except CorruptCheckpoint as error:
-            logger.warning("leader epochs dropped directory=%s reason=%s", self.directory, error)
-
-    def _has_unread_batches(self) -> bool:
-        """Whether there are batches that no recovery reads; it would find their epochs.
-
-        Messages of the formats before batches have no epochs.
-        """
-        end = len(self.segments) if self.request.is_clean else self._first_unflushed()
-        filled = [segment for segment in self.segments[:end] if segment.size_bytes]
-        return bool(filled) and _is_of_batches(self.cache.get(filled[-1].path))
-
     # -- S-15, S-44: what has to be recovered
 
     def _recover_suspects(self) -> None:
-        """Recover the segments whose indexes show that they cannot be trusted, each by itself.
+        """Recover each segment whose indexes show that it cannot be trusted.
 
-        After an unclean stop those from the recovery point on are recovered anyway.
+        After an unclean stop, all segments from the recovery point on are recovered anyway.
 
         Rule: S-15, S-42 (LogLoader.loadSegmentFiles).
         """
-        below = len(self.segments) if self.request.is_clean else self._first_unflushed()
-        for index, segment in enumerate(self.segments[:below]):
+        for index, segment in enumerate(self.segments[: self._first_unflushed()]):
             is_complete = segment.base_offset not in self.incomplete
             if (
                 not is_complete
@@ -284,9 +261,9 @@ class _Loader:
                 self._recover(index)
 
     def _fits(self, index: int) -> bool:
-        """Whether all offsets of a segment are within 31 bits of its base; one rarely has to look.
+        """Tell whether all offsets of a segment are within 31 bits of its base offset.
 
-        The last one's end has to be looked for anyway, by _end_offset.
+        That is rarely in doubt. The end of the last segment is found by _end_offset() anyway.
 
         Rule: S-42 (LogSegment.hasOverflow).
         """
@@ -297,12 +274,18 @@ class _Loader:
         return end_offset is None or _is_within(self.segments[index], end_offset)
 
     def _first_unflushed(self) -> int:
-        """Give the index of the segment that the recovery point is in."""
+        """Find the first segment that may not be on disk: after a clean stop, there is none.
+
+        Returns:
+            The index of the segment with the recovery point; after a clean stop, of the end.
+        """
+        if self.request.is_clean:
+            return len(self.segments)
         bases = [segment.base_offset for segment in self.segments]
         return max(bisect_right(bases, self.request.recovery_point) - 1, 0)
 
     def _recover_unflushed(self) -> None:
-        """Recover the segments from the one with the recovery point on; a cut one is the last.
+        """Recover the segments from the recovery point on; one that is cut becomes the last.
 
         Rule: S-44 (LogLoader.recoverLog).
         """
@@ -315,7 +298,10 @@ class _Loader:
                 return
 
     def _recover(self, index: int) -> int:
-        """Recover one segment, and give how many bytes were cut off.
+        """Recover one segment.
+
+        Returns:
+            How many bytes were cut off.
 
         See: S-43 (LogLoader.recoverSegment).
         """
@@ -342,7 +328,7 @@ class _Loader:
         return cut_bytes
 
     def _end_offset(self) -> int:
-        """Give the log end offset; a last segment whose files contradict each other is recovered.
+        """Find the log end offset; recover the last segment if its files contradict each other.
 
         Rule: S-44 (LogSegment.readNextOffset).
         """
@@ -367,7 +353,7 @@ class _Loader:
         del self.segments[first:]
 
     def _begin_anew(self) -> int:
-        """Replace everything by one empty segment.
+        """Replace all segments by an empty one.
 
         Rule: S-46 (LogLoader.load).
         """
@@ -381,20 +367,16 @@ class _Loader:
     # -- S-18, S-45: producer state
 
     def _load_producers(self, start_offset: int, end_offset: int) -> None:
-        """Have the state as of the log end offset, and a snapshot of it."""
+        """Make the producer state as of the log end offset, and write a snapshot of it."""
         bases = [segment.base_offset for segment in self.segments]
         self.producers.drop_strays(bases, start_offset, end_offset)
         if not self.recovered and not self.producers.snapshots:
-            return  # A clean log without any is one whose producers are of no interest any more.
+            return  # a clean stop leaves no snapshot where there are no producers
         if self.replayed is not self.segments[-1]:
             self.producers.load(self.segments, end_offset)
         self.producers.write_snapshot(end_offset)
 
 
-def _is_of_batches(file: OpenFile) -> bool:
-    return file.read_at(MAGIC_OFFSET, 1) == bytes([CURRENT_MAGIC])
-
-
 def _is_within(segment: LogSegment, end_offset: int) -> bool:
-    """Whether the offsets below an end fit the 31 bits above the segment's base."""
+    """Tell whether the offsets below an end fit the 31 bits above the segment's base offset."""
     return end_offset - 1 - segment.base_offset <= RELATIVE_OFFSET_MAX

@@ -1,4 +1,4 @@
-"""Producer state when a partition is loaded: from the newest snapshot that is whole, and the log.
+"""Makes the producer state of a partition from the newest sound snapshot and the log after it.
 
 Rule: S-18, S-45 (ProducerStateManager, UnifiedLog.rebuildProducerState).
 See: S-17.
@@ -26,23 +26,23 @@ _SNAPSHOT_SEGMENTS: Final = 2
 
 
 class ProducerLoader:
-    """Makes the producer state as of any offset, and keeps the snapshot files in order.
+    """Makes the producer state as of any offset, and writes and removes snapshot files.
 
     Attributes:
-        state: as of the offset that was asked for last, or to which its user replayed.
-        snapshots: offsets of the snapshot files.
+        state: as of the offset of the last load(), or up to which the user has replayed batches.
+        snapshots: the offsets of the snapshot files.
     """
 
     def __init__(
         self, directory: str, config: LogConfig, checkpointed_start: int, now_ms: int
     ) -> None:
-        """Begin without state.
+        """Begin with an empty state.
 
         Args:
             directory: of the partition.
-            config: when producers expire.
-            checkpointed_start: what is below is of no interest.
-            now_ms: for what has expired.
+            config: says when producers expire.
+            checkpointed_start: the log start offset; snapshots and batches below it do not count.
+            now_ms: the time, which decides which producers have expired.
         """
         self.state = ProducerStateManager()
         self.snapshots: list[int] = []
@@ -52,9 +52,9 @@ class ProducerLoader:
         self._now_ms = now_ms
 
     def load(self, segments: Sequence[LogSegment], end_offset: int) -> None:
-        """Bring the state up to an offset: the newest snapshot, then the batches after it.
+        """Make the state as of an offset from the newest snapshot and the batches after it.
 
-        Where batches had to be read, the last two segments they are in get their snapshots.
+        If batches have to be read, the last two of their segments get snapshots.
 
         Raises:
             OSError: a file cannot be read or written.
@@ -74,7 +74,11 @@ class ProducerLoader:
                     replay(batch, self.state, None)
 
     def _load_newest_snapshot(self, end_offset: int) -> int:
-        """Give the offset up to which the state is known; what is below the log start is not."""
+        """Load the newest snapshot that is sound and above the log start.
+
+        Returns:
+            The snapshot's offset; the log start offset if there is none.
+        """
         usable = [offset for offset in self.snapshots if self._start_offset < offset <= end_offset]
         for offset in sorted(usable, reverse=True):
             path = self._path(offset)
@@ -90,10 +94,10 @@ class ProducerLoader:
         return self._start_offset
 
     def write_snapshot(self, offset: int) -> None:
-        """Have a snapshot of the state, which is as of that offset.
+        """Write a snapshot of the producer state as of `offset`.
 
         Raises:
-            OSError: it cannot be read or written.
+            OSError: the file cannot be read or written.
 
         Rule: S-18 (ProducerStateManager.takeSnapshot).
         """
@@ -103,14 +107,16 @@ class ProducerLoader:
         data = self.state.to_snapshot()
         if offset not in self.snapshots:
             self.snapshots.append(offset)
-        elif path.read_bytes() == data:  # as usual; reading is ten times cheaper than replacing
+        elif (
+            path.read_bytes() == data
+        ):  # the usual case; to read is ten times cheaper than to replace
             return
         write_file(str(path), data)
 
     def drop_strays(self, bases: Sequence[int], start_offset: int, end_offset: int) -> None:
-        """Remove the snapshots that are of no segment's base, or outside of the log.
+        """Remove the snapshots that belong to no segment's base offset or lie outside of the log.
 
-        The newest one stays where it is above the last segment's base: that of a clean stop.
+        The newest one stays if it is above the last base offset: a clean stop has written it.
 
         Raises:
             OSError: a file cannot be removed.

@@ -1,7 +1,7 @@
-"""Recovering a segment after an unclean stop: what is whole stays, the rest is cut off.
+"""Recovers a segment after an unclean stop: sound batches stay, the rest is cut off.
 
-The walk checks each batch's checksum, rebuilds the indexes, and feeds leader epochs and producer
-state, just as the appends did (S-43).
+Recovery reads the segment and checks each batch's checksum. It makes the indexes, the leader epochs
+and the producer state anew, as the appends did (S-43).
 """
 
 import logging
@@ -29,19 +29,19 @@ def recover_segment(
     limit: int | None = None,
     tell: Callable[[int], None] = tell_nobody,
 ) -> tuple[int, int]:
-    """Rebuild a segment's indexes and cut its file behind the last whole, valid batch.
+    """Make a segment's indexes anew, and cut its file behind the last whole, valid batch.
 
     Args:
-        segment: its indexes are in memory afterwards.
+        segment: to recover; its indexes are in memory afterwards.
         config: for index.interval.bytes.
-        epochs: gets the epochs of the batches.
-        producer_state: as of the segment's base offset; replayed to its end.
+        epochs: get the epochs of the batches.
+        producer_state: as of the segment's base offset; it is as of the end afterwards.
         limit: see read_valid.
         tell: see read_valid.
 
     Returns:
-        The offset after the last batch (the base offset if there is none), and how many bytes
-        were cut off.
+        The offset after the last batch (the base offset if there is none), and how many bytes were
+        cut off.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -84,7 +84,7 @@ def recover_segment(
 def replay(
     batch: RecordBatch, producer_state: ProducerStateManager, segment: LogSegment | None
 ) -> None:
-    """Feed a batch to the producer state, and an aborted transaction to the segment's index.
+    """Note a batch in the producer state, and an aborted transaction in the segment's index.
 
     Rule: S-43 (LogSegment.updateProducerState).
     See: S-45.
@@ -103,10 +103,10 @@ def replay(
 
 
 def read_batches(segment: LogSegment, position: int) -> Iterator[RecordBatch]:
-    """Read as read_valid, where only v2 batches can be made use of.
+    """Read batches as read_valid does; for logs that may hold v2 batches only.
 
     Raises:
-        KafkaStorageError: a message of an old format.
+        KafkaStorageError: there is a message of an old format.
         OSError: the file cannot be read.
 
     See: R-02, R-04, R-06.

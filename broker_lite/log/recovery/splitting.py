@@ -1,8 +1,8 @@
-"""Splitting a segment whose offsets do not all fit the 31 bits above its base, when it is loaded.
+"""Splits a segment, while it is loaded, if its offsets do not fit the 31 bits above its base.
 
-No broker of today writes one, but a cleaner of Kafka before 1.0 did. The part that does not fit
-becomes a segment of its own, and the log is loaded anew, which makes the indexes of both, and finds
-out if that one is to be split again.
+No broker of today writes such a segment, but the cleaner of Kafka before 1.0 did. The part that
+does not fit becomes a segment of its own. Then the log is loaded again; that makes the indexes of
+both segments, and splits the new one if it does not fit either.
 
 See: S-42 (LogLoader.retryOnOffsetOverflow, LocalLog.splitOverflowedSegment).
 """
@@ -24,14 +24,14 @@ _COPY_BYTES: Final = 1 << 20
 
 
 def split_segment(directory: str, overflow: SegmentOverflow) -> None:
-    """Write both parts beside the segment, so that the next load puts them into its place (S-41).
+    """Write both parts beside the segment; the next load puts them into its place (S-41).
 
-    A crash at any point leaves either the segment or both parts: the part that begins the range is
-    the last to be renamed, and from then on the load replaces the segment.
+    A crash at any point leaves either the segment or both parts. The part that begins the range is
+    renamed last, and from then on a load replaces the segment.
 
     Args:
-        directory: of the partition; nobody reads the segment.
-        overflow: where it has to be split.
+        directory: of the partition; nobody may read the segment meanwhile.
+        overflow: says where to split the segment.
 
     Raises:
         OSError: a file cannot be read or written; the next load finds the segment, or both parts.
@@ -46,11 +46,11 @@ def split_segment(directory: str, overflow: SegmentOverflow) -> None:
         _copy(source.path, 0, position, head + CLEANED_SUFFIX)
         _copy(source.path, position, source.size_bytes, tail + CLEANED_SUFFIX)
         os.rename(tail + CLEANED_SUFFIX, tail + SWAP_SUFFIX)
-        # Were the next name on disk without this one, the head alone would replace the segment.
+        # If only the next name got to the disk, the head alone would replace the segment.
         sync_directory(Path(directory))
         os.rename(head + CLEANED_SUFFIX, head + SWAP_SUFFIX)
     except BaseException:
-        # The head last: as long as it is there, a load drops the tail under either name.
+        # The head is removed last. While it exists, a load removes the tail under either name.
         for path in (tail + SWAP_SUFFIX, tail + CLEANED_SUFFIX, head + CLEANED_SUFFIX):
             with suppress(FileNotFoundError):
                 os.unlink(path)
@@ -59,7 +59,7 @@ def split_segment(directory: str, overflow: SegmentOverflow) -> None:
 
 
 def _copy(path: str, start: int, end: int, to: str) -> None:
-    """Copy a range of a file into a new one that is as old, and make it durable."""
+    """Copy a range of a file into a new file with the same times, and make that durable."""
     source, target = OpenFile(path), OpenFile(to, CREATE)
     for position in range(start, end, _COPY_BYTES):
         data = source.read_at(position, min(_COPY_BYTES, end - position))

@@ -1,4 +1,4 @@
-"""Finishing what a crash interrupted: files that were to be deleted, or swapped in by the cleaner.
+"""Finishes what a crash interrupted: the deletion of files, and the cleaner's replacements.
 
 Rule: S-41 (LogLoader.removeTempFilesAndCollectSwapFiles).
 """
@@ -26,7 +26,7 @@ def finish_interrupted_changes(directory: str) -> dict[str, int]:
     """Delete or rename the temporary files of a partition.
 
     Returns:
-        The names left in the directory, with their sizes.
+        The names of the files that are left, with their sizes.
 
     Raises:
         OSError: a file cannot be looked at, deleted or renamed.
@@ -51,13 +51,13 @@ def _sizes(directory: str) -> dict[str, int]:
     """List the files of a directory.
 
     Raises:
-        OSError: something else has the name of a file of a segment, whose records would be missed.
+        OSError: a directory, say, has the name of a segment's file, whose records would be missing.
     """
     sizes = {}
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.is_file():
-                with suppress(FileNotFoundError):  # retention also removes what is .deleted
+                with suppress(FileNotFoundError):  # retention removes .deleted files, too
                     sizes[entry.name] = entry.stat().st_size
             elif parse_segment_file(entry.name) is not None:
                 reason = errno.EISDIR if entry.is_dir() else errno.ENOENT

@@ -237,19 +237,6 @@ def test_s43_an_open_transaction_survives(tmp_path: Path) -> None:
     assert read.aborted_transactions == [(8, 0, 3, 4)]
 
 
-def test_a_damaged_epoch_file_is_replaced(tmp_path: Path) -> None:
-    """S-60: the epochs of recovered batches come from the batches."""
-    log = open_log(tmp_path)
-    append(log)
-    log.become_leader(3)
-    append(log)
-    log.close()
-    (tmp_path / "leader-epoch-checkpoint").write_bytes(b"7\n")
-    again = open_log(tmp_path, clean=False)
-    assert again.leader_epoch == 3
-    assert (tmp_path / "leader-epoch-checkpoint").read_bytes() == b"0\n2\n0 0\n3 1\n"
-
-
 def test_bytes_behind_the_last_batch_of_a_clean_log_are_cut(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     append(log)
@@ -275,31 +262,3 @@ def test_a_directory_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "leader-epoch-checkpoint").rmdir()
     assert append(log, now_ms=NOW_MS).base_offset == 1
     assert log.leader_epoch == 2
-
-
-@pytest.mark.parametrize("text", [None, ""])
-@pytest.mark.parametrize(
-    ("is_clean", "recovery_point", "is_told"),
-    [(True, 0, True), (False, 2, True), (False, 0, False)],
-)
-def test_s60_lost_leader_epochs_are_told_unless_recovery_finds_them(
-    tmp_path: Path,
-    text: str | None,
-    is_clean: bool,
-    recovery_point: int,
-    is_told: bool,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    log = open_log(tmp_path)
-    append(log)
-    log.roll(NOW_MS)
-    append(log)
-    append(log)
-    log.close()
-    path = tmp_path / "leader-epoch-checkpoint"
-    path.unlink()
-    if text is not None:
-        path.write_text(text)
-    again = open_log(tmp_path, clean=is_clean, recovery_point=recovery_point)
-    assert again.log_end_offset == 3
-    assert ["leader epochs dropped" in line for line in caplog.messages] == [True] * is_told
