@@ -14,39 +14,48 @@ def addresses_by_node(settings: Settings) -> Mapping[int, Sequence[ListenerAddre
     """Return the addresses of each node, by its id.
 
     The ports of the first node are those of the settings; each further node has the next ones, the
-    advertised ones too. Port 0 takes a free one for each.
+    advertised ones too. Port 0 takes a free one for each. broker.lite.ports is stronger.
 
     Raises:
         SettingsError: an address cannot be used, or two nodes would have the same port.
     """
     listeners = parse_listeners(settings)
     count = settings.broker_lite_brokers
-    _check_ports(listeners, count)
-    return {
-        settings.node_id + step: [_address(listener, step) for listener in listeners]
+    first_ports = _first_ports(settings.broker_lite_ports, count)
+    addresses = {
+        settings.node_id + step: [
+            _address(listener, step, first_ports[step] if first_ports and not position else None)
+            for position, listener in enumerate(listeners)
+        ]
         for step in range(count)
     }
+    _check_ports(addresses)
+    return addresses
 
 
-def _check_ports(listeners: Sequence[Listener], count: int) -> None:
-    used: dict[int, str] = {}
-    for listener in listeners:
-        if not listener.port:
-            continue
-        if listener.port + count - 1 > _PORT_MAX:
-            raise SettingsError(
-                f"listener {listener.name}: {count} brokers need ports up to "
-                f"{listener.port + count - 1}, and {_PORT_MAX} is the last one"
-            )
-        for port in range(listener.port, listener.port + count):
-            if used.setdefault(port, listener.name) != listener.name:
-                raise SettingsError(
-                    f"listener {listener.name}: port {port} is also wanted by listener "
-                    f"{used[port]}: each has {count} ports, one for each broker"
-                )
+def _first_ports(texts: Sequence[str], count: int) -> Sequence[int]:
+    """Return the port of each broker's first listener; empty where they are side by side."""
+    if texts and len(texts) != count:
+        raise SettingsError(f"broker.lite.ports: {len(texts)} ports for {count} brokers")
+    if not all(text.isdecimal() and int(text) <= _PORT_MAX for text in texts):
+        raise SettingsError(f"broker.lite.ports: {','.join(texts)!r} are not port numbers")
+    return [int(text) for text in texts]
 
 
-def _address(listener: Listener, step: int) -> ListenerAddress:
+def _check_ports(addresses: Mapping[int, Sequence[ListenerAddress]]) -> None:
+    """Check that each port is there and is wanted once."""
+    users: dict[int, str] = {}
+    for node_id, listeners in addresses.items():
+        for address in listeners:
+            user = f"listener {address.info.name} of broker {node_id}"
+            if address.port > _PORT_MAX:
+                raise SettingsError(f"{user}: there is no port {address.port}")
+            if address.port and users.setdefault(address.port, user) is not user:
+                raise SettingsError(f"{user}: port {address.port} is that of {users[address.port]}")
+
+
+def _address(listener: Listener, step: int, port: int | None) -> ListenerAddress:
+    """Return the address of a listener for the broker that is so many steps from the first."""
     info = ListenerInfo(
         listener.name,
         listener.security_protocol,
@@ -55,7 +64,9 @@ def _address(listener: Listener, step: int) -> ListenerAddress:
         gateway_host=listener.gateway_host,
         gateway_port=_further(listener.gateway_port, step),
     )
-    return ListenerAddress(info, listener.host, listener.port + step if listener.port else 0)
+    if port is None:
+        port = listener.port + step if listener.port else 0
+    return ListenerAddress(info, listener.host, port)
 
 
 def _further(port: int | None, step: int) -> int | None:

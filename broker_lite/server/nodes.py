@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 from broker_lite.control.cluster.membership import Membership
 from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.replication.replica_manager import ReplicaManager
+from broker_lite.handler.context import ListenerInfo
 from broker_lite.server.listener import ListenerAddress, Listeners
 from broker_lite.settings import join_address
 
@@ -96,15 +97,20 @@ class Nodes:
         """
         for slot in self._slots.values():
             self._open(slot)
+        if len(self._slots) > 1:
+            for node_id in self._slots:
+                self._membership.catch_up(node_id)
         return ",".join(self._address(slot) for slot in self._slots.values())
 
     def _open(self, slot: _Slot) -> None:
         addresses = self._addresses[slot.node_id]
         slot.listeners.open(addresses, backlog=self._backlog)
         bound = slot.listeners.addresses
-        # a node that comes back listens at the same port
+        # A node that comes back listens at the same port. Clients are told of it also while it is
+        # down, as long as the cluster has not noticed.
         self._addresses[slot.node_id] = [
-            each._replace(port=port) for each, (_, port) in zip(addresses, bound, strict=True)
+            each._replace(port=port, info=each.info._replace(bound_port=port))
+            for each, (_, port) in zip(addresses, bound, strict=True)
         ]
         endpoints = [_endpoint(*pair) for pair in zip(addresses, bound, strict=True)]
         self._register(slot.node_id, endpoints)
@@ -112,6 +118,11 @@ class Nodes:
     def _address(self, slot: _Slot) -> str:
         first, bound = self._addresses[slot.node_id][0], slot.listeners.addresses[0]
         return join_address(first.host or bound[0], bound[1])
+
+    def listener(self, node_id: int, name: str) -> ListenerInfo | None:
+        """Find a listener of a node by its name; None if the node has none of this name."""
+        addresses = self._addresses.get(node_id, ())
+        return next((each.info for each in addresses if each.info.name == name), None)
 
     async def run(self) -> None:
         """Serve the clients of all nodes until stop(), or until cancelled."""

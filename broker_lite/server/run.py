@@ -211,6 +211,11 @@ def _nodes(
     apis = offered(cluster.settings.emulate)
     several = len(site.listeners) > 1
 
+    def sibling(client_host: str, name: str, node_id: int) -> ListenerInfo | None:
+        """Find the listener of another node as a client sees it."""
+        info = nodes.listener(node_id, name)
+        return None if info is None else as_seen_from(client_host, info)
+
     def make_node(node_id: int, listeners: Listeners) -> Node:
         fetch_sessions = FetchSessionCache(
             cluster.settings.max_incremental_fetch_session_cache_slots,
@@ -240,7 +245,7 @@ def _nodes(
                 lane=lane,
                 hooks=hooks,
                 node_id=node_id,
-                sibling=partial(_sibling, site, client_host, listener.name) if several else None,
+                sibling=partial(sibling, client_host, listener.name) if several else None,
             )
 
         return Node(
@@ -253,7 +258,7 @@ def _nodes(
             shares=shares,
         )
 
-    return Nodes(
+    nodes = Nodes(
         site.listeners,
         addresses=site.addresses,
         backlog=site.settings.socket_listen_backlog_size,
@@ -262,14 +267,7 @@ def _nodes(
         membership=cluster.membership,
         replicas=replicas,
     )
-
-
-def _sibling(site: _Site, client_host: str, name: str, node_id: int) -> ListenerInfo | None:
-    """Find the listener of another node as a client sees it."""
-    for _, info in site.listeners.get(node_id, ()):
-        if info.name == name:
-            return as_seen_from(client_host, info)
-    return None
+    return nodes
 
 
 @contextmanager

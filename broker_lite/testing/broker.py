@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -190,7 +190,8 @@ class Broker(ClusterCommands):
         """
         self._bury()
         self._stop()
-        self._start(self._first_address[0], self.port)
+        ports = [int(each.rpartition(":")[2]) for each in self.addresses]
+        self._start(self._first_address[0], self.port, ports if len(ports) > 1 else [])
 
     def reset(self) -> None:
         """Remove all data but the topics and records of the start, and restart at the same port.
@@ -378,7 +379,7 @@ class Broker(ClusterCommands):
             raise BrokerFailed("the broker does not run")
         return self._process
 
-    def _start(self, host: str | None, port: int | None) -> None:
+    def _start(self, host: str | None, port: int | None, ports: Sequence[int] = ()) -> None:
         forks = forks_of_process()
         if self._log_path is None or not self._log_path.parent.exists():
             self._log_path = forks.root / f"broker-{forks.new_number()}.log"
@@ -389,6 +390,7 @@ class Broker(ClusterCommands):
             config=self._config,
             host=host,
             port=port,
+            ports=list(ports),
             data_dir=str(self._data_dir),
             is_temporary=self._is_temporary,
             log_path=str(self._log_path),

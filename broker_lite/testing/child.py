@@ -77,6 +77,8 @@ def plan_settings(plan: Plan) -> Settings:
     flags["log.dirs"] = (plan.data_dir, "data_dir")
     config = Path(plan.config) if plan.config is not None else None
     settings = load_settings(config, {}, flags=flags)
+    if plan.ports:
+        settings = with_flag(settings, "broker.lite.ports", ",".join(map(str, plan.ports)), "ports")
     if plan.host is None and plan.port is None:
         return settings
     listeners = with_first_address(settings, plan.host, plan.port)

@@ -16,6 +16,8 @@ class Plan(NamedTuple):
     """Of the first listener; None means as in the settings."""
     port: int | None
     """Of the first listener; None means as in the settings."""
+    ports: list[int]
+    """Of the first listener of each broker of a cluster that is restarted; else empty."""
     data_dir: str
     is_temporary: bool
     log_path: str

@@ -42,6 +42,12 @@ NETWORK_SETTINGS: Final = (
         Between(1, 1000),
     ),
     Setting(
+        "broker.lite.ports",
+        ConfigType.LIST,
+        "",
+        "Port of each broker's first listener; without any they are side by side.",
+    ),
+    Setting(
         "broker.lite.racks",
         ConfigType.LIST,
         "",
