@@ -40,12 +40,14 @@ NETWORK_SETTINGS: Final = (
         "1",
         "Brokers in this process: ids from node.id on, ports side by side.",
         Between(1, 1000),
+        own=True,
     ),
     Setting(
         "broker.lite.racks",
         ConfigType.LIST,
         "",
         "Racks of the brokers in turns, such as a,b,c; without any all have broker.rack.",
+        own=True,
     ),
     Setting(
         "listeners",
