@@ -66,6 +66,14 @@ class Handlers:
     def log(self, partition: int = 0, topic: str = TOPIC) -> Log:
         return self.cluster.log(topic, partition)
 
+    def elect(self, times: int, partition: int = 0, topic: str = TOPIC) -> None:
+        """Have the leader of a partition elected again and again; it stays the leader."""
+        for _ in range(times):
+            known = self.cluster.topics[topic]
+            before = known.partitions[partition]
+            after = before._replace(leader_epoch=before.leader_epoch + 1)
+            self.cluster.controller.alter(known, partition, after)
+
     # -- calling
 
     def request(

@@ -109,7 +109,7 @@ class Controller:
             supported=supported,
         )
         let_in = changes.unfencing(node_id, broker_epoch)
-        self._step([registration, let_in], self._with(node_id))
+        self._step(self._with(node_id), first=[registration, let_in])
 
     def unfence(self, node_id: int) -> None:
         """Let a registered broker in: it may lead, and partitions without a leader may take it.
@@ -121,7 +121,8 @@ class Controller:
         """
         broker = self._image.brokers.by_id[node_id]
         if broker.is_fenced:
-            self._step([changes.unfencing(node_id, broker.epoch)], self._with(node_id))
+            let_in = changes.unfencing(node_id, broker.epoch)
+            self._step(self._with(node_id), first=[let_in])
 
     def shut_down(self, node_id: int) -> None:
         """Begin the controlled shutdown of a broker: others take over what it leads.
@@ -134,7 +135,7 @@ class Controller:
         broker = self._image.brokers.by_id[node_id]
         if not broker.is_stopping:
             record = changes.controlled_shutdown(node_id, broker.epoch)
-            self._step([record], self._without(node_id))
+            self._step(self._without(node_id), first=[record])
 
     def fence(self, node_id: int) -> None:
         """Take a broker out that is gone: it leaves each ISR, and others take over what it leads.
@@ -146,7 +147,7 @@ class Controller:
         """
         broker = self._image.brokers.by_id[node_id]
         records = [] if broker.is_fenced else [changes.fencing(node_id, broker.epoch)]
-        self._step(records, self._without(node_id))
+        self._step(self._without(node_id), last=records)
 
     def lose(self, node_id: int) -> None:
         """Note that a broker was not shut down: it may lack records that it had acknowledged.
@@ -154,9 +155,9 @@ class Controller:
         Raises:
             KafkaStorageError: not written; nothing was changed.
 
-        Rule: C-25 (ReplicationControlManager.handleUncleanBrokerShutdown).
+        Rule: C-25 (ReplicationControlManager.handleBrokerShutdown).
         """
-        self._step([], self._without(node_id, is_unclean=True))
+        self._step(self._without(node_id, is_unclean=self._tracks_eligible))
 
     def unregister(self, node_id: int) -> None:
         """Forget a broker.
@@ -164,11 +165,11 @@ class Controller:
         Raises:
             KafkaStorageError: not written; nothing was changed.
 
-        Rule: C-23 (ReplicationControlManager.handleUnregisterBroker).
+        Rule: C-23 (ReplicationControlManager.handleBrokerUnregistered).
         """
         broker = self._image.brokers.by_id[node_id]
         record = changes.unregistration(node_id, broker.epoch)
-        self._step([record], self._without(node_id))
+        self._step(self._without(node_id), last=[record])
 
     def catch_up(self, node_id: int) -> None:
         """Let a broker that has all records join the ISRs of the partitions that others lead.
@@ -178,7 +179,7 @@ class Controller:
 
         Rule: C-27 (Partition.maybeExpandIsr, ReplicationControlManager.alterPartition).
         """
-        self._step([], self._joined(node_id))
+        self._step(self._joined(node_id))
 
     def _joined(self, node_id: int) -> Iterator[Moved]:
         if not self._image.brokers.is_active(node_id):
@@ -195,11 +196,13 @@ class Controller:
     # -- partitions
 
     def terms(self, topic: Topic, election: Election | None = None) -> Terms:
-        """Return what elections of a topic's partitions go by.
+        """Return what elections of a topic's partitions depend on.
 
         Args:
             topic: one of the image.
             election: None for what the topic's unclean.leader.election.enable says.
+
+        See: C-12 (ReplicationControlManager.getTopicEffectiveMinIsr).
         """
         config = self._topic_config(topic)
         if election is None:
@@ -207,10 +210,14 @@ class Controller:
             election = Election.UNCLEAN if is_unclean else Election.ONLINE
         return Terms(
             may_lead=self._image.brokers.is_active,
-            min_isr=config.min_insync_replicas,
-            tracks_eligible=bool(self._image.features.get(ELIGIBLE_LEADER_REPLICAS_VERSION)),
+            min_isr=min(config.min_insync_replicas, len(topic.partitions[0].replicas)),
+            tracks_eligible=self._tracks_eligible,
             election=election,
         )
+
+    @property
+    def _tracks_eligible(self) -> bool:
+        return bool(self._image.features.get(ELIGIBLE_LEADER_REPLICAS_VERSION))
 
     def join(self, topic: Topic, index: int, node_id: int) -> None:
         """Let a broker that has all records join the ISR of one partition.
@@ -233,7 +240,7 @@ class Controller:
         Raises:
             KafkaStorageError: not written; nothing was changed.
         """
-        self._step([], [Moved(topic, index, topic.partitions[index], after)])
+        self._step([Moved(topic, index, topic.partitions[index], after)])
 
     def _with(self, node_id: int) -> Iterator[Moved]:
         """Return the partitions that get a leader by a broker that comes."""
@@ -270,21 +277,29 @@ class Controller:
                     isr = [one for one in before.isr if one != node_id]
                     yield from _moved(topic, index, change(before, terms, isr=isr))
 
-    def _step(self, records: Sequence[MetadataChange], changed: Iterable[Moved]) -> None:
-        """Write one step, tell of the partitions in the log, and have what follows done."""
+    def _step(
+        self,
+        changed: Iterable[Moved],
+        *,
+        first: Sequence[MetadataChange] = (),
+        last: Sequence[MetadataChange] = (),
+    ) -> None:
+        """Write one step, log what it means for partitions, and call `moved`.
+
+        Args:
+            changed: the partitions.
+            first: records that go before theirs.
+            last: records that go behind theirs.
+        """
         moved = list(changed)
         directory = self._image.brokers.default_directory
-        self._write(
-            [
-                *records,
-                *(
-                    change_record(
-                        topic.topic_id, index, before, after, list(map(directory, after.replicas))
-                    )
-                    for topic, index, before, after in moved
-                ),
-            ]
+        partitions = (
+            change_record(
+                topic.topic_id, index, before, after, list(map(directory, after.replicas))
+            )
+            for topic, index, before, after in moved
         )
+        self._write([*first, *partitions, *last])
         for topic, index, before, after in moved:
             if after.leader == NO_LEADER:
                 _log.warning("partition without a leader topic=%s-%d", topic.name, index)

@@ -1,4 +1,4 @@
-"""Who leads a partition when something about its replicas changes.
+"""Which replica leads a partition after a change of its replicas or of the brokers.
 
 Pure: a partition and what is to change go in; the change with all that follows from it comes out.
 
@@ -27,11 +27,11 @@ class Election(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What an election goes by beside the partition.
+    """What an election depends on beside the partition.
 
     Args:
         may_lead: whether a broker may become or stay the leader.
-        min_isr: min.insync.replicas of the topic.
+        min_isr: so many replicas have to be in sync; at most the replication factor.
         tracks_eligible: whether eligible.leader.replicas.version is 1 or higher.
         election: which leader is wanted.
         unclean_shutdown: brokers that came back without all that they had acknowledged.
@@ -148,16 +148,16 @@ class _Target:
         return node_id in in_sync and self.terms.may_lead(node_id)
 
     def note_last_leader(self) -> None:
-        """Remember who led last while nobody is in sync; forget it when there is a leader again.
+        """Remember the last leader when nobody leads any more; forget it at the next leader.
 
         Rule: C-13 (PartitionChangeBuilder.maybeUpdateLastKnownLeader).
         """
-        if not self.terms.tracks_eligible:
+        if not self.terms.tracks_eligible or not self.is_new_epoch:
             return
-        if not self.isr and self.before.isr and self.before.leader != NO_LEADER:
-            self.last_leader = (self.before.leader,)
-        elif self.leader != NO_LEADER:
+        if self.leader != NO_LEADER:
             self.last_leader = ()
+        elif not self.last_leader:
+            self.last_leader = (self.before.leader,)
 
     def partition(self, is_unclean: bool) -> PartitionRegistration:
         """Return the result; the one before if nothing has changed."""

@@ -64,6 +64,13 @@ class BrokerRegistrations:
         """The brokers that clients may see, by their ids."""
         return [one for _, one in sorted(self.by_id.items()) if not one.is_fenced]
 
+    def usable(self) -> Sequence[BrokerRegistration]:
+        """Return the brokers that may get replicas: all but those in a controlled shutdown.
+
+        Source: BrokerHeartbeatManager.UsableBrokerIterator.
+        """
+        return [one for one in self.by_id.values() if one.is_fenced or not one.is_stopping]
+
     def is_active(self, node_id: int) -> bool:
         """Whether a broker may lead and be in an ISR; false for one that is not registered."""
         one = self.by_id.get(node_id)

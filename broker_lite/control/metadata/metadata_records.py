@@ -34,6 +34,10 @@ REMOVE_USER_SCRAM_CREDENTIAL: Final = 22
 OLDEST_METADATA_VERSION: Final = 17
 """The lowest level that records are written for: that of Kafka 3.7-IV2, which has directory ids."""
 
+# Versions of BrokerRegistrationChangeRecord from which on it has the field.
+_CONTROLLED_SHUTDOWN_SINCE: Final = 1
+_DIRECTORIES_SINCE: Final = 2
+
 _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     REGISTER_BROKER: ((30, 4), (OLDEST_METADATA_VERSION, 3)),
     UNREGISTER_BROKER: ((OLDEST_METADATA_VERSION, 0),),
@@ -46,13 +50,14 @@ _WRITTEN_VERSIONS: Final[Mapping[int, tuple[tuple[int, int], ...]]] = {
     FEATURE_LEVEL: ((OLDEST_METADATA_VERSION, 0),),
     CLIENT_QUOTA: ((OLDEST_METADATA_VERSION, 0),),
     PRODUCER_IDS: ((OLDEST_METADATA_VERSION, 0),),
-    BROKER_REGISTRATION_CHANGE: ((30, 3), (OLDEST_METADATA_VERSION, 2)),
     REMOVE_USER_SCRAM_CREDENTIAL: ((OLDEST_METADATA_VERSION, 0),),
 }
 """For each kind of record: metadata.version and the record's version from it on, newest first.
 
+Changes of a broker's registration are written in the version that their fields need instead.
+
 Source: MetadataVersion.registerBrokerRecordVersion, partitionRecordVersion,
-brokerRegistrationChangeRecordVersion.
+partitionChangeRecordVersion.
 """
 
 
@@ -133,11 +138,19 @@ def make(api_key: int, **fields: object) -> MetadataRecord:
 
 def encode(record: MetadataRecord, metadata_version: int = OLDEST_METADATA_VERSION) -> bytes:
     """Return the value of a record of the log, in the version for a metadata.version."""
-    level = max(metadata_version, OLDEST_METADATA_VERSION)
-    versions = _WRITTEN_VERSIONS[record.api_key]
-    version = next(version for since, version in versions if level >= since)
+    version = _written_version(record, max(metadata_version, OLDEST_METADATA_VERSION))
     message = messages.metadata_record(record.api_key)
     return bytes((FRAME_VERSION, record.api_key, version)) + message.encode(record.value, version)
+
+
+def _written_version(record: MetadataRecord, level: int) -> int:
+    """Return the version in which Kafka writes a record at a metadata.version."""
+    if record.api_key == BROKER_REGISTRATION_CHANGE:
+        if record.value.log_dirs:
+            return _DIRECTORIES_SINCE
+        return _CONTROLLED_SHUTDOWN_SINCE if record.value.in_controlled_shutdown else 0
+    versions = _WRITTEN_VERSIONS[record.api_key]
+    return next(version for since, version in versions if level >= since)
 
 
 def encode_change(

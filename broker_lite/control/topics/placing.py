@@ -17,19 +17,11 @@ from broker_lite.errors import InvalidReplicationFactor
 class _Ring:
     """Brokers of one rack in turns; each partition begins one broker further on."""
 
-    def __init__(self, broker_ids: Iterable[int], chance: random.Random, last: int | None) -> None:
+    def __init__(self, broker_ids: Iterable[int], chance: random.Random) -> None:
         self.ids = sorted(broker_ids)
         self._taken = 0
         self._partition = 0
-        self._offset = 0
-        if self.ids:
-            is_known = last is not None and last in self.ids
-            size = len(self.ids)
-            self._offset = (
-                (self.ids.index(last) + 1) % size
-                if last is not None and is_known
-                else chance.randrange(size)
-            )
+        self._offset = chance.randrange(len(self.ids)) if self.ids else 0
 
     def next(self, partition: int) -> int | None:
         """Return the next broker for a partition, None when each was taken for it."""
@@ -48,11 +40,9 @@ class _Ring:
 class _Rack:
     """The brokers of a rack; those that are fenced come after all others."""
 
-    def __init__(
-        self, brokers: Sequence[BrokerRegistration], chance: random.Random, last: int | None
-    ) -> None:
-        self.fenced = _Ring([one.node_id for one in brokers if one.is_fenced], chance, None)
-        self.unfenced = _Ring([one.node_id for one in brokers if not one.is_fenced], chance, last)
+    def __init__(self, brokers: Sequence[BrokerRegistration], chance: random.Random) -> None:
+        self.fenced = _Ring([one.node_id for one in brokers if one.is_fenced], chance)
+        self.unfenced = _Ring([one.node_id for one in brokers if not one.is_fenced], chance)
 
     def next(self, partition: int) -> int | None:
         """Return the next broker for a partition that is not its first."""
@@ -68,20 +58,12 @@ class _Rack:
 class Placer:
     """Places the partitions of one topic, one after the other."""
 
-    def __init__(
-        self,
-        brokers: Collection[BrokerRegistration],
-        *,
-        chance: random.Random,
-        existing: Sequence[Sequence[int]] = (),
-    ) -> None:
+    def __init__(self, brokers: Collection[BrokerRegistration], *, chance: random.Random) -> None:
         """Begin a stripe.
 
         Args:
-            brokers: all that are registered.
+            brokers: all that may get replicas; see BrokerRegistrations.usable.
             chance: where the stripe begins.
-            existing: the replicas of the partitions that the topic has; the stripe goes on from the
-                last one.
 
         Rule: C-02 (StripedReplicaPlacer.RackList).
         """
@@ -89,21 +71,13 @@ class Placer:
         racks: dict[str | None, list[BrokerRegistration]] = {}
         for broker in brokers:
             racks.setdefault(broker.rack, []).append(broker)
-        rack_of = {broker.node_id: broker.rack for broker in brokers}
-        self._racks = {
-            name: _Rack(members, chance, _last_of(name, existing, rack_of))
-            for name, members in racks.items()
-        }
-        # no rack at all comes first
+        self._racks = {name: _Rack(members, chance) for name, members in racks.items()}
+        # Brokers without a rack come first.
         self._names = sorted(racks, key=lambda name: (name is not None, name or ""))
         self._broker_count = len(brokers)
         self._unfenced_count = sum(not broker.is_fenced for broker in brokers)
         self._partition = 0
-        last_leader = existing[-1][0] if existing else None
-        if last_leader in rack_of:
-            self._offset = (self._names.index(rack_of[last_leader]) + 1) % len(self._names)
-        else:
-            self._offset = chance.randrange(len(self._names)) if self._names else 0
+        self._offset = chance.randrange(len(self._names)) if self._names else 0
 
     def check(self, replication_factor: int) -> None:
         """Check that there are enough brokers.
@@ -115,24 +89,22 @@ class Placer:
         """
         if not self._unfenced_count:
             raise InvalidReplicationFactor(
-                f"Unable to replicate the partition {replication_factor} time(s): "
-                "All brokers are currently fenced."
+                "All brokers are currently fenced, or have all their log directories cordoned."
             )
         if replication_factor > self._broker_count:
             raise InvalidReplicationFactor(
-                f"Unable to replicate the partition {replication_factor} time(s): The target "
-                f"replication factor of {replication_factor} cannot be reached because only "
-                f"{self._broker_count} broker(s) are registered or some brokers have all their "
-                "log directories cordoned."
+                f"The target replication factor of {replication_factor} cannot be reached because "
+                f"only {self._broker_count} broker(s) are registered or some brokers have all "
+                "their log directories cordoned."
             )
 
     def place(self, replication_factor: int) -> tuple[int, ...]:
-        """Return the replicas of the next partition; the first is not fenced.
+        """Return the replicas of the next partition; the first one is not fenced.
 
         Args:
             replication_factor: one that check() lets pass.
 
-        Rule: C-02 (StripedReplicaPlacer.RackList.place).
+        See: C-02 (StripedReplicaPlacer.RackList.place).
         """
         if self._partition == self._unfenced_count and self._unfenced_count > 1:
             self._chance.shuffle(self._names)
@@ -164,14 +136,3 @@ class Placer:
             if found is not None:
                 return index, found
             index = (index + 1) % len(self._names)
-
-
-def _last_of(
-    rack: str | None, existing: Sequence[Sequence[int]], rack_of: dict[int, str | None]
-) -> int | None:
-    """Return the broker of a rack that the newest partition with a replica there has."""
-    for replicas in reversed(existing):
-        for node_id in replicas:
-            if node_id in rack_of and rack_of[node_id] == rack:
-                return node_id
-    return None

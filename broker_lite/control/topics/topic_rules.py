@@ -108,27 +108,22 @@ def plan_topic(
     overrides = _overrides(new.configs)
     check_configs(overrides)
     if new.assignments:
-        replicas = _assigned(new, image.brokers)
-        placements = [
-            _assigned_placement(image.brokers, index, each) for index, each in enumerate(replicas)
-        ]
+        placements = _assigned(new, image.brokers)
     else:
         count, factor = _numbers(new, defaults)
-        placer = Placer(image.brokers.by_id.values(), chance=defaults.chance)
-        placements = placed(image.brokers, placer, count, factor)
+        try:
+            placements = _placed(image.brokers, count, factor, defaults.chance)
+        except InvalidReplicationFactor as error:
+            raise InvalidReplicationFactor(
+                f"Unable to replicate the partition {factor} time(s): {error.message}"
+            ) from None
     return TopicPlan(new.name, placements, overrides)
 
 
-def placed(
-    brokers: BrokerRegistrations, placer: Placer, count: int, replication_factor: int
+def _placed(
+    brokers: BrokerRegistrations, count: int, replication_factor: int, chance: random.Random
 ) -> list[Placement]:
     """Place partitions that nobody has assigned.
-
-    Args:
-        brokers: those of the cluster.
-        placer: over the same brokers.
-        count: how many partitions.
-        replication_factor: how many replicas each gets.
 
     Raises:
         InvalidReplicationFactor: there are not so many brokers, or none of them may lead.
@@ -136,29 +131,20 @@ def placed(
     Rule: P-103.
     See: C-01, C-02.
     """
+    usable = brokers.usable()
+    placer = Placer(usable, chance=chance)
     placer.check(replication_factor)
-    if len(brokers.by_id) == 1:  # nothing to choose: a topic may get 10,000 partitions at once
-        (node_id,) = brokers.by_id
-        return [_placed(brokers, (node_id,))] * count
-    places = (placer.place(replication_factor) for _ in range(count))
+    if len(usable) == 1:  # nothing to choose: a topic may get 10,000 partitions at once
+        return [_placement(brokers, (usable[0].node_id,))] * count
     known: dict[tuple[int, ...], Placement] = {}
     placements = []
-    for replicas in places:
+    for _ in range(count):
+        replicas = placer.place(replication_factor)
         placement = known.get(replicas)
         if placement is None:
-            placement = known[replicas] = _placed(brokers, replicas)
+            placement = known[replicas] = _placement(brokers, replicas)
         placements.append(placement)
     return placements
-
-
-def _placed(brokers: BrokerRegistrations, replicas: tuple[int, ...]) -> Placement:
-    placement = _placement(brokers, replicas)
-    if not placement.isr:
-        raise InvalidReplicationFactor(
-            f"Unable to replicate the partition {len(replicas)} time(s): "
-            "All brokers are currently fenced or in controlled shutdown."
-        )
-    return placement
 
 
 def _assigned_placement(
@@ -215,8 +201,8 @@ def _numbers(new: NewTopic, defaults: Defaults) -> tuple[int, int]:
     return count, defaults.replication_factor if factor == USE_DEFAULT else factor
 
 
-def _assigned(new: NewTopic, brokers: BrokerRegistrations) -> list[Sequence[int]]:
-    """Return the replicas of each partition of a manual assignment.
+def _assigned(new: NewTopic, brokers: BrokerRegistrations) -> list[Placement]:
+    """Return the placement of each partition of a manual assignment.
 
     Rule: P-104.
     """
@@ -228,15 +214,15 @@ def _assigned(new: NewTopic, brokers: BrokerRegistrations) -> list[Sequence[int]
         raise InvalidRequest(
             "A manual partition assignment was specified, but numPartitions was not set to -1."
         )
-    assigned: dict[int, Sequence[int]] = {}
+    assigned: dict[int, Placement] = {}
     factor: int | None = None
     for index, replicas in new.assignments:
         if index in assigned:
             raise InvalidReplicaAssignment(
                 f"Found multiple manual partition assignments for partition {index}"
             )
-        assigned[index] = replicas
         check_assignment(replicas, factor, brokers)
+        assigned[index] = _assigned_placement(brokers, index, replicas)
         factor = len(replicas)
     if assigned.keys() != set(range(len(assigned))):
         raise InvalidReplicaAssignment(
@@ -319,20 +305,16 @@ def plan_growth(
     added = count - topic.partition_count
     factor = len(topic.partitions[0].replicas)
     if assignments is None:
-        existing = [partition.replicas for partition in topic.partitions]
-        placer = Placer(image.brokers.by_id.values(), chance=chance, existing=existing)
-        return GrowthPlan(topic, placed(image.brokers, placer, added, factor))
+        return GrowthPlan(topic, _placed(image.brokers, added, factor, chance))
     if len(assignments) != added:
         raise InvalidReplicaAssignment(
             f"Attempted to add {added} additional partition(s), but only {len(assignments)} "
             "assignment(s) were specified."
         )
-    for replicas in assignments:
+    placements = []
+    for index, replicas in enumerate(assignments, topic.partition_count):
         check_assignment(replicas, factor, image.brokers)
-    placements = [
-        _assigned_placement(image.brokers, index, replicas)
-        for index, replicas in enumerate(assignments, topic.partition_count)
-    ]
+        placements.append(_assigned_placement(image.brokers, index, replicas))
     return GrowthPlan(topic, placements)
 
 

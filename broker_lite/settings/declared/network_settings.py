@@ -40,6 +40,7 @@ NETWORK_SETTINGS: Final = (
         "1",
         "Brokers in this process: ids from node.id on, ports side by side.",
         Between(1, 1000),
+        own=True,
     ),
     Setting(
         "broker.lite.ports",
@@ -52,6 +53,7 @@ NETWORK_SETTINGS: Final = (
         ConfigType.LIST,
         "",
         "Racks of the brokers in turns, such as a,b,c; without any all have broker.rack.",
+        own=True,
     ),
     Setting(
         "listeners",

@@ -6,8 +6,8 @@ import pytest
 
 from broker_lite.control.clock import Clock
 from broker_lite.control.cluster.cluster import Cluster
-from broker_lite.control.cluster.metadata_changes import Endpoint
 from broker_lite.control.metadata import metadata_records as kinds
+from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.metadata_log import MetadataLog
 from broker_lite.control.metadata.metadata_records import make
 from broker_lite.errors import KafkaStorageError
@@ -122,7 +122,7 @@ def test_files_that_cannot_be_written_beside_the_log(log: Log) -> None:
 def test_kafkas_dump_tool_reads_it(tmp_path: Path) -> None:
     require("java", "mvn")
     cluster = Cluster.open(Settings(), tmp_path, Clock.standing_still())
-    cluster.register([Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
+    cluster.register(1, [Endpoint("PLAINTEXT", "127.0.0.1", 9092)])
     cluster.create_topic("t")
     cluster.alter_configs([(2, "t", {"retention.ms": "5"})])
     cluster.next_producer_id()
