@@ -266,7 +266,7 @@ async def test_s32_a_transaction_waits_for_a_partition_that_is_offline(
             await end(broker, producer)
         broker.clock.step(2000)
         broker.coordinators.transactions.on_time()
-        found = broker.coordinators.transactions.find(NAME)
+        found = broker.coordinators.transactions.find(NAME, 1)
         assert not isinstance(found, ErrorCode)
         assert found.state.name == "PREPARE_COMMIT"
 

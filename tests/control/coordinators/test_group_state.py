@@ -346,7 +346,7 @@ def test_g07_a_state_log_that_has_grown_says_nothing_old(
     for name in names:
         asyncio.run(node.commit(name, 1))
     before = {name: node.groups.partition_of(name) for name in names}
-    node.cluster.create_partitions([(node.cluster.topics[OFFSETS_TOPIC], 5)])
+    node.cluster.create_partitions([node.cluster.plan_growth(OFFSETS_TOPIC, 5, None)])
     assert {name: node.groups.partition_of(name) for name in names} == before
     asyncio.run(node.commit("g0", 2))
     node.restart()

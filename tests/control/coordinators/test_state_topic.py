@@ -103,7 +103,7 @@ def test_g07_what_is_where_does_not_change_while_it_is_used(open_cluster: OpenCl
     cluster = open_cluster(offsets_topic_num_partitions="3")
     topic = StateTopic(cluster, OFFSETS_TOPIC)
     assert (topic.ensure().partition_count, topic.partition_of("g")) == (3, 103 % 3)
-    cluster.create_partitions([(cluster.topics[OFFSETS_TOPIC], 7)])
+    cluster.create_partitions([cluster.plan_growth(OFFSETS_TOPIC, 7, None)])
     assert topic.partition_of("g") == 103 % 3
     assert StateTopic(cluster, OFFSETS_TOPIC).partition_of("g") == 103 % 7
     # a topic that is made anew is another one
