@@ -89,17 +89,20 @@ class GroupReplay:
             started += self._removals.delete_missing_topics(group.group_id)
         return started
 
-    def unload(self, partition: int) -> list[Reply]:
-        """Forget the groups of a partition.
+    def unload(self, *partitions: int) -> list[Reply]:
+        """Forget the groups of partitions, with their timers.
 
         Returns:
             The responses to the open requests of their members: NOT_COORDINATOR, so that clients
             look for the coordinator and retry.
+
+        Rule: C-63 (GroupMetadataManager.onUnloaded).
         """
-        self._met.pop(partition, None)
-        groups = self._registry.groups_in(partition)
+        for partition in partitions:
+            self._met.pop(partition, None)
+        groups = self._registry.groups_in(*partitions)
         replies = self._remove(groups)
-        self._registry.offsets.forget(partition, {group.group_id for group in groups})
+        self._registry.offsets.forget(partitions, {group.group_id for group in groups})
         return replies
 
     def unload_all(self) -> list[Reply]:

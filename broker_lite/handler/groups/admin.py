@@ -13,23 +13,22 @@ from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.groups.coordinated import split
+from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.wire import messages
 
 
 async def handle_list(context: HandlerContext, request: Request) -> Parts:
     """List groups of all types.
 
-    See: G-102.
+    See: G-102, C-33.
     """
     body = decode(messages.ListGroupsRequest, request)
     try:
-        context.groups.check_all_loaded()
+        context.groups.check_all_loaded(context.node_id)
         response = context.groups.coordinator.admin.list_groups(body)
-        led, _ = split(context, [group.group_id for group in response.groups])
-        if len(led) < len(response.groups):
-            ids = frozenset(led)
-            response.groups = [group for group in response.groups if group.group_id in ids]
+        foreign = foreign_groups(context, (group.group_id for group in response.groups))
+        if foreign:
+            response.groups = [each for each in response.groups if each.group_id not in foreign]
     except BrokerError as error:
         response = messages.ListGroupsResponse(error_code=error.code)
     return encode(messages.ListGroupsResponse, response, request)
@@ -42,16 +41,15 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.DescribeGroupsRequest, request)
     group = messages.DescribeGroupsResponse.DescribedGroup
-    body.groups, others = split(context, body.groups)
     try:
-        context.groups.check_loaded(body.groups)
-        response = context.groups.coordinator.admin.describe_groups(body, request.api_version)
+        foreign = foreign_groups(context, body.groups)
+        context.groups.check_loaded(each for each in body.groups if each not in foreign)
+        admin = context.groups.coordinator.admin
+        response = admin.describe_groups(body, request.api_version, foreign)
     except BrokerError as error:
         response = messages.DescribeGroupsResponse(
             groups=[group(group_id=group_id, error_code=error.code) for group_id in body.groups]
         )
-    code = ErrorCode.NOT_COORDINATOR
-    response.groups += [group(group_id=each, error_code=code) for each in others]
     if body.include_authorized_operations:
         for described in response.groups:
             if described.error_code == ErrorCode.NONE:
@@ -67,9 +65,8 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
     """
     body = decode(messages.DeleteGroupsRequest, request)
     result = messages.DeleteGroupsResponse.DeletableGroupResult
-    body.groups_names, others = split(context, body.groups_names)
     try:
-        response = context.groups.delete_groups(body)
+        response = context.groups.delete_groups(body, foreign_groups(context, body.groups_names))
     except BrokerError as error:
         response = messages.DeleteGroupsResponse(
             results=[
@@ -77,8 +74,4 @@ async def handle_delete(context: HandlerContext, request: Request) -> Parts:
                 for group_id in dict.fromkeys(body.groups_names)
             ]
         )
-    response.results += [
-        result(group_id=each, error_code=ErrorCode.NOT_COORDINATOR)
-        for each in dict.fromkeys(others)
-    ]
     return encode(messages.DeleteGroupsResponse, response, request)

@@ -16,7 +16,7 @@ from broker_lite.handler.authorized import GROUP_OPERATIONS
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.groups.ask_group import ask_group
-from broker_lite.handler.groups.coordinated import split
+from broker_lite.handler.groups.coordinated import foreign_groups
 from broker_lite.handler.groups.regexes import prepare_regexes
 from broker_lite.wire import messages
 
@@ -59,12 +59,12 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
     See: G-101.
     """
     body = decode(messages.ConsumerGroupDescribeRequest, request)
-    body.group_ids, others = split(context, body.group_ids)
     try:
         if not _is_on(context):
             raise UnsupportedVersion
-        context.groups.check_loaded(body.group_ids)
-        response = context.groups.coordinator.admin.describe_consumer_groups(body)
+        foreign = foreign_groups(context, body.group_ids)
+        context.groups.check_loaded(each for each in body.group_ids if each not in foreign)
+        response = context.groups.coordinator.admin.describe_consumer_groups(body, foreign)
     except BrokerError as error:
         response = messages.ConsumerGroupDescribeResponse(
             groups=[
@@ -76,12 +76,6 @@ async def handle_describe(context: HandlerContext, request: Request) -> Parts:
                 for group_id in body.group_ids
             ]
         )
-    response.groups += [
-        messages.ConsumerGroupDescribeResponse.DescribedGroup(
-            group_id=each, error_code=ErrorCode.NOT_COORDINATOR
-        )
-        for each in others
-    ]
     if body.include_authorized_operations:
         for group in response.groups:
             if group.error_code == ErrorCode.NONE:

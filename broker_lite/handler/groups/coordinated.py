@@ -1,15 +1,19 @@
-"""Which of the groups that a request names this broker coordinates."""
+"""Which of the groups that a request names another broker coordinates."""
+
+from collections.abc import Iterable
+from typing import Final
 
 from broker_lite.handler.context import HandlerContext
 
+_NONE: Final[frozenset[str]] = frozenset()
 
-def split(context: HandlerContext, group_ids: list[str]) -> tuple[list[str], list[str]]:
-    """Return the groups that this broker coordinates, and the others.
+
+def foreign_groups(context: HandlerContext, group_ids: Iterable[str]) -> frozenset[str]:
+    """Return those of the groups that another broker coordinates, or that no broker does.
 
     Rule: C-33 (GroupCoordinatorService).
     """
     topic, node_id = context.groups.topic, context.node_id
     if topic.leads_all(node_id):
-        return group_ids, []
-    led = {each: topic.is_led(each, node_id) for each in group_ids}
-    return [each for each in group_ids if led[each]], [each for each in group_ids if not led[each]]
+        return _NONE
+    return frozenset(each for each in group_ids if not topic.is_led(each, node_id))

@@ -14,11 +14,15 @@ from anyio.lowlevel import checkpoint
 
 from broker_lite.control.coordinators.end_markers import MARKERS_AT_A_TIME, STEP_MS
 from broker_lite.coordinator.transactions.transaction import EPOCH_BUMP_VERSION, TopicPartition
-from broker_lite.errors import BrokerError, ErrorCode
+from broker_lite.errors import (
+    BrokerError,
+    ErrorCode,
+    NotLeaderOrFollower,
+    UnknownTopicOrPartition,
+)
 from broker_lite.handler.codec import decode, encode
 from broker_lite.handler.context import HandlerContext, Parts, Request
 from broker_lite.handler.flushed import answers_when_flushed
-from broker_lite.handler.leadership import check_leader
 from broker_lite.handler.refusals import tell_transaction
 from broker_lite.handler.transactions.partitions import before_fencing
 from broker_lite.record.control import EndTransactionMarker
@@ -93,8 +97,17 @@ def _write(
     marker: "messages.WriteTxnMarkersRequest.WritableTxnMarker",
     partition: TopicPartition,
 ) -> int:
+    """Write one marker, and return the error code for the response.
+
+    Rule: C-71 (KafkaApis.handleWriteTxnMarkersRequest).
+    """
+    cluster, node_id = context.cluster, context.node_id
     try:
-        check_leader(context.cluster, context.node_id, context.cluster.log(*partition))
+        log = cluster.log(*partition)
+        if log.leader_id != node_id:
+            if not cluster.has_replica(*partition, node_id):
+                raise UnknownTopicOrPartition
+            raise NotLeaderOrFollower
         context.transactions.write_marker(
             partition,
             (marker.producer_id, marker.producer_epoch),

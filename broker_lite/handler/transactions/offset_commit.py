@@ -39,7 +39,8 @@ async def handle(context: HandlerContext, request: Request) -> Parts:
         try:
             groups = context.groups
             event = groups.coordinator.commits.commit_transactional
-            answer = await groups.ask(event, body.group_id, body, caller_of(context, request))
+            caller = caller_of(context, request, body.group_id)
+            answer = await groups.ask(event, body.group_id, body, caller)
             response = cast("messages.TxnOffsetCommitResponse", answer)
         except BrokerError as error:
             refused = error.code
@@ -55,7 +56,7 @@ def _refused(
     """Return why the transaction refuses the offsets; None if no partition is known.
 
     Rule: T-40, T-44.
-    See: T-42.
+    See: T-42, C-60 (CoordinatorPartitionWriter.maybeStartTransactionVerification).
     """
     if not any(
         _is_known(context, topic, partition.partition_index, version)
@@ -65,7 +66,8 @@ def _refused(
         return None
     if not body.group_id:
         return ErrorCode.INVALID_GROUP_ID
-    if not context.groups.topic.is_led(body.group_id, context.node_id):
+    topic = context.groups.topic
+    if topic.exists and not topic.is_led(body.group_id, context.node_id):
         return ErrorCode.NOT_COORDINATOR
     partition = context.transactions.partition_of_group(body.group_id)
     producer = (body.producer_id, body.producer_epoch)

@@ -107,9 +107,7 @@ async def _add(
     partitions = list(known)
     transactions = context.transactions
     if verify_only:
-        if not transactions.topic.is_led(transactional_id, context.node_id):
-            return dict.fromkeys(partitions, ErrorCode.NOT_COORDINATOR)
-        return transactions.verify(transactional_id, producer, partitions)
+        return transactions.verify(transactional_id, producer, partitions, context.node_id)
     error_code = transactions.add_partitions(
         transactional_id,
         producer,

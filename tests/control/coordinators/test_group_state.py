@@ -235,7 +235,7 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
     for attempt in (
         lambda: asyncio.run(node.commit()),
         lambda: node.groups.check_loaded(["other", "g"]),
-        node.groups.check_all_loaded,
+        lambda: node.groups.check_all_loaded(1),
         lambda: node.groups.delete_groups(messages.DeleteGroupsRequest(groups_names=["g"])),
     ):
         with pytest.raises(NotCoordinator):
@@ -244,7 +244,7 @@ def test_a_partition_that_cannot_be_read_is_tried_again(
     assert error_of(asyncio.run(node.commit("other", 8))) == 0
     path.write_bytes(content)
     node.groups.check_loaded(["g"])
-    node.groups.check_all_loaded()
+    node.groups.check_all_loaded(1)
     assert node.offsets() == {("t", 0): 7}
 
 
@@ -264,7 +264,7 @@ def test_a_log_that_takes_long_to_read_is_not_read_again_at_once(node: Node) -> 
     with pytest.raises(NotCoordinator):
         node.groups.check_loaded(["g"])
     with pytest.raises(NotCoordinator):
-        node.groups.check_all_loaded()
+        node.groups.check_all_loaded(1)
     assert error_of(asyncio.run(node.commit("other", 8))) == 0
     node.clock.step(1000)
     node.groups.check_loaded(["g"])
