@@ -1,0 +1,209 @@
+"""The brokers of one process, over a directory that is opened again."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from broker_lite.control.cluster.cluster import Cluster
+from broker_lite.control.cluster.elections import Election, change
+from broker_lite.control.metadata import metadata_records as kinds
+from broker_lite.control.metadata.brokers import Endpoint
+from broker_lite.control.metadata.metadata_records import decode
+from broker_lite.control.metadata.topic import NO_LEADER
+from broker_lite.control.topics.topic_rules import NewTopic
+from broker_lite.log.log import Log
+from broker_lite.record.records import iterate_records
+from tests.control.conftest import OpenCluster
+from tests.log.batches import batch, record
+
+THREE = {"broker_lite_brokers": "3", "broker_lite_features": "metadata.version=30"}
+
+
+def started(open_cluster: OpenCluster, count: int = 3, **settings: str) -> Cluster:
+    """A cluster of which all brokers are registered, as the server does it."""
+    cluster = open_cluster(broker_lite_brokers=str(count), **settings)
+    for node_id in cluster.node_ids:
+        cluster.register(node_id, [Endpoint("PLAINTEXT", "h", 9090 + node_id)])
+    return cluster
+
+
+def with_topic(cluster: Cluster, replicas: Sequence[Sequence[int]]) -> None:
+    assigned = tuple(enumerate(replicas))
+    cluster.create_topics([cluster.plan_topic(NewTopic("t", assignments=assigned))])
+    cluster.make_logs(cluster.topics["t"])
+
+
+def stored_kinds(cluster: Cluster, start: int) -> list[int]:
+    """The kinds of records of the metadata log from an offset on."""
+    log: Log = cluster.logs.open_metadata_log()
+    data = b"".join(bytes(part) for part in [log.read(start, 1 << 20).data])
+    return [decode(one.value).api_key for one in iterate_records(data)]
+
+
+def test_the_brokers_of_a_process_have_ids_side_by_side(open_cluster: OpenCluster) -> None:
+    cluster = started(open_cluster, node_id="5")
+    assert list(cluster.node_ids) == [5, 6, 7]
+    assert list(cluster.brokers.by_id) == [5, 6, 7]
+    assert all(one.is_active for one in cluster.brokers.by_id.values())
+    assert [one.endpoints[0].port for one in cluster.brokers.alive()] == [9095, 9096, 9097]
+    assert cluster.controller_id == 5
+
+
+@pytest.mark.parametrize(
+    ("settings", "racks"),
+    [
+        ({}, [None, None, None]),
+        ({"broker_rack": "r"}, ["r", "r", "r"]),
+        ({"broker_lite_racks": "a,b"}, ["a", "b", "a"]),
+        ({"broker_lite_racks": "a,b,c,d", "broker_rack": "r"}, ["a", "b", "c"]),
+    ],
+)
+def test_each_broker_has_its_rack(
+    open_cluster: OpenCluster, settings: dict[str, str], racks: list[str | None]
+) -> None:
+    cluster = started(open_cluster, **settings)
+    assert [one.rack for one in cluster.brokers.alive()] == racks
+    assert [cluster.rack_of(node_id) for node_id in cluster.node_ids] == racks
+
+
+def test_each_broker_has_a_directory_id_of_its_own_and_keeps_it(open_cluster: OpenCluster) -> None:
+    first = started(open_cluster)
+    directories = [one.directories for one in first.brokers.alive()]
+    assert len({*directories}) == 3
+    with_topic(first, [[2, 3, 1]])
+    first.close()
+    second = started(open_cluster)
+    assert [one.directories for one in second.brokers.alive()] == directories
+    assert {second.brokers.default_directory(one) for one in (1, 2, 3)} == {
+        one for (one,) in directories
+    }
+
+
+def test_brokers_count_before_they_have_told_their_addresses(open_cluster: OpenCluster) -> None:
+    """So that the topics of a seed are there before a client can connect; nothing is written."""
+    cluster = open_cluster(**THREE, default_replication_factor="3")
+    end = cluster.metadata_log.end_offset
+    assert [one.endpoints for one in cluster.brokers.alive()] == [(), (), ()]
+    assert [one.epoch for one in cluster.brokers.alive()] == [-1, -1, -1]
+    assert cluster.metadata_log.end_offset == end
+    topic = cluster.create_topic("t")
+    assert sorted(topic.partitions[0].isr) == [1, 2, 3]
+
+
+def test_c20_a_registration_is_a_record_and_an_epoch(open_cluster: OpenCluster) -> None:
+    cluster = open_cluster(broker_lite_brokers="2")
+    end = cluster.metadata_log.end_offset
+    cluster.register(1, [])
+    cluster.register(2, [])
+    assert [one.epoch for one in cluster.brokers.alive()] == [end, end + 2]
+    assert (
+        stored_kinds(cluster, end)
+        == [
+            kinds.REGISTER_BROKER,
+            kinds.BROKER_REGISTRATION_CHANGE,
+        ]
+        * 2
+    )
+
+
+def test_a_stop_fences_all_brokers_and_moves_no_leader(open_cluster: OpenCluster) -> None:
+    first = started(open_cluster)
+    with_topic(first, [[1, 2, 3], [2, 3, 1], [3, 1, 2]])
+    partitions, end = first.topics["t"].partitions, first.metadata_log.end_offset
+    first.membership.leave()
+    assert stored_kinds(first, end) == [kinds.BROKER_REGISTRATION_CHANGE] * 3
+    assert first.brokers.alive() == []
+    assert first.controller_id == -1
+    assert first.topics["t"].partitions == partitions
+    first.membership.leave()
+    assert first.metadata_log.end_offset == end + 3
+
+
+def test_a_broker_that_was_fenced_before_the_stop_is_not_fenced_again(
+    open_cluster: OpenCluster,
+) -> None:
+    cluster = started(open_cluster)
+    cluster.controller.fence(2)
+    end = cluster.metadata_log.end_offset
+    cluster.membership.leave()
+    assert stored_kinds(cluster, end) == [kinds.BROKER_REGISTRATION_CHANGE] * 2
+
+
+@pytest.mark.parametrize("sync", [True, False], ids=["stopped", "killed"])
+def test_p89_a_restart_keeps_leaders_epochs_and_isrs(open_cluster: OpenCluster, sync: bool) -> None:
+    first = started(open_cluster)
+    with_topic(first, [[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 2]])
+    topic = first.topics["t"]
+    before = topic.partitions[1]
+    shrunk = change(before, first.controller.terms(topic), isr=(2, 3))
+    first.controller.alter(topic, 1, shrunk)
+    topic = first.topics["t"]
+    led = change(topic.partitions[0], first.controller.terms(topic), isr=(2, 3), replicas=(2, 3))
+    first.controller.alter(topic, 0, led)
+    first.log("t", 0).append_batch(batch(record()), now_ms=1)
+    partitions = first.topics["t"].partitions
+    assert (partitions[0].leader, partitions[0].leader_epoch) == (2, 1)
+    first.close(sync=sync)
+    second = started(open_cluster)
+    assert second.topics["t"].partitions == partitions
+    assert [second.log("t", index).leader_id for index in range(4)] == [2, 2, 3, 1]
+    assert [second.log("t", index).leader_epoch for index in range(4)] == [1, 0, 0, 0]
+    assert second.log("t", 0).log_end_offset == 1
+
+
+def test_fewer_brokers_lead_what_the_others_led(open_cluster: OpenCluster, tmp_path: Path) -> None:
+    """The process is started again with one broker: the others are fenced like dead ones."""
+    first = started(open_cluster, **{"broker_lite_racks": "a,b,c"})
+    with_topic(first, [[1, 2, 3], [2, 3, 1], [3, 1, 2], [3, 2]])
+    for index in range(4):
+        first.log("t", index).append_batch(batch(record()), now_ms=1)
+    first.close()
+    second = started(open_cluster, count=1)
+    second.membership.fence_others()
+    assert [one.node_id for one in second.brokers.alive()] == [1]
+    assert [one.leader for one in second.topics["t"].partitions] == [1, 1, 1, NO_LEADER]
+    assert [one.leader_epoch for one in second.topics["t"].partitions] == [0, 1, 1, 1]
+    assert [one.isr for one in second.topics["t"].partitions] == [(1,), (1,), (1,), ()]
+    assert set(second.topics["t"].partitions[3].eligible) == {2, 3} & {
+        *second.topics["t"].partitions[3].eligible
+    }
+    assert [second.log("t", index).leader_id for index in range(4)] == [1, 1, 1, NO_LEADER]
+    assert [second.log("t", index).leader_epoch for index in range(3)] == [0, 1, 1]
+    assert [second.log("t", index).log_end_offset for index in range(4)] == [1, 1, 1, 1]
+    second.close()
+    third = started(open_cluster)
+    assert [one.node_id for one in third.brokers.alive()] == [1, 2, 3]
+    last = third.topics["t"].partitions[3]
+    assert last.leader != NO_LEADER
+    # The others do not become leaders again by themselves.
+    assert [one.leader for one in third.topics["t"].partitions[:3]] == [1, 1, 1]
+
+
+def test_more_brokers_than_before_get_new_partitions(open_cluster: OpenCluster) -> None:
+    first = started(open_cluster, count=1)
+    with_topic(first, [[1]])
+    first.close()
+    second = started(open_cluster)
+    second.create_partitions([second.plan_growth("t", 40, None)])
+    leaders = {one.leader for one in second.topics["t"].partitions[1:]}
+    assert leaders == {1, 2, 3}
+
+
+def test_a_leader_that_was_chosen_is_that_of_the_log(open_cluster: OpenCluster) -> None:
+    cluster = started(open_cluster)
+    with_topic(cluster, [[1, 2, 3]])
+    log = cluster.log("t", 0)
+    woken: list[str] = []
+    log.add_waiter(lambda: woken.append("woken"))
+    cluster.controller.fence(1)
+    assert (log.leader_id, log.leader_epoch) == (2, 1)
+    assert woken
+    topic = cluster.topics["t"]
+    cluster.controller.unfence(1)
+    back = change(topic.partitions[0], cluster.controller.terms(topic), isr=(2, 3, 1))
+    cluster.controller.alter(topic, 0, back)
+    topic = cluster.topics["t"]
+    terms = cluster.controller.terms(topic, Election.PREFERRED)
+    cluster.controller.alter(topic, 0, change(topic.partitions[0], terms))
+    assert (log.leader_id, log.leader_epoch) == (1, 2)
