@@ -188,6 +188,7 @@ class Cluster(ClusterView):
         self.membership.expect(parse_uuid(self.logs.directory_id))
         for topic in self._image.topics.values():
             self._logs.make(topic, range(topic.partition_count))
+        self.membership.fence_others()
         self.logs.recover(
             threads=self.settings.num_recovery_threads_per_data_dir,
             is_stopping=is_stopping,

@@ -1,7 +1,6 @@
 """The brokers of one process, over a directory that is opened again."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +11,9 @@ from broker_lite.control.metadata.brokers import Endpoint
 from broker_lite.control.metadata.metadata_records import decode
 from broker_lite.control.metadata.topic import NO_LEADER
 from broker_lite.control.topics.topic_rules import NewTopic
-from broker_lite.log.log import Log
 from broker_lite.record.records import iterate_records
 from tests.control.conftest import OpenCluster
+from tests.control.metadata_files import stored
 from tests.log.batches import batch, record
 
 THREE = {"broker_lite_brokers": "3", "broker_lite_features": "metadata.version=30"}
@@ -28,17 +27,21 @@ def started(open_cluster: OpenCluster, count: int = 3, **settings: str) -> Clust
     return cluster
 
 
-def with_topic(cluster: Cluster, replicas: Sequence[Sequence[int]]) -> None:
+def with_topic(cluster: Cluster, replicas: Sequence[Sequence[int]], name: str = "t") -> None:
     assigned = tuple(enumerate(replicas))
-    cluster.create_topics([cluster.plan_topic(NewTopic("t", assignments=assigned))])
-    cluster.make_logs(cluster.topics["t"])
+    cluster.create_topics([cluster.plan_topic(NewTopic(name, assignments=assigned))])
+    cluster.make_logs(cluster.topics[name])
 
 
 def stored_kinds(cluster: Cluster, start: int) -> list[int]:
     """The kinds of records of the metadata log from an offset on."""
-    log: Log = cluster.logs.open_metadata_log()
-    data = b"".join(bytes(part) for part in [log.read(start, 1 << 20).data])
-    return [decode(one.value).api_key for one in iterate_records(data)]
+    path = cluster.logs.data_dir / "__cluster_metadata-0" / f"{0:020d}.log"
+    return [
+        decode(one.value or b"").api_key
+        for each in stored(path)
+        if not each.is_control and each.base_offset >= start
+        for one in iterate_records(each)
+    ]
 
 
 def test_the_brokers_of_a_process_have_ids_side_by_side(open_cluster: OpenCluster) -> None:
@@ -133,7 +136,7 @@ def test_a_broker_that_was_fenced_before_the_stop_is_not_fenced_again(
 @pytest.mark.parametrize("sync", [True, False], ids=["stopped", "killed"])
 def test_p89_a_restart_keeps_leaders_epochs_and_isrs(open_cluster: OpenCluster, sync: bool) -> None:
     first = started(open_cluster)
-    with_topic(first, [[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 2]])
+    with_topic(first, [[1, 2, 3], [2, 3, 1], [3, 1, 2]])
     topic = first.topics["t"]
     before = topic.partitions[1]
     shrunk = change(before, first.controller.terms(topic), isr=(2, 3))
@@ -147,37 +150,55 @@ def test_p89_a_restart_keeps_leaders_epochs_and_isrs(open_cluster: OpenCluster, 
     first.close(sync=sync)
     second = started(open_cluster)
     assert second.topics["t"].partitions == partitions
-    assert [second.log("t", index).leader_id for index in range(4)] == [2, 2, 3, 1]
-    assert [second.log("t", index).leader_epoch for index in range(4)] == [1, 0, 0, 0]
+    assert [second.log("t", index).leader_id for index in range(3)] == [2, 2, 3]
+    assert [second.log("t", index).leader_epoch for index in range(3)] == [1, 0, 0]
     assert second.log("t", 0).log_end_offset == 1
 
 
-def test_fewer_brokers_lead_what_the_others_led(open_cluster: OpenCluster, tmp_path: Path) -> None:
-    """The process is started again with one broker: the others are fenced like dead ones."""
-    first = started(open_cluster, **{"broker_lite_racks": "a,b,c"})
-    with_topic(first, [[1, 2, 3], [2, 3, 1], [3, 1, 2], [3, 2]])
-    for index in range(4):
+def test_c21_fewer_brokers_lead_what_the_others_led(open_cluster: OpenCluster) -> None:
+    """The process is started again with one broker: the others are fenced as dead ones."""
+    first = started(open_cluster)
+    with_topic(first, [[1, 2, 3], [2, 3, 1], [3, 1, 2]])
+    with_topic(first, [[3, 2]], "elsewhere")
+    for index in range(3):
         first.log("t", index).append_batch(batch(record()), now_ms=1)
+    first.log("elsewhere", 0).append_batch(batch(record()), now_ms=1)
     first.close()
     second = started(open_cluster, count=1)
-    second.membership.fence_others()
     assert [one.node_id for one in second.brokers.alive()] == [1]
-    assert [one.leader for one in second.topics["t"].partitions] == [1, 1, 1, NO_LEADER]
-    assert [one.leader_epoch for one in second.topics["t"].partitions] == [0, 1, 1, 1]
-    assert [one.isr for one in second.topics["t"].partitions] == [(1,), (1,), (1,), ()]
-    assert set(second.topics["t"].partitions[3].eligible) == {2, 3} & {
-        *second.topics["t"].partitions[3].eligible
-    }
-    assert [second.log("t", index).leader_id for index in range(4)] == [1, 1, 1, NO_LEADER]
-    assert [second.log("t", index).leader_epoch for index in range(3)] == [0, 1, 1]
-    assert [second.log("t", index).log_end_offset for index in range(4)] == [1, 1, 1, 1]
+    partitions = second.topics["t"].partitions
+    assert [one.leader for one in partitions] == [1, 1, 1]
+    assert [one.leader_epoch for one in partitions] == [0, 1, 1]
+    assert [one.isr for one in partitions] == [(1,), (1,), (1,)]
+    logs = [second.log("t", index) for index in range(3)]
+    assert [log.leader_id for log in logs] == [1, 1, 1]
+    assert [log.leader_epoch for log in logs] == [0, 1, 1]
+    assert [log.log_end_offset for log in logs] == [1, 1, 1]
+    # Nobody of this process has a replica of it: its records are there, but nobody serves them.
+    (alone,) = second.topics["elsewhere"].partitions
+    assert (alone.leader, alone.isr, len(alone.eligible)) == (NO_LEADER, (), 1)
+    log = second.log("elsewhere", 0)
+    assert (log.leader_id, log.log_end_offset) == (NO_LEADER, 1)
     second.close()
     third = started(open_cluster)
     assert [one.node_id for one in third.brokers.alive()] == [1, 2, 3]
-    last = third.topics["t"].partitions[3]
-    assert last.leader != NO_LEADER
+    assert third.topics["elsewhere"].partitions[0].leader == alone.last_leader[0]
     # The others do not become leaders again by themselves.
-    assert [one.leader for one in third.topics["t"].partitions[:3]] == [1, 1, 1]
+    assert [one.leader for one in third.topics["t"].partitions] == [1, 1, 1]
+
+
+def test_c21_brokers_of_a_killed_process_are_fenced_too(open_cluster: OpenCluster) -> None:
+    first = started(open_cluster)
+    with_topic(first, [[2, 1], [3, 1]])
+    first.close(sync=False)
+    second = started(open_cluster, count=2)
+    assert [one.node_id for one in second.brokers.alive()] == [1, 2]
+    assert [one.leader for one in second.topics["t"].partitions] == [2, 1]
+    end = second.metadata_log.end_offset
+    second.close()
+    third = open_cluster(broker_lite_brokers="2")
+    # Nothing is left to do: a departure of each, and the election of the start.
+    assert third.metadata_log.end_offset == end + 3
 
 
 def test_more_brokers_than_before_get_new_partitions(open_cluster: OpenCluster) -> None:
@@ -195,7 +216,7 @@ def test_a_leader_that_was_chosen_is_that_of_the_log(open_cluster: OpenCluster) 
     with_topic(cluster, [[1, 2, 3]])
     log = cluster.log("t", 0)
     woken: list[str] = []
-    log.add_waiter(lambda: woken.append("woken"))
+    log.visibility.add_waiter(lambda: woken.append("woken"))
     cluster.controller.fence(1)
     assert (log.leader_id, log.leader_epoch) == (2, 1)
     assert woken
